@@ -1,0 +1,21 @@
+"""The files that ship beside the code: hand-written Rego, the engine's pin, published schemas.
+
+In a checkout they stand at the top of the repository; in an installed wheel, inside the package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+_INSTALLED = _PACKAGE / "_assets"
+_ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
+
+REGO: Path = _ROOT / "rego"
+"""The hand-written Rego packages (`rego/`)."""
+
+OPA: Path = _ROOT / "opa"
+"""The engine's pin, capabilities, server configuration and authorisation policy (`opa/`)."""
+
+SCHEMAS: Path = _ROOT / "schemas"
+"""The JSON Schemas generated from our models (`schemas/`)."""

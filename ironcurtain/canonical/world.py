@@ -1,0 +1,109 @@
+"""The world that a call is judged in: the few questions canonicalisation asks of a machine.
+
+Path and remote resolution are written once, over this protocol. `disk.DiskWorld` answers from the
+running kernel and real git; `described.DescribedWorld` answers from the `world` of a scenario file, so
+that verification gives the same result on every machine. A property test holds the two equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class Kind(Enum):
+    """What stands at a path, links not followed."""
+
+    DIRECTORY = "directory"
+    FILE = "file"
+    SYMLINK = "symlink"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One directory entry, links not followed.
+
+    Attributes:
+        identity: Device and inode: equal for two names of one file.
+        links: Number of hard links.
+        name: The entry's spelling as the file system stores it (differs from the asked-for spelling on
+            case-insensitive and Unicode-normalising file systems).
+    """
+
+    kind: Kind
+    identity: tuple[int, int]
+    links: int
+    name: str
+
+
+class UnreadableError(Exception):
+    """The world cannot say what stands at a path (permission denied, I/O error)."""
+
+
+@dataclass(frozen=True)
+class RemoteUrls:
+    """What git would contact for one remote argument in one repository.
+
+    Attributes:
+        urls: Every URL, after insteadOf and pushInsteadOf, fetch and push alike, in git's spelling.
+        unresolved: Why the set cannot be known, or None if it is complete.
+    """
+
+    urls: tuple[str, ...]
+    unresolved: str | None = None
+
+
+@dataclass(frozen=True)
+class RepositoryPlaces:
+    """The directories of a git repository that a tool working in it also touches.
+
+    Attributes:
+        top: Top of the work tree; None for a bare repository.
+        common: The common git directory.
+    """
+
+    top: str | None
+    common: str
+
+
+class World(Protocol):
+    """What canonicalisation may ask. Paths are absolute; no method follows a final symlink."""
+
+    def entry(self, path: str) -> Entry | None:
+        """Return what stands at the path, or None if nothing does.
+
+        Raises:
+            UnreadableError: If that cannot be told.
+        """
+
+    def readlink(self, path: str) -> str:
+        """Return the target of the symlink at the path.
+
+        Raises:
+            UnreadableError: If it cannot be read.
+        """
+
+    def children(self, path: str) -> Sequence[str]:
+        """Return the names in the directory at the path, sorted.
+
+        Raises:
+            UnreadableError: If it cannot be listed.
+        """
+
+    def is_process_link(self, path: str) -> bool:
+        """Tell whether the real path means another thing to another process (`/proc/self`, `/dev/fd`, …)."""
+
+    def repository(self, path: str) -> RepositoryPlaces | None:
+        """Return the places of the git repository that git would use from the directory, or None."""
+
+    def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
+        """Return what git would contact for `remote` (a URL, a name, or None when absent).
+
+        Args:
+            repository: Real path of the call's repository, or None if the call has none.
+            remote: The argument's text, or None when the argument is absent.
+            server: The server whose environment git is to be asked in.
+        """

@@ -1,0 +1,171 @@
+"""Reading files that people write, and writing files so that nothing is ever half there.
+
+`load` is the one way a document (annotations, rules, lists, scenarios, settings) enters the program:
+size, encoding, syntax, format version and shape are checked, and all mistakes of a file are reported
+together with their lines.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from ironcurtain.errors import FileError, FormatError, IronCurtainError, NewerFormatError, Place, raise_all
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.text import quoted, visible
+
+MAX_BYTES = 8 << 20
+_YAML_SUFFIXES = {".yaml", ".yml"}
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Read a regular file of bounded size.
+
+    Raises:
+        FileError: If it is missing, no file, unreadable or too large.
+    """
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= max_bytes else b""
+    except FileNotFoundError:
+        raise FileError("the file does not exist", where=str(path), hint="Check the path.") from None
+    except OSError as error:
+        raise FileError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    if size > max_bytes:
+        raise FileError(f"the file is larger than {max_bytes:,} bytes ({size:,})", where=str(path))
+    return data
+
+
+def read_text(path: Path, *, max_bytes: int = MAX_BYTES) -> str:
+    """Read a UTF-8 text file of bounded size that is not blank.
+
+    Raises:
+        FileError: Naming the place of the first byte that is not UTF-8, or why else it cannot be read.
+    """
+    data = read_bytes(path, max_bytes=max_bytes)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            f"the file is not UTF-8 (byte {error.start})",
+            where=Place(str(path), line),
+            hint="Save it in UTF-8.",
+        ) from None
+    if not text.strip():
+        raise FileError("the file is empty", where=str(path))
+    return text
+
+
+def load(path: Path, model: type[M]) -> M:
+    """Read a JSON or YAML document and validate it as `model`.
+
+    Raises:
+        FileError: If it cannot be read.
+        FormatError: For each mistake, with line and column where they are known.
+        NewerFormatError: If a newer version wrote it.
+    """
+    return parse_document(read_text(path), str(path), model)
+
+
+def parse_document(text: str, source: str, model: type[M]) -> M:
+    """Validate the text of a document; `source` names it in errors and tells YAML from JSON by its suffix."""
+    value = _yaml_value(text, source) if Path(source).suffix in _YAML_SUFFIXES else _json_value(text, source)
+    _check_format(value, source, model)
+    try:
+        return model.model_validate_json(jsontext.canonical(value))
+    except ValidationError as error:
+        raise_all([_format_error(problem, text, source) for problem in error.errors()])
+        raise  # unreachable: a ValidationError holds at least one problem
+
+
+def atomic_write(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write a file so that readers see the old content or the new, also after a crash.
+
+    Raises:
+        OSError: If it cannot be written; the old file is then untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _json_value(text: str, source: str) -> Json:
+    try:
+        return jsontext.parse(text, max_bytes=MAX_BYTES)
+    except jsontext.MalformedJsonError as error:
+        raise FormatError(f"not valid JSON: {visible(str(error))}", where=source) from None
+
+
+def _yaml_value(text: str, source: str) -> Json:
+    try:
+        value = YAML(typ="safe", pure=True).load(text)
+        jsontext.check(value)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)
+        raise FormatError(f"not valid YAML: {error.problem}", where=place) from None
+    except (YAMLError, jsontext.MalformedJsonError, RecursionError) as error:
+        raise FormatError(f"not valid YAML: {visible(str(error))}", where=source) from None
+    return value
+
+
+def _check_format(value: Json, source: str, model: type[BaseModel]) -> None:
+    """Tell a document of a newer version, or of another kind, from one with mistakes in it."""
+    field = model.model_fields.get("format")
+    if field is None or not isinstance(value, dict) or not isinstance(value.get("format"), str):
+        return
+    expected: str = get_args(field.annotation)[0]
+    kind, _, version = expected.rpartition("/v")
+    found_kind, _, found_version = value["format"].rpartition("/v")
+    if found_kind == kind and found_version.isdigit() and int(found_version) > int(version):
+        raise NewerFormatError(
+            f"the file is of format {quoted(value['format'])}; this IronCurtain reads {expected}",
+            where=source,
+            hint="Update IronCurtain.",
+        )
+
+
+def _format_error(problem: object, text: str, source: str) -> IronCurtainError:
+    details = dict(problem)  # type: ignore[call-overload]
+    steps = [step for step in details["loc"] if not (isinstance(step, str) and "[" in step)]
+    pointer = "/" + "/".join(str(step) for step in steps) if steps else "the document"
+    return FormatError(
+        f"{visible(pointer)}: {visible(details['msg'])}",
+        where=_place(text, source, steps),
+    )
+
+
+def _place(text: str, source: str, steps: list[str | int]) -> Place:
+    """Find the line and column of a value by its path; JSON is read as the YAML that it is."""
+    try:
+        node = YAML(typ="rt").load(io.StringIO(text))
+    except YAMLError:
+        return Place(source)
+    line = column = 0
+    for step in steps:
+        try:
+            line, column = node.lc.value(step) if isinstance(node, dict) else node.lc.item(step)
+            node = node[step]
+        except (KeyError, IndexError, TypeError, AttributeError):
+            break
+    return Place(source, line + 1, column + 1)

@@ -1,0 +1,148 @@
+"""Tool annotations: what each argument of each tool *is* to security (`tool-annotations.json`)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ironcurtain.model.base import Digest, Frozen, Json, ServerName
+
+Codec = Literal["comma", "json", "json-or-comma", "addresses"]
+
+
+class IdentifierRole(Frozen):
+    """A role that a project adds: identifiers of one kind (a channel, a project, a table, a key).
+
+    Attributes:
+        case: Whether two spellings that differ in case are one identifier (`fold`) or two (`exact`).
+        separator: With one, identifiers are hierarchical and patterns may be `prefix<separator>**`.
+        decode: `percent` when the tool itself decodes percent-escapes.
+        numbers: Whether an integer is an identifier too (judged in its decimal form).
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")
+    description: str
+    guidance: str = ""
+    case: Literal["exact", "fold"]
+    separator: str | None = Field(default=None, min_length=1, max_length=1)
+    decode: Literal["none", "percent"] = "none"
+    numbers: bool = False
+
+
+class When(Frozen):
+    """One branch of a conditional role: `arg` names another argument and exactly one test of it."""
+
+    arg: str
+    equals: Json = None
+    in_: tuple[Json, ...] | None = Field(default=None, alias="in", min_length=1)
+    present: bool | None = None
+    roles: tuple[str, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_test(self) -> When:
+        if len(self.model_fields_set & {"equals", "in_", "present"}) != 1:
+            msg = "give exactly one of equals, in, present"
+            raise ValueError(msg)
+        return self
+
+
+class Conditional(Frozen):
+    """Roles that depend on another argument; branches only ever narrow `default`, first match wins."""
+
+    default: tuple[str, ...] = Field(min_length=1)
+    when: tuple[When, ...] = Field(min_length=1)
+
+
+class Argument(Frozen):
+    """One annotated argument: a top-level name, or a JSON pointer in which `*` is every element.
+
+    The flags are those of semantics 3; all default to the harmless value.
+    """
+
+    name: str = Field(min_length=1)
+    roles: tuple[str, ...] | None = Field(default=None, min_length=1)
+    conditional: Conditional | None = None
+    required: bool = False
+    codec: Codec | None = None
+    relative_to: str | None = None
+    recursive: bool = False
+    repository: bool = False
+    assume_scheme: str | None = None
+
+    @model_validator(mode="after")
+    def _roles_or_conditional(self) -> Argument:
+        if (self.roles is None) == (self.conditional is None):
+            msg = "give either roles or conditional"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def possible_roles(self) -> tuple[str, ...]:
+        """Every role the argument can carry; a conditional one carries at most its default."""
+        return self.conditional.default if self.conditional else self.roles or ()
+
+    @property
+    def top_level(self) -> str:
+        """The name of the top-level argument that this annotation speaks of."""
+        if not self.name.startswith("/"):
+            return self.name
+        return self.name.split("/", 2)[1].replace("~1", "/").replace("~0", "~")
+
+
+class Composite(Frozen):
+    """One subject made of several arguments, as `owner` and `repo` make a repository."""
+
+    role: str
+    join: tuple[str, ...] = Field(min_length=2)
+    with_: str = Field(alias="with")
+
+
+class Confirmation(Frozen):
+    """A person's word that an argument which looks like a resource is none (semantics 3)."""
+
+    arg: str
+    by: str
+    reason: str = Field(min_length=1)
+
+
+class ToolAnnotation(Frozen):
+    """What one tool does and what its arguments are.
+
+    `input_schema` and `schema_digest` are written from the live server. Without a schema the tool's
+    arguments are known by `args` alone and accepted as any JSON value.
+    """
+
+    tool: str = Field(min_length=1)
+    side_effects: bool
+    contained: bool = False
+    comment: str = ""
+    schema_digest: Digest | None = None
+    input_schema: dict[str, Json] | None = None
+    args: tuple[Argument, ...] = ()
+    composites: tuple[Composite, ...] = ()
+    confirmed: tuple[Confirmation, ...] = ()
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The top-level argument names that the annotation knows, in order, each once."""
+        return tuple(dict.fromkeys(argument.top_level for argument in self.args))
+
+
+class ServerAnnotations(Frozen):
+    """All annotated tools of one server."""
+
+    tools: tuple[ToolAnnotation, ...]
+
+
+class Annotations(Frozen):
+    """The file `tool-annotations.json`."""
+
+    format: Literal["ironcurtain/annotations/v1"]
+    roles: tuple[IdentifierRole, ...] = ()
+    servers: dict[ServerName, ServerAnnotations]
+
+    def find(self, server: str, tool: str) -> ToolAnnotation | None:
+        """Return the annotation of a tool, or None if there is none."""
+        found = self.servers.get(server)
+        return next((t for t in found.tools if t.tool == tool), None) if found else None

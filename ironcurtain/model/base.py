@@ -1,0 +1,33 @@
+"""What all our data share: frozen pydantic models that refuse unknown keys and loose types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+
+Json: TypeAlias = Any
+"""Any JSON value: object, array, string, number, true, false or null."""
+
+
+class Frozen(BaseModel):
+    """An immutable value object; unknown keys are errors, and no value is coerced to another type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+
+def _wrap(value: object) -> object:
+    return value if value is None or isinstance(value, list | tuple) else [value]
+
+
+OneOrMany = BeforeValidator(_wrap)
+"""Marks a field that may be written as one item or as an array of items."""
+
+Slug: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,127}$")]
+"""A name we chose the alphabet of: rule names, scenario ids, list names."""
+
+ServerName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*_?$", max_length=63)]
+"""A server's name: letters, digits, `_`, `-`, never `__` (it separates server and tool on the face)."""
+
+Digest: TypeAlias = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+"""A SHA-256 in the form `sha256:<64 hex digits>`."""

@@ -1,0 +1,58 @@
+"""A decision: the answer to one tool call (`ironcurtain/decision/v1`)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ironcurtain.model.base import Frozen, Json
+from ironcurtain.model.verdict import Verdict
+
+
+class SubjectDecision(Frozen):
+    """What became of one subject: one (leaf, role) pair in canonical form.
+
+    Attributes:
+        at: JSON pointer of the leaf; empty for the subject `call`.
+        also_at: Further pointers with the same role and value.
+        discharged: Whether sandbox containment discharged it.
+    """
+
+    at: str
+    also_at: tuple[str, ...] = ()
+    role: str
+    value: str
+    verdict: Verdict
+    rule: str
+    discharged: bool = False
+
+
+class Decision(Frozen):
+    """The verdict for one call, the rule that caused it, the reason and the trace of every subject.
+
+    Attributes:
+        rule: A compiled rule's name, or one of the names that interfaces reserves
+            (`default-deny`, `structural-…`, `engine-…`, `custom-…`, `internal-error`).
+        clause: The clause of the constitution behind the rule, if one is.
+        clause_text: That clause in its own words.
+        subjects: Every subject in document order, discharged ones too; empty when the call was
+            refused before its subjects were known.
+        arguments: The canonical arguments, exactly what the server is to be sent; None when the call
+            was refused before they existed.
+        drift_checked: Whether the live tool was compared with the annotated one.
+    """
+
+    format: Literal["ironcurtain/decision/v1"] = "ironcurtain/decision/v1"
+    id: str | None = None
+    server: str
+    tool: str
+    verdict: Verdict
+    rule: str
+    clause: str | None = None
+    clause_text: str | None = None
+    reason: str
+    revision: str
+    subjects: tuple[SubjectDecision, ...] = ()
+    arguments: dict[str, Json] | None = Field(default=None)
+    drift_checked: bool = False

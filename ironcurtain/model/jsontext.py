@@ -1,0 +1,147 @@
+"""JSON text: strict reading (step 1 of a decision), canonical writing, digests.
+
+Strict means that nothing two parsers could read differently is accepted: no duplicate keys, no NaN or
+Infinity, no number that is not a finite double, no integer beyond ±(2^53-1), no lone surrogate, no
+more than 64 levels, no more than 1 MiB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+
+import rfc8785
+
+from ironcurtain.model.base import Json
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 64
+MAX_INTEGER = (1 << 53) - 1
+
+
+class MalformedJsonError(ValueError):
+    """The text or value is not strict JSON; the message says why."""
+
+
+def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Json:
+    """Parse strict JSON.
+
+    Raises:
+        MalformedJsonError: With the reason, if the text is anything else.
+    """
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if len(raw) > max_bytes:
+        raise MalformedJsonError(f"larger than {max_bytes} bytes")
+    try:
+        decoded = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedJsonError(f"not UTF-8 at byte {error.start}") from None
+    try:
+        value = json.loads(
+            decoded,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_float,
+        )
+    except json.JSONDecodeError as error:
+        raise MalformedJsonError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels") from None
+    check(value)
+    return value
+
+
+def check(value: Json) -> None:
+    """Hold an already parsed value to the same rules as `parse`, size in bytes aside.
+
+    Raises:
+        MalformedJsonError: If the value could not have come from strict JSON.
+    """
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return
+        if len(level) > MAX_BYTES:  # a Python value can hold itself; no JSON text of legal size is so wide
+            raise MalformedJsonError(f"larger than {MAX_BYTES} bytes")
+    raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def canonical(value: Json) -> bytes:
+    """Serialise canonically (RFC 8785): one byte string for one value, on every machine."""
+    return rfc8785.dumps(value)
+
+
+def digest(value: Json) -> str:
+    """Return `sha256:<hex>` of the canonical serialisation."""
+    return digest_bytes(canonical(value))
+
+
+def digest_bytes(data: bytes) -> str:
+    """Return `sha256:<hex>` of the bytes."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def pretty(value: Json) -> str:
+    """Serialise for people and for git: sorted keys, two spaces, a final newline, byte-stable."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MalformedJsonError(f"duplicate key {json.dumps(twice)}")
+    return result
+
+
+def _constant(name: str) -> Json:
+    raise MalformedJsonError(f"{name} is not JSON")
+
+
+def _integer(text: str) -> int:
+    if len(text) > len(str(MAX_INTEGER)) + 1 or abs(int(text)) > MAX_INTEGER:
+        raise MalformedJsonError("an integer beyond ±(2^53-1)")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise MalformedJsonError("a number that is no finite double")
+    return value
+
+
+def _children(value: Json) -> Iterator[Json]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            if not isinstance(key, str):
+                raise MalformedJsonError("an object key that is no string")
+            _check_string(key)
+            yield child
+    elif isinstance(value, list | tuple):
+        yield from value
+    else:
+        _check_scalar(value)
+
+
+def _check_scalar(value: Json) -> None:
+    if isinstance(value, str):
+        _check_string(value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise MalformedJsonError("a number that is no finite double")
+    elif isinstance(value, int):
+        if abs(value) > MAX_INTEGER:
+            raise MalformedJsonError("an integer beyond ±(2^53-1)")
+    elif value is not None:
+        raise MalformedJsonError(f"a value that is no JSON ({type(value).__name__})")
+
+
+def _check_string(text: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise MalformedJsonError("a lone surrogate")

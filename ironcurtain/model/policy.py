@@ -1,0 +1,132 @@
+"""The rules of a policy before rendering (`compiled-policy.json`), in the vocabulary of semantics 6."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from ironcurtain.model.base import Frozen, Json, OneOrMany, ServerName, Slug
+from ironcurtain.model.verdict import Verdict
+
+Operator: TypeAlias = Literal[
+    "equals", "not_equals", "in", "not_in", "lt", "le", "gt", "ge", "matches", "present"
+]
+
+
+class PathsCondition(Frozen):
+    """The subject lies in one of the directories; `or_none` concerns guards of allow rules only."""
+
+    roles: tuple[str, ...] = Field(min_length=1)
+    within: tuple[str, ...] = Field(min_length=1)
+    or_none: bool = False
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, under the name that all three kinds of condition share."""
+        return self.within
+
+
+class DomainsCondition(Frozen):
+    """The URL or git remote matches one of the domain patterns or `@lists`."""
+
+    roles: tuple[str, ...] = Field(min_length=1)
+    allowed: tuple[str, ...] = Field(min_length=1)
+    or_none: bool = False
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, under the name that all three kinds of condition share."""
+        return self.allowed
+
+
+class ListsCondition(DomainsCondition):
+    """The identifier is one of the values or a member of one of the `@lists`."""
+
+
+RoleCondition: TypeAlias = PathsCondition | DomainsCondition | ListsCondition
+
+
+class ArgCondition(Frozen):
+    """A test of an argument (or caller fact) by name or JSON pointer; `*` stands for every element.
+
+    Attributes:
+        value: The operand; `{"caller": POINTER}` or `{"arg": POINTER}` refers to another value.
+        over: With `*`: every element must satisfy the test, or some.
+        or_absent: Whether a missing argument satisfies it.
+        measure: Compare the number of elements (`count`) or characters (`length`) instead.
+    """
+
+    name: str = Field(min_length=1)
+    op: Operator
+    value: Json
+    over: Literal["every", "some"] = "every"
+    or_absent: bool = False
+    measure: Literal["count", "length"] | None = None
+
+
+class If(Frozen):
+    """The conjunction that a rule tests; a key that is absent tests nothing."""
+
+    server: tuple[ServerName, ...] | None = Field(default=None, min_length=1)
+    tool: tuple[str, ...] | None = Field(default=None, min_length=1)
+    roles: tuple[str, ...] | None = Field(default=None, min_length=1)
+    side_effects: bool | None = None
+    paths: Annotated[tuple[PathsCondition, ...], OneOrMany] | None = Field(default=None, min_length=1)
+    domains: Annotated[tuple[DomainsCondition, ...], OneOrMany] | None = Field(default=None, min_length=1)
+    lists: Annotated[tuple[ListsCondition, ...], OneOrMany] | None = Field(default=None, min_length=1)
+    args: tuple[ArgCondition, ...] | None = Field(default=None, min_length=1)
+    caller: tuple[ArgCondition, ...] | None = Field(default=None, min_length=1)
+    in_sandbox: bool = False
+
+    @property
+    def role_conditions(self) -> tuple[RoleCondition, ...]:
+        """The conditions that speak of patterns, in the order paths, domains, lists."""
+        return (*(self.paths or ()), *(self.domains or ()), *(self.lists or ()))
+
+    @property
+    def named_roles(self) -> tuple[str, ...]:
+        """Every role named by a role-bearing condition, each once; empty if there is no such condition."""
+        named = [*(self.roles or ()), *(role for c in self.role_conditions for role in c.roles)]
+        return tuple(dict.fromkeys(named))
+
+
+class Rule(Frozen):
+    """One compiled rule: when `if` holds for a subject, and no earlier rule did, `then` is its verdict."""
+
+    name: Slug
+    description: str = ""
+    clause: str = Field(min_length=1)
+    if_: If = Field(alias="if")
+    then: Verdict
+    reason: str = Field(min_length=1)
+
+
+class Clause(Frozen):
+    """One numbered sentence (or paragraph) of the constitution.
+
+    Attributes:
+        source: `file:line` where it stands.
+        principle: A guiding principle that no single rule implements.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,63}$")
+    text: str
+    source: str = ""
+    principle: bool = False
+
+
+class CompiledPolicy(Frozen):
+    """The file `compiled-policy.json`: rules in the order of their evaluation."""
+
+    format: Literal["ironcurtain/policy/v1"]
+    clauses: tuple[Clause, ...] = ()
+    rules: tuple[Rule, ...]
+
+    @model_validator(mode="after")
+    def _clauses_are_distinct(self) -> CompiledPolicy:
+        ids = [clause.id for clause in self.clauses]
+        if len(ids) != len(set(ids)):
+            msg = "two clauses have the same id"
+            raise ValueError(msg)
+        return self

@@ -1,0 +1,86 @@
+"""The servers that are governed: `mcp-servers.json`, the ecosystem's own shape plus our keys.
+
+Unknown keys are kept and named once (other programs own them); ours are strict, and a key that is
+nearly one of ours is an error, because a misspelt `sandbox` must not be taken for somebody else's key.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ironcurtain.model.base import Frozen, ServerName
+
+
+class NetworkSettings(Frozen):
+    """What a server may reach; `allowedDomains` is its domain list (semantics 5)."""
+
+    allowed_domains: tuple[str, ...] | None = Field(default=None, alias="allowedDomains")
+    denied_domains: tuple[str, ...] = Field(default=(), alias="deniedDomains")
+
+
+class FilesystemSettings(Frozen):
+    """What a sandboxed server may touch."""
+
+    deny_read: tuple[str, ...] = Field(default=(), alias="denyRead")
+    allow_write: tuple[str, ...] = Field(default=(), alias="allowWrite")
+    deny_write: tuple[str, ...] = Field(default=(), alias="denyWrite")
+
+
+class SandboxSettings(Frozen):
+    """How a server is contained."""
+
+    filesystem: FilesystemSettings = Field(default_factory=FilesystemSettings)
+    network: NetworkSettings = Field(default_factory=NetworkSettings)
+
+
+class Server(BaseModel):
+    """One MCP server: a command over stdio, a URL, or only a saved tool list.
+
+    Attributes:
+        working_root: Directory that its relative paths are resolved against (default: the sandbox).
+        sandbox: How it is contained; false opts out.
+        tools: File with a saved `tools/list` result, for servers that cannot be started here.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    type: str | None = None
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    working_root: str | None = Field(default=None, alias="workingRoot")
+    sandbox: SandboxSettings | Literal[False] | None = None
+    tools: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way_to_reach_it(self) -> Server:
+        if self.command and self.url:
+            msg = "give command or url, not both"
+            raise ValueError(msg)
+        if not (self.command or self.url or self.tools):
+            msg = "give command, url or tools"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def domains(self) -> tuple[str, ...] | None:
+        """The server's domain list, or None if it has no domain gate."""
+        return self.sandbox.network.allowed_domains if isinstance(self.sandbox, SandboxSettings) else None
+
+    @property
+    def foreign_keys(self) -> tuple[str, ...]:
+        """Keys that are not ours, kept for whoever they belong to."""
+        return tuple(sorted(self.model_extra or {}))
+
+
+class Servers(BaseModel):
+    """The file `mcp-servers.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    servers: dict[ServerName, Server] = Field(alias="mcpServers")

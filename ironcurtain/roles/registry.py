@@ -1,0 +1,231 @@
+"""The role registry: every role an argument can carry, built-in ones and those a project adds.
+
+This table is the only place that knows the roles. Annotation schemas, validation, the annotator's
+prompt, OPA's input schema, normalisation and the documentation all read it, so adding a role is one
+entry here (a test proves it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ironcurtain.errors import AnnotationError
+from ironcurtain.model.annotations import IdentifierRole
+
+Category = Literal["path", "url", "identifier", "opaque"]
+
+NONE = "none"
+"""The role of leaves that are nothing to security, and of the subject `call`."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """One role.
+
+    Attributes:
+        category: What kind of patterns speak of it: `path`, `url`, `identifier`; `opaque` has none.
+        resource: Whether it identifies a resource, so that each leaf becomes a subject to justify.
+        containable: Whether lying in the sandbox may discharge it.
+        form: The canonical form, for documentation.
+        description: What the role means.
+        guidance: How the annotator recognises it.
+        writes: Whether it changes or deletes what it names.
+        identifier: The declaration behind a role that a project added.
+    """
+
+    name: str
+    category: Category
+    resource: bool
+    containable: bool
+    form: str
+    description: str
+    guidance: str
+    writes: bool = False
+    identifier: IdentifierRole | None = None
+
+    @property
+    def pattern_kind(self) -> str:
+        """The family of patterns that cover its subjects: `path`, `url`, or an identifier role's own name."""
+        return self.name if self.category == "identifier" else self.category
+
+
+_PATH_FORM = "real absolute path"
+
+BUILT_IN: tuple[Role, ...] = (
+    Role(
+        "read-path",
+        "path",
+        resource=True,
+        containable=True,
+        form=_PATH_FORM,
+        description="A file or directory that the tool reads, lists or inspects.",
+        guidance="Any path whose content, names or metadata reach the caller. The source of a move or copy "
+        "is read too.",
+    ),
+    Role(
+        "write-path",
+        "path",
+        resource=True,
+        containable=True,
+        form=_PATH_FORM,
+        description="A file or directory that the tool creates or changes.",
+        guidance="Any path that exists, or differs, only because the tool ran. An edit reads as well as writes.",
+        writes=True,
+    ),
+    Role(
+        "delete-path",
+        "path",
+        resource=True,
+        containable=True,
+        form=_PATH_FORM,
+        description="A file or directory that is gone from its place afterwards.",
+        guidance="The target of a removal, and the source of a move or rename (beside read-path).",
+        writes=True,
+    ),
+    Role(
+        "write-history",
+        "path",
+        resource=True,
+        containable=False,
+        form=_PATH_FORM,
+        description="A repository whose recorded history the tool rewrites.",
+        guidance="The repository path of reset, rebase, merge, amend, cherry-pick, forced moves of branches.",
+        writes=True,
+    ),
+    Role(
+        "delete-history",
+        "path",
+        resource=True,
+        containable=False,
+        form=_PATH_FORM,
+        description="A repository in which the tool deletes branches, tags or other references.",
+        guidance="The repository path of branch and tag deletion and of stash drop or clear.",
+        writes=True,
+    ),
+    Role(
+        "fetch-url",
+        "url",
+        resource=True,
+        containable=False,
+        form="URL in WHATWG form, http or https",
+        description="A web address that the tool contacts.",
+        guidance="Any URL that is fetched, posted to, opened or registered for later contact.",
+    ),
+    Role(
+        "git-remote-url",
+        "url",
+        resource=True,
+        containable=False,
+        form="the set of URLs that git would contact",
+        description="A git remote, by URL or by name.",
+        guidance="The remote of clone, fetch, pull, push, and of every tool that adds or changes a remote.",
+    ),
+    Role(
+        "recipient",
+        "identifier",
+        resource=True,
+        containable=False,
+        form="one addr-spec, case-folded",
+        description="An e-mail address that receives something.",
+        guidance="To, cc, bcc, invitees, people a document is shared with.",
+    ),
+    Role(
+        "repository",
+        "identifier",
+        resource=True,
+        containable=False,
+        form="owner/name, case-folded",
+        description="A repository on a hosting service.",
+        guidance="`owner/name` in one argument, or a composite of an owner and a name argument.",
+    ),
+    Role(
+        "remote-path",
+        "identifier",
+        resource=True,
+        containable=False,
+        form="unchanged; segments without `.`, `..` or empty ones",
+        description="A path inside a remote system.",
+        guidance="A file inside a hosted repository, an object key, a page path. Never a path on this machine.",
+    ),
+    Role(
+        "branch-name",
+        "opaque",
+        resource=False,
+        containable=False,
+        form="unchanged; a valid git branch name without leading `-` or `+` and without `:`",
+        description="The name of a git branch.",
+        guidance="Branch arguments of git tools; the check keeps refspecs and options out of them.",
+    ),
+    Role(
+        "commit-message",
+        "opaque",
+        resource=False,
+        containable=False,
+        form="unchanged",
+        description="Free text that becomes a commit message.",
+        guidance="Commit and tag messages.",
+    ),
+    Role(
+        NONE,
+        "opaque",
+        resource=False,
+        containable=False,
+        form="unchanged",
+        description="Nothing that identifies a resource.",
+        guidance="Flags, numbers, content, search texts. When in doubt between `none` and a resource role, "
+        "take the resource role.",
+    ),
+)
+
+
+class Registry:
+    """The built-in roles and a project's identifier roles, by name."""
+
+    def __init__(self, added: Iterable[IdentifierRole] = ()) -> None:
+        roles = list(BUILT_IN)
+        for declared in added:
+            if any(role.name == declared.name for role in roles):
+                raise AnnotationError(
+                    f"the identifier role {declared.name!r} is declared twice or is a built-in role",
+                    hint="Choose another name for it.",
+                )
+            roles.append(_identifier_role(declared))
+        self._roles = {role.name: role for role in roles}
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether there is a role of that name."""
+        return name in self._roles
+
+    def __getitem__(self, name: str) -> Role:
+        """Return the role of that name; KeyError if there is none."""
+        return self._roles[name]
+
+    @property
+    def all(self) -> tuple[Role, ...]:
+        """Every role, built-in ones first, in their order of declaration."""
+        return tuple(self._roles.values())
+
+    @property
+    def resources(self) -> tuple[Role, ...]:
+        """The roles that identify a resource."""
+        return tuple(role for role in self.all if role.resource)
+
+    @property
+    def pattern_kinds(self) -> tuple[str, ...]:
+        """The families of patterns: `path`, `url` and every identifier role."""
+        return tuple(dict.fromkeys(role.pattern_kind for role in self.resources))
+
+
+def _identifier_role(declared: IdentifierRole) -> Role:
+    return Role(
+        declared.name,
+        "identifier",
+        resource=True,
+        containable=False,
+        form="case-folded" if declared.case == "fold" else "unchanged",
+        description=declared.description,
+        guidance=declared.guidance,
+        identifier=declared,
+    )
