@@ -58,7 +58,7 @@ class IronCurtainError(Exception):
         self.hint = hint
 
 
-class SeveralErrors(IronCurtainError):
+class SeveralErrors(IronCurtainError):  # noqa: N818 - it is several errors
     """Several mistakes found in one run, reported together.
 
     Its `exit` is that of its first error: errors of one stage share one exit code.

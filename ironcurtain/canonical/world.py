@@ -1,7 +1,7 @@
 """The world that a call is judged in: the few questions canonicalisation asks of a machine.
 
 Path and remote resolution are written once, over this protocol. `disk.DiskWorld` answers from the
-running kernel and real git; `described.DescribedWorld` answers from the `world` of a scenario file, so
+running kernel and real git; `described.MemoryWorld` answers from the `world` of a scenario file, so
 that verification gives the same result on every machine. A property test holds the two equal.
 """
 
@@ -96,8 +96,12 @@ class World(Protocol):
     def is_process_link(self, path: str) -> bool:
         """Tell whether the real path means another thing to another process (`/proc/self`, `/dev/fd`, …)."""
 
-    def repository(self, path: str) -> RepositoryPlaces | None:
-        """Return the places of the git repository that git would use from the directory, or None."""
+    def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
+        """Return the places of the repository that the server's git would use there, or None.
+
+        Raises:
+            UnreadableError: If git cannot say.
+        """
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
         """Return what git would contact for `remote` (a URL, a name, or None when absent).

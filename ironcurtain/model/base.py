@@ -17,7 +17,15 @@ class Frozen(BaseModel):
 
 
 def _wrap(value: object) -> object:
-    return value if value is None or isinstance(value, list | tuple) else [value]
+    items = value if value is None or isinstance(value, list | tuple) else [value]
+    return _tuples(items)
+
+
+def _tuples(value: object) -> object:
+    """Behind a validator function pydantic no longer knows that arrays came from JSON, and refuses lists."""
+    if isinstance(value, list | tuple):
+        return tuple(_tuples(item) for item in value)
+    return {key: _tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 OneOrMany = BeforeValidator(_wrap)
@@ -26,7 +34,9 @@ OneOrMany = BeforeValidator(_wrap)
 Slug: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,127}$")]
 """A name we chose the alphabet of: rule names, scenario ids, list names."""
 
-ServerName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*_?$", max_length=63)]
+ServerName: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*_?$", max_length=63)
+]
 """A server's name: letters, digits, `_`, `-`, never `__` (it separates server and tool on the face)."""
 
 Digest: TypeAlias = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]

@@ -61,8 +61,8 @@ BUILT_IN: tuple[Role, ...] = (
         containable=True,
         form=_PATH_FORM,
         description="A file or directory that the tool reads, lists or inspects.",
-        guidance="Any path whose content, names or metadata reach the caller. The source of a move or copy "
-        "is read too.",
+        guidance="Any path whose content, names or metadata reach the caller. The source of a move or "
+        "copy is read too.",
     ),
     Role(
         "write-path",
@@ -71,7 +71,7 @@ BUILT_IN: tuple[Role, ...] = (
         containable=True,
         form=_PATH_FORM,
         description="A file or directory that the tool creates or changes.",
-        guidance="Any path that exists, or differs, only because the tool ran. An edit reads as well as writes.",
+        guidance="Any path that exists, or differs, only because the tool ran. An edit reads too.",
         writes=True,
     ),
     Role(
@@ -147,7 +147,7 @@ BUILT_IN: tuple[Role, ...] = (
         containable=False,
         form="unchanged; segments without `.`, `..` or empty ones",
         description="A path inside a remote system.",
-        guidance="A file inside a hosted repository, an object key, a page path. Never a path on this machine.",
+        guidance="A file inside a hosted repository, an object key. Never a path on this machine.",
     ),
     Role(
         "branch-name",

@@ -1,0 +1,53 @@
+# Everything needed is found or installed here, inside the checkout; OPA goes to the user's cache.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+JOBS ?= 2
+
+.PHONY: demo test check fmt bench clean setup lock generated schemas need
+
+demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+
+test: setup ## Run every test.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) -m "not bench"
+
+check: $(VENV)/installed ## Lint, types, layers and Rego, in under a minute.
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
+
+fmt: $(VENV)/installed ## Format Python and Rego.
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+bench: setup ## Print the figures, as ratios within this run.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m bench -s -q tests/bench
+
+setup: need $(VENV)/installed node_modules/.package-lock.json
+	@$(BIN)/ironcurtain opa install > /dev/null
+
+# One sentence for each missing thing, before anything is installed.
+need:
+	@[ -n "$(PYTHON)" ] || { echo "IronCurtain needs Python 3.11 or newer; install it, or run: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@command -v git > /dev/null || { echo "IronCurtain needs git; install it from your package manager." >&2; exit 1; }
+	@command -v node > /dev/null && command -v npm > /dev/null || { echo "IronCurtain's demo and tests need Node.js 20 or newer with npm; install it." >&2; exit 1; }
+
+$(VENV)/installed: requirements.txt pyproject.toml
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+node_modules/.package-lock.json: package-lock.json
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
+
+lock: ## Resolve the dependencies anew.
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev \
+		--generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.txt
+
+clean: ## Remove what was installed and cached here.
+	@rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis questions

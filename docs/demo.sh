@@ -1,0 +1,38 @@
+#!/bin/sh
+# The main job, start to end: compile the shipped constitution against two live MCP servers, verify the
+# bundle with OPA, and decide five calls on an embedded engine. Compiling again writes the same bytes to
+# generated/; home and sandbox of the five calls lie in a new temporary directory.
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+mkdir -p "$work/home/Downloads" "$work/home/Documents" "$work/sandbox"
+echo "hello" > "$work/sandbox/notes.txt"
+
+run() {
+	echo
+	echo "\$ $*"
+	"$@"
+}
+
+# A verdict is an exit code: 0 allow, 1 deny, 4 escalate.
+call() {
+	want=$1
+	shift
+	echo
+	echo "\$ ironcurtain decide $*"
+	got=0
+	ironcurtain decide --bundle generated/bundle --sandbox "$work/sandbox" --home "$work/home" \
+		--servers mcp-servers.json "$@" || got=$?
+	[ "$got" = "$want" ] || { echo "expected exit code $want, got $got" >&2; exit 1; }
+}
+
+run ironcurtain compile --locked
+run ironcurtain verify generated/bundle
+call 0 filesystem read_text_file '{"path": "notes.txt"}'
+call 0 filesystem write_file '{"path": "~/Downloads/list.txt", "content": "milk"}'
+call 1 filesystem move_file '{"source": "~/Documents/will.pdf", "destination": "will.pdf"}'
+call 1 filesystem read_text_file '{"path": "~/.ironcurtain/config.json"}'
+call 4 git git_clone '{"url": "https://github.com/octocat/hello-world.git", "path": "hello"}'
+echo
+echo "All of this ran on a real OPA. Next: read constitution.md and generated/bundle."

@@ -1,0 +1,248 @@
+"""An OPA bundle as a value: reading it strictly, writing it reproducibly.
+
+A bundle is untrusted until its content matches its revision, and what it claims about itself proves
+nothing to anyone who does not know the revision or a key from elsewhere (semantics 7).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from ironcurtain.bundle import gzipped
+from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
+from ironcurtain.bundle.revision import MANIFEST, digests_of, is_test, revision_of
+from ironcurtain.errors import BundleIntegrityError
+from ironcurtain.files import atomic_write
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.text import quoted
+
+DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
+"""The data documents of every bundle, each at `ironcurtain/<name>/data.json`."""
+
+MAX_BYTES = 256 << 20
+MAX_FILES = 20_000
+_BLOCK = tarfile.BLOCKSIZE
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle whose content matches the revision of its manifest.
+
+    Attributes:
+        files: Content by path relative to the bundle's root; `.manifest` and tests included.
+        manifest: The parsed manifest.
+    """
+
+    files: Mapping[str, bytes]
+    manifest: Manifest
+
+    @classmethod
+    def build(cls, files: Mapping[str, bytes], metadata: Metadata) -> Bundle:
+        """Make a bundle of files (without `.manifest`), computing its revision."""
+        described = metadata.model_copy(update={"digests": digests_of(files)})
+        manifest = Manifest(
+            roots=("ironcurtain",), revision=revision_of(files), rego_version=1, metadata=described
+        )
+        complete = {**files, MANIFEST: manifest.text().encode()}
+        return cls(MappingProxyType(dict(sorted(complete.items()))), manifest)
+
+    @classmethod
+    def read(cls, path: Path) -> Bundle:
+        """Read a bundle directory or `.tar.gz`.
+
+        Raises:
+            BundleIntegrityError: If it is missing, corrupt, truncated, unsafe, too large, or its content
+                is not that of its revision; the error names the file.
+            NewerFormatError: If a newer IronCurtain wrote it.
+        """
+        where = str(path)
+        try:
+            files = _read_directory(path) if path.is_dir() else _read_archive(path.read_bytes(), where)
+        except OSError as error:
+            raise BundleIntegrityError(
+                f"the bundle cannot be read: {error.strerror or error}", where=where, hint="Check the path."
+            ) from None
+        return cls._of_files(files, where)
+
+    @classmethod
+    def parse(cls, content: bytes, where: str = "the bundle") -> Bundle:
+        """Read a bundle from the content of an archive; errors are those of `read`."""
+        return cls._of_files(_read_archive(content, where), where)
+
+    @classmethod
+    def _of_files(cls, files: dict[str, bytes], where: str) -> Bundle:
+        if MANIFEST not in files:
+            raise BundleIntegrityError("the bundle has no .manifest", where=where)
+        manifest = parse_manifest(files[MANIFEST], where)
+        if manifest.revision != revision_of(files):
+            raise BundleIntegrityError(
+                f"the content is not that of the revision in .manifest: {_difference(files, manifest)}",
+                where=where,
+                hint="It was changed after the bundle was made; make the bundle again.",
+            )
+        return cls(MappingProxyType(dict(sorted(files.items()))), manifest)
+
+    @property
+    def revision(self) -> str:
+        """`sha256:<hex>` of the content, without tests, manifest and signatures."""
+        return self.manifest.revision
+
+    @property
+    def serial(self) -> int:
+        """The integer that configuration gave this policy."""
+        return self.manifest.metadata.serial
+
+    @property
+    def modules(self) -> Mapping[str, str]:
+        """The Rego modules by path, tests included."""
+        return {path: data.decode() for path, data in self.files.items() if path.endswith(".rego")}
+
+    @cached_property
+    def _data(self) -> dict[str, Json]:
+        return {}
+
+    def data(self, name: DataName) -> Json:
+        """Return one of the data documents, parsed.
+
+        Raises:
+            BundleIntegrityError: If it is missing or no JSON.
+        """
+        path = f"{ROOT}/{name}/data.json"
+        if path not in self.files:
+            raise BundleIntegrityError("the bundle lacks a data document", where=path)
+        if name not in self._data:
+            try:
+                self._data[name] = jsontext.parse(self.files[path], max_bytes=MAX_BYTES)
+            except jsontext.MalformedJsonError as error:
+                raise BundleIntegrityError(f"not valid JSON: {error}", where=path) from None
+        return self._data[name]
+
+    def with_files(self, added: Mapping[str, bytes]) -> Bundle:
+        """Return the bundle with files added or replaced (tests, say), and its revision computed anew."""
+        kept = {path: data for path, data in self.files.items() if path != MANIFEST}
+        return Bundle.build({**kept, **added}, self.manifest.metadata)
+
+    def write_directory(self, path: Path) -> None:
+        """Write all files below a directory, which must not exist or be empty.
+
+        Raises:
+            OSError: If it is not empty or cannot be written.
+        """
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise FileExistsError(17, "the directory is not empty", str(path))
+        for name, content in self.files.items():
+            atomic_write(path / name, content)
+
+    def archive(self) -> bytes:
+        """Return the bundle as `.tar.gz` without tests: a pure function of its content."""
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for name, content in self.files.items():
+                if not is_test(name):
+                    member = tarfile.TarInfo(name)
+                    member.size = len(content)
+                    member.mode = 0o644
+                    archive.addfile(member, io.BytesIO(content))
+        return gzipped.compress(stream.getvalue())
+
+
+def _difference(files: Mapping[str, bytes], manifest: Manifest) -> str:
+    """Name the first files that differ from what the manifest records."""
+    found, recorded = digests_of(files), manifest.metadata.digests
+    changed = sorted(path for path in {*found, *recorded} if found.get(path) != recorded.get(path))
+    if not changed:
+        return "the recorded revision itself was changed"
+    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    return ", ".join(quoted(path) for path in changed[:_NAMED]) + more
+
+
+def _read_directory(root: Path) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    total = 0
+    for path in _walk(root):
+        name = path.relative_to(root).as_posix()
+        if path.is_symlink() or not path.is_file():
+            raise BundleIntegrityError("a link or special file in a bundle", where=str(path))
+        total += path.stat().st_size
+        _bound(len(files), total, str(root))
+        files[_safe(name, str(root))] = path.read_bytes()
+    return files
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for directory, subdirectories, names in os.walk(root):
+        for name in subdirectories:
+            if (Path(directory) / name).is_symlink():
+                yield Path(directory) / name
+        for name in names:
+            yield Path(directory) / name
+
+
+def _read_archive(content: bytes, where: str) -> dict[str, bytes]:
+    if len(content) > MAX_BYTES:
+        raise BundleIntegrityError(f"the bundle is larger than {MAX_BYTES:,} bytes", where=where)
+    try:
+        unpacked = gzipped.decompress(content, max_bytes=MAX_BYTES)
+        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as archive:
+            files = _members(archive, where)
+            rest = unpacked[archive.offset :]
+    except (zlib.error, tarfile.TarError, EOFError, ValueError) as error:
+        raise BundleIntegrityError(
+            f"the archive is corrupt or truncated: {error}", where=where, hint="Fetch or make it again."
+        ) from None
+    if len(rest) < 2 * _BLOCK or rest.strip(b"\0"):
+        raise BundleIntegrityError("the archive is truncated: it does not end as tar files do", where=where)
+    return files
+
+
+def _members(archive: tarfile.TarFile, where: str) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    total = 0
+    for member in archive:
+        name = _safe(member.name, where)
+        if member.isdir():
+            continue
+        if not member.isreg():
+            raise BundleIntegrityError(f"{quoted(name)} in the archive is no regular file", where=where)
+        if name in files:
+            raise BundleIntegrityError(f"{quoted(name)} is in the archive twice", where=where)
+        total += member.size
+        _bound(len(files), total, where)
+        stream = archive.extractfile(member)
+        data = stream.read() if stream else b""
+        if len(data) != member.size:
+            raise BundleIntegrityError(f"{quoted(name)} is truncated", where=where)
+        files[name] = data
+    return files
+
+
+def _safe(name: str, where: str) -> str:
+    """Return the normalised name of a member.
+
+    Raises:
+        BundleIntegrityError: If it is absolute, or leads outside or back.
+    """
+    plain = name.removeprefix("./") if name != "." else name
+    path = PurePosixPath(plain)
+    if path.is_absolute() or ".." in path.parts or "\\" in plain or not plain.isprintable():
+        raise BundleIntegrityError(f"{quoted(name)} is no safe path in a bundle", where=where)
+    return path.as_posix()
+
+
+def _bound(count: int, total: int, where: str) -> None:
+    if count >= MAX_FILES or total > MAX_BYTES:
+        raise BundleIntegrityError(
+            f"the bundle has more than {MAX_FILES:,} files or {MAX_BYTES:,} bytes", where=where
+        )

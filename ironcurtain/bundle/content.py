@@ -1,0 +1,116 @@
+"""What enforcement reads from a bundle: annotations, patterns, lists, clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
+
+from ironcurtain.bundle.archive import Bundle, DataName
+from ironcurtain.errors import BundleIntegrityError
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.base import Frozen
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.text import visible
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class _Patterns(Frozen):
+    named: dict[str, tuple[str, ...]]
+    case_insensitive_hosts: tuple[str, ...]
+    suffixes: str
+    relations: dict[str, str]
+
+
+class _Values(Frozen):
+    type: str
+    values: tuple[str, ...]
+
+
+class _Lists(RootModel[dict[str, _Values]]):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+class RuleText(Frozen):
+    """What people are told about a rule; `order` is its 1-based position in the policy."""
+
+    order: int
+    clause: str
+    then: Verdict
+    reason: str
+    description: str
+
+
+class _ClauseText(Frozen):
+    text: str
+    source: str
+
+
+class _Rules(Frozen):
+    rules: dict[str, RuleText]
+    clauses: dict[str, _ClauseText]
+
+
+@dataclass(frozen=True)
+class PolicyContent:
+    """The data of a bundle, validated.
+
+    Attributes:
+        patterns: The patterns that the bundle names, by kind.
+        lists: Per list its kind of patterns and its members.
+        case_insensitive_hosts: Hosts on which path segments compare case-folded.
+        relations: How the policy's directories lie to one another, as verified.
+        rules: The rules by name.
+        clauses: The clauses' own words by id.
+    """
+
+    revision: str
+    annotations: Annotations
+    patterns: Mapping[str, tuple[str, ...]]
+    lists: Mapping[str, tuple[str, tuple[str, ...]]]
+    case_insensitive_hosts: frozenset[str]
+    relations: Mapping[str, str]
+    rules: Mapping[str, RuleText]
+    clauses: Mapping[str, str]
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> PolicyContent:
+        """Read the data documents of a bundle.
+
+        Raises:
+            BundleIntegrityError: If one of them is missing or not of its shape.
+        """
+        patterns = _read(bundle, "patterns", _Patterns)
+        rules = _read(bundle, "rules", _Rules)
+        lists = _read(bundle, "lists", _Lists)
+        return cls(
+            revision=bundle.revision,
+            annotations=_read(bundle, "annotations", Annotations),
+            patterns=patterns.named,
+            lists={name: (_kind(found.type), found.values) for name, found in lists.root.items()},
+            case_insensitive_hosts=frozenset(patterns.case_insensitive_hosts),
+            relations=patterns.relations,
+            rules=rules.rules,
+            clauses={id_: clause.text for id_, clause in rules.clauses.items()},
+        )
+
+
+def _kind(list_type: str) -> str:
+    """Return the kind of patterns that a list of this type holds: domains are patterns of URLs."""
+    return "url" if list_type == "domain" else list_type
+
+
+def _read(bundle: Bundle, name: DataName, model: type[M]) -> M:
+    try:
+        return model.model_validate_json(jsontext.canonical(bundle.data(name)))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = "/".join(str(step) for step in problem["loc"])
+        raise BundleIntegrityError(
+            f"the bundle's {name} are not of their shape: {visible(place)}: {visible(problem['msg'])}",
+            where=f"ironcurtain/{name}/data.json",
+        ) from None

@@ -1,0 +1,314 @@
+"""Step 4: every annotated leaf under every role it carries, as subjects in canonical form.
+
+What comes out is exactly what is judged and exactly what is sent: each leaf of a resource role is
+replaced by its canonical form, and whatever cannot be represented exactly refuses the call.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.canonical import pointers
+from ironcurtain.canonical.codecs import decode, encode
+from ironcurtain.canonical.conditional import roles_in_call
+from ironcurtain.canonical.identifiers import canonical_identifier, check_branch_name
+from ironcurtain.canonical.paths import Resolver, is_within
+from ironcurtain.canonical.remotes import RemoteJudge
+from ironcurtain.canonical.subjects import Subject, SubjectCollector
+from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.canonical.urls import parse_fetch_url
+from ironcurtain.canonical.world import UnreadableError, World
+from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
+from ironcurtain.model.base import Json
+from ironcurtain.roles.registry import Registry, Role
+
+GIT_REMOTE = "git-remote-url"
+BRANCH_NAME = "branch-name"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What canonicalisation needs to know of the place where a call happens.
+
+    Attributes:
+        server: The server that the call goes to; git is asked in its environment.
+        home: The home directory, absolute.
+        working_root: Directory that the server's relative paths resolve against, or None.
+        directories_inside: Given a real directory, the real directories inside it that the policy names.
+    """
+
+    world: World
+    server: str
+    home: str
+    working_root: str | None
+    registry: Registry
+    directories_inside: Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The outcome of step 4.
+
+    Attributes:
+        arguments: The canonical arguments: what is judged, and what is sent.
+        subjects: The subjects in document order, at least one.
+        resolver: The resolver with its memo of this call's look-ups, for the structural checks.
+        path_places: Pointers of the leaves that were judged as paths.
+    """
+
+    arguments: dict[str, Json]
+    subjects: tuple[Subject, ...]
+    resolver: Resolver
+    path_places: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A scalar below an annotated argument, with the roles that it carries in this call."""
+
+    steps: tuple[str, ...]
+    value: Json
+    argument: Argument
+    roles: tuple[Role, ...]
+
+    @property
+    def pointer(self) -> str:
+        return pointers.join(self.steps)
+
+
+def canonicalise(tool: ToolAnnotation, arguments: dict[str, Json], around: Surroundings) -> Canonical:
+    """Turn the filled arguments of a call into canonical arguments and subjects.
+
+    Raises:
+        UnrepresentableError: If something under a resource role cannot be judged exactly.
+    """
+    return _Call(tool, arguments, around).run()
+
+
+class _Call:
+    """The working state of one canonicalisation."""
+
+    def __init__(self, tool: ToolAnnotation, arguments: dict[str, Json], around: Surroundings) -> None:
+        self.tool = tool
+        self.given = arguments
+        self.arguments = copy.deepcopy(arguments)
+        self.around = around
+        self.resolver = Resolver(around.world, home=around.home)
+        self.remotes = RemoteJudge(
+            around.world, around.server, self.resolver, around.registry, around.working_root
+        )
+        self.found: dict[tuple[str, ...], list[Subject]] = {}
+        self.repository: str | None = None
+
+    def run(self) -> Canonical:
+        leaves = list(self._leaves())
+        self._check_all_covered(leaves)
+        # A path may be relative to another argument, and a remote belongs to the repository argument,
+        # so plain leaves come first, then relative ones, then remotes.
+        for leaf in sorted(leaves, key=_stage):
+            self._judge(leaf)
+        self._judge_absent_remotes()
+        for composite in self.tool.composites:
+            self._judge_composite(composite)
+        return Canonical(self.arguments, self._collect(), self.resolver, self._path_places(leaves))
+
+    # -- finding the leaves ---------------------------------------------------------------------
+
+    def _leaves(self) -> Iterator[_Leaf]:
+        for argument in self.tool.args:
+            roles = tuple(self.around.registry[name] for name in roles_in_call(argument, self.given))
+            pattern = pointers.tokens(pointers.of_name(argument.name))
+            for steps, value in pointers.matches(self.given, pattern):
+                if value is None and len(steps) == 1:
+                    continue  # a top-level null counts as absent
+                for below, scalar in _scalars(value, roles):
+                    yield _Leaf((*steps, *below), scalar, argument, roles)
+
+    def _check_all_covered(self, leaves: list[_Leaf]) -> None:
+        """Where pointers below an argument are annotated, every leaf below it must be matched by one."""
+        partly = {a.top_level for a in self.tool.args if a.name.startswith("/")}
+        if not partly:
+            return
+        annotated = {leaf.steps for leaf in leaves}
+        for name in partly & self.given.keys():
+            for steps, value in pointers.leaves(self.given[name]):
+                if (name, *steps) not in annotated and value is not None:
+                    raise UnrepresentableError(
+                        f"has a part that no annotation covers, at {pointers.join((name, *steps))}"
+                    )
+
+    # -- judging them ---------------------------------------------------------------------------
+
+    def _judge(self, leaf: _Leaf) -> None:
+        try:
+            self._judge_roles(leaf)
+        except UnrepresentableError as error:
+            raise UnrepresentableError(f"{leaf.pointer} {error.reason}") from None
+
+    def _judge_roles(self, leaf: _Leaf) -> None:
+        if any(role.name == BRANCH_NAME for role in leaf.roles):
+            check_branch_name(_as_text(leaf.value))
+        roles = [role for role in leaf.roles if role.resource]
+        if not roles:
+            return
+        value, codec = leaf.value, leaf.argument.codec
+        if codec is None or not isinstance(value, str):
+            self._replace(leaf, self._canonical(leaf, roles, value))
+            return
+        values = [str(self._canonical(leaf, roles, part)) for part in decode(codec, value)]
+        self._replace(leaf, encode(codec, value, values))
+
+    def _canonical(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
+        """Record the subjects of one decoded value; return the value to send."""
+        category = roles[0].category
+        if category == "path":
+            return self._path(leaf, roles, _as_text(value))
+        if any(role.name == GIT_REMOTE for role in roles):
+            return self._remote(leaf, _as_text(value))
+        if category == "url":
+            url = parse_fetch_url(_as_text(value), assume_scheme=leaf.argument.assume_scheme)
+            self._record(leaf, [Subject("", role, url.text, leaf.pointer, resource=url) for role in roles])
+            return url.text
+        return self._identifier(leaf, roles, value)
+
+    def _path(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
+        path = self.resolver.resolve(text, self._base(leaf.argument))
+        for role in roles:
+            recursive = leaf.argument.recursive or role.name == "delete-path"
+            inside = self.around.directories_inside(path) if recursive else ()
+            subject = Subject("", role, path, leaf.pointer, resource=path, recursive=recursive)
+            named = [Subject("", role, each, leaf.pointer, resource=each) for each in inside]
+            self._record(leaf, [subject, *named])
+        if leaf.argument.repository:
+            self._repository(leaf, roles, path)
+        return path
+
+    def _repository(self, leaf: _Leaf, roles: list[Role], path: str) -> None:
+        """A git tool also touches the work-tree top and the git directory, wherever they lie."""
+        self.repository = path
+        try:
+            places = self.around.world.repository(path, server=self.around.server)
+        except UnreadableError as error:
+            raise UnrepresentableError(f"is no repository that git can work in: {error}") from None
+        if places is None:
+            return
+        top = self.resolver.resolve(places.top, None) if places.top else None
+        common = self.resolver.resolve(places.common, None)
+        for role in roles:
+            if top and not is_within(top, path):
+                self._record(leaf, [Subject("", role, top, leaf.pointer, resource=top)])
+            if not is_within(common, path) and not (top and is_within(common, top)):
+                self._record(
+                    leaf, [Subject("", role, common, leaf.pointer, resource=common, git_directory=True)]
+                )
+
+    def _base(self, argument: Argument) -> str | None:
+        if argument.relative_to is None:
+            return self.around.working_root
+        steps = pointers.tokens(pointers.of_name(argument.relative_to))
+        judged = self.found.get(steps)
+        return judged[0].value if judged else None
+
+    def _remote(self, leaf: _Leaf, text: str) -> str:
+        subjects, sent = self.remotes.given(text, leaf.pointer, self.repository)
+        self._record(leaf, subjects)
+        return sent
+
+    def _identifier(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
+        sent = value
+        for role in roles:
+            numbers = bool(role.identifier and role.identifier.numbers)
+            if not (numbers and isinstance(value, int) and not isinstance(value, bool)):
+                _as_text(value)
+            form = canonical_identifier(role, value)
+            self._record(leaf, [Subject("", role, form, leaf.pointer, resource=form)])
+            decoded = role.identifier is not None and role.identifier.decode != "none"
+            if isinstance(value, str) and not decoded:
+                sent = form
+        return sent
+
+    def _judge_absent_remotes(self) -> None:
+        """A git tool without a remote contacts the one that git would choose in the call's repository."""
+        if self.repository is None:
+            return
+        for argument in self.tool.args:
+            steps = pointers.tokens(pointers.of_name(argument.name))
+            carried = roles_in_call(argument, self.given)
+            if GIT_REMOTE in carried and self.given.get(argument.name) is None and len(steps) == 1:
+                pointer = pointers.join(steps)
+                self.found[steps] = self.remotes.absent(pointer, self.repository)
+
+    def _judge_composite(self, composite: Composite) -> None:
+        places = [pointers.tokens(pointers.of_name(name)) for name in composite.join]
+        parts = [next((v for _, v in pointers.matches(self.given, steps)), None) for steps in places]
+        if all(part is None for part in parts):
+            return
+        names = ", ".join(composite.join)
+        texts = [part for part in parts if isinstance(part, str) and part and composite.with_ not in part]
+        if len(texts) != len(parts):
+            raise UnrepresentableError(f"{names} do not make one {composite.role}")
+        role = self.around.registry[composite.role]
+        try:
+            form = canonical_identifier(role, composite.with_.join(texts))
+        except UnrepresentableError as error:
+            raise UnrepresentableError(f"{names} together: {error.reason}") from None
+        first, *others = (pointers.join(steps) for steps in places)
+        subject = Subject("", role, form, first, also_at=tuple(others), resource=form)
+        self.found.setdefault(places[0], []).append(subject)
+
+    # -- putting the outcome together -----------------------------------------------------------
+
+    def _record(self, leaf: _Leaf, subjects: list[Subject]) -> None:
+        self.found.setdefault(leaf.steps, []).extend(subjects)
+
+    def _replace(self, leaf: _Leaf, value: Json) -> None:
+        if value != leaf.value or type(value) is not type(leaf.value):
+            pointers.assign(self.arguments, leaf.steps, value)
+
+    def _collect(self) -> tuple[Subject, ...]:
+        collector = SubjectCollector()
+        order = {name: place for place, name in enumerate(self.arguments)}
+        for steps in sorted(self.found, key=lambda steps: _document_order(steps, order)):
+            for subject in self.found[steps]:
+                collector.add(subject)
+        return collector.finish(self.around.registry)
+
+    def _path_places(self, leaves: list[_Leaf]) -> frozenset[str]:
+        return frozenset(
+            leaf.pointer for leaf in leaves if any(role.category == "path" for role in leaf.roles)
+        )
+
+
+def _scalars(value: Json, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Yield the leaves of an annotated value; a resource role takes a scalar or a flat array of them."""
+    if not any(role.resource for role in roles):
+        yield from pointers.leaves(value)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield (str(index),), item
+    else:
+        yield (), value
+
+
+def _as_text(value: Json) -> str:
+    if not isinstance(value, str):
+        shape = "null" if value is None else type(value).__name__
+        names = {"dict": "an object", "list": "a nested array", "bool": "a boolean", "null": "null"}
+        raise UnrepresentableError(f"must be a string, not {names.get(shape, 'a number')}")
+    return value
+
+
+def _stage(leaf: _Leaf) -> int:
+    if any(role.name == GIT_REMOTE for role in leaf.roles):
+        return 2
+    return 1 if leaf.argument.relative_to else 0
+
+
+def _document_order(
+    steps: tuple[str, ...], order: Mapping[str, int]
+) -> tuple[int, tuple[tuple[int, str], ...]]:
+    # An absent remote stands in no argument; it comes last.
+    rest = tuple((int(step), "") if step.isdecimal() else (-1, step) for step in steps[1:])
+    return order.get(steps[0], len(order)), rest

@@ -1,0 +1,62 @@
+"""Local remotes: the directories that git opens for a path, other than the path itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote
+
+_FILE = "file://"
+_POINTER = "gitdir:"
+_POINTER_BYTES = 8192
+
+
+def is_local(url: str) -> bool:
+    """Tell a local path from an scp-like form or URL as git does: a slash comes first, or no colon at all."""
+    return "/" in url.partition(":")[0] or ":" not in url
+
+
+def other_places(url: str) -> tuple[str, ...]:
+    """Return where git would go for a local remote instead of, or after, the path that it names.
+
+    git tries the path with `.git` behind it, follows a `.git` file to the directory it names, and from
+    there to the common directory. All of them that exist are returned, as absolute paths.
+
+    Args:
+        url: A remote's URL; anything but an absolute local path or a `file://` URL has no other places.
+    """
+    path = unquote(url[len(_FILE) :]) if url.startswith(_FILE) else url
+    if not path.startswith("/") or "\0" in path:
+        return ()
+    named = Path(path)
+    sibling = named.with_name(f"{named.name}.git") if named.name else named
+    found = [sibling] if sibling != named and os.path.lexists(sibling) else []
+    for place in (named, *found):
+        # A link there is resolved with every other path; named here so that it is judged at all.
+        found += [place / ".git"] if _is_link(place / ".git") else []
+        for pointer in (place, place / ".git"):
+            target = _pointed(pointer, _POINTER)
+            if target is not None:
+                common = _pointed(target / "commondir", "")
+                found += [target] if common is None else [target, common]
+    return tuple(dict.fromkeys(str(place) for place in found))
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False
+
+
+def _pointed(pointer: Path, prefix: str) -> Path | None:
+    """Return the directory that a file of one line names, relative to its own directory."""
+    try:
+        if not pointer.is_file():
+            return None
+        with pointer.open("rb") as file:
+            text = os.fsdecode(file.read(_POINTER_BYTES))
+    except OSError:
+        return None
+    target = text.removeprefix(prefix).strip(" \r\n")
+    return pointer.parent / target if text.startswith(prefix) and target and "\0" not in target else None

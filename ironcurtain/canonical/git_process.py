@@ -1,0 +1,172 @@
+"""Running git itself, so that nothing a repository configures can run, hang or flood.
+
+Only built-in, read-only commands are called (an alias cannot shadow a built-in), without a shell, in an
+environment that holds nothing but what selects configuration, for a bounded time and output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_SECONDS = 5.0
+_OUTPUT_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 16
+
+# Given on the command line, so they win over every file. `config --list` shows them as its last entries.
+OVERRIDES = (
+    ("core.hookspath", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.sshcommand", "false"),
+    ("protocol.ext.allow", "never"),
+)
+# What tells git where its configuration is. PATH is not among them: we find git ourselves, and the
+# commands that we call start no other program.
+_SELECTS_CONFIGURATION = re.compile(
+    r"HOME|XDG_CONFIG_HOME|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
+    r"|GIT_CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)"
+)
+# What puts the repository elsewhere. Passed on only to the question where the repository is.
+PLACING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
+# What makes git contact another place, or lets another program do it.
+REDIRECTING = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "GIT_EXEC_PATH", "GIT_ALLOW_PROTOCOL")
+_ALWAYS = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ASKPASS": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TRACE2": "0",
+    "GIT_TRACE2_EVENT": "0",
+    "GIT_TRACE2_PERF": "0",
+}
+
+
+class GitFailedError(Exception):
+    """Git gave no answer.
+
+    Attributes:
+        reason: Why, in plain words without text from outside.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class GitAnswer:
+    """What one git process said.
+
+    Attributes:
+        status: Its exit status.
+        output: Its standard output, as `to_text` makes it.
+        errors: Its standard error, likewise; untrusted text.
+    """
+
+    status: int
+    output: str
+    errors: str
+
+
+def run_git(
+    arguments: tuple[str, ...], *, directory: str, environ: Mapping[str, str], placed: bool = False
+) -> GitAnswer:
+    """Run one built-in, read-only git command.
+
+    Args:
+        arguments: The command and its arguments.
+        directory: Where it runs.
+        environ: The environment that the server's own git will have.
+        placed: Whether variables that put the repository elsewhere (`GIT_DIR`, …) are to be respected.
+
+    Raises:
+        GitFailedError: If git is missing, takes too long, or says too much.
+    """
+    overrides = (part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
+    command = (_find(environ), "--no-pager", *overrides, *arguments)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - no shell; the program and the options are ours
+            command,
+            cwd=directory,
+            env=_environment(environ, placed=placed),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise GitFailedError("git could not be started there") from error
+    with process:
+        try:
+            output, errors = _read(process)
+            status = process.wait(timeout=_SECONDS)
+        except BaseException as error:
+            # Not yet waited for, so the number still means this process and its group.
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise GitFailedError(f"git gave no answer within {_SECONDS:g} seconds") from error
+            raise
+    return GitAnswer(status, to_text(output), to_text(errors))
+
+
+def to_text(data: bytes) -> str:
+    """Return bytes of git's as text; bytes that are no UTF-8 become lone surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    """Return the bytes that `to_text` made the text of."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _find(environ: Mapping[str, str]) -> str:
+    # A relative entry would mean another program in every directory.
+    entries = environ.get("PATH", os.defpath).split(os.pathsep)
+    directories = [entry for entry in entries if entry.startswith("/")]
+    found = shutil.which("git", path=os.pathsep.join(directories)) if directories else None
+    if found is None:
+        raise GitFailedError("git was not found on the server's PATH")
+    return found
+
+
+def _environment(environ: Mapping[str, str], *, placed: bool) -> dict[str, str]:
+    chosen = {name: value for name, value in environ.items() if _SELECTS_CONFIGURATION.fullmatch(name)}
+    places = {name: environ[name] for name in PLACING if placed and name in environ}
+    # git starts helpers of its own by name in rare cases; give them the server's PATH, not ours.
+    return {**chosen, **places, "PATH": environ.get("PATH", os.defpath), **_ALWAYS}
+
+
+def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Return all output and errors, within the bounds."""
+    read: dict[str, bytearray] = {"output": bytearray(), "errors": bytearray()}
+    for name, chunk in _chunks(process):
+        read[name] += chunk
+        if len(read[name]) > _OUTPUT_BYTES:
+            raise GitFailedError(f"git wrote more than {_OUTPUT_BYTES} bytes")
+    return bytes(read["output"]), bytes(read["errors"])
+
+
+def _chunks(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, bytes]]:
+    deadline = time.monotonic() + _SECONDS
+    with selectors.DefaultSelector() as selector:
+        for name, stream in (("output", process.stdout), ("errors", process.stderr)):
+            if stream is not None:
+                selector.register(stream.fileno(), selectors.EVENT_READ, name)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, _SECONDS)
+            for key, _ in selector.select(left):
+                chunk = os.read(key.fd, _CHUNK_BYTES)
+                if chunk:
+                    yield key.data, chunk
+                else:
+                    selector.unregister(key.fd)

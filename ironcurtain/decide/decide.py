@@ -1,0 +1,201 @@
+"""One tool call's way to its decision: the seven steps of the specification, in their order.
+
+`prepare` is steps 1 to 5 and the input of step 6. Verification prepares its scenarios with the same
+function, so what is verified is what runs. Nothing here reads a clock, the environment or the network;
+the engine is asked through `ask`, and ids come from the caller.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.canonical.canonicalise import Canonical, canonicalise
+from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
+from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decide import structural
+from ironcurtain.decide.answer import read_answer
+from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.decide.merge import merge
+from ironcurtain.decide.policy_input import policy_input
+from ironcurtain.decide.refusal import Refusal
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.text import quoted, visible
+
+MALFORMED = "structural-malformed-call"
+UNKNOWN_TOOL = "structural-unknown-tool"
+DRIFT = "structural-tool-drift"
+INVALID = "structural-invalid-arguments"
+INTERNAL = "internal-error"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call as it arrives.
+
+    Attributes:
+        arguments: JSON text as received, or an already parsed object.
+        caller: Facts about whom the agent acts for, from a verified source, never from the call.
+        live_digest: Digest of the live tool's schema and description, or None: no drift check is made.
+        id: The caller's id for the call, carried into the decision.
+    """
+
+    server: str
+    tool: str
+    arguments: Json
+    caller: Mapping[str, Json] | None = None
+    live_digest: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call after steps 1 to 5: what OPA is asked, and what its answer is merged with."""
+
+    input: dict[str, Json]
+    call: Canonical
+    floor: structural.Floor
+    base: Decision
+
+
+async def decide(
+    call: Call, policy: LoadedPolicy, ask: Callable[[dict[str, Json]], Awaitable[Json]]
+) -> Decision:
+    """Decide one call. Total: every input yields a decision, and any failure is a deny.
+
+    Args:
+        call: The call as it arrived.
+        policy: The policy, loaded where the call happens.
+        ask: Asks the engine; raises Refusal with an `engine-…` rule when it gives no answer.
+    """
+    prepared = prepare(call, policy)  # steps 1 to 5
+    if isinstance(prepared, Decision):
+        return prepared
+    try:
+        answer = await ask(prepared.input)  # step 6
+        return conclude(prepared, answer, policy)  # step 7
+    except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
+        return _refused(prepared.base, error, prepared.call)
+
+
+def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
+    """Do steps 1 to 5: return what to ask the engine, or the decision if the call ends there."""
+    base = _base(call, policy)
+    canonical = None
+    try:
+        arguments = _parse(call)  # 1
+        tool = _know(call, policy)  # 2
+        filled = _fit(tool, arguments, policy, call.server)  # 3
+        canonical = _canonicalise(tool, filled, policy, call.server)  # 4
+        floor = structural.check(tool.annotation, canonical, policy.boundaries(call.server))  # 5
+        question = policy_input(
+            call.server,
+            tool.annotation,
+            canonical.arguments,
+            call.caller or {},
+            canonical.subjects,
+            floor.discharged,
+            policy.patterns,
+        )
+    except Exception as error:  # noqa: BLE001 - totality, as in decide
+        return _refused(base, error, canonical)
+    return Prepared(question, canonical, floor, base)
+
+
+def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision:
+    """Do step 7: merge the engine's answer with the structural floor.
+
+    Raises:
+        Refusal: If the answer is not a well-formed decision about this call.
+    """
+    subjects = prepared.call.subjects
+    read = read_answer(answer, {subject.id for subject in subjects})
+    return merge(prepared.base, prepared.call.arguments, subjects, prepared.floor, read, policy.clauses)
+
+
+def _parse(call: Call) -> dict[str, Json]:
+    try:
+        arguments = call.arguments
+        if isinstance(arguments, str | bytes):
+            arguments = jsontext.parse(arguments)
+        else:
+            jsontext.check(arguments)
+        jsontext.check([call.server, call.tool, dict(call.caller or {})])
+    except jsontext.MalformedJsonError as error:
+        raise Refusal(MALFORMED, f"The call is not strict JSON: {visible(str(error))}.") from None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise Refusal(MALFORMED, "The arguments are no JSON object.")
+    return arguments
+
+
+def _know(call: Call, policy: LoadedPolicy) -> FittedTool:
+    tool = policy.tool(call.server, call.tool)
+    if tool is None:
+        raise Refusal(UNKNOWN_TOOL, f"No annotated tool {quoted(call.tool)} of server {quoted(call.server)}.")
+    if call.live_digest is not None and call.live_digest != tool.annotation.schema_digest:
+        raise Refusal(DRIFT, "The tool is no longer the one that was annotated; annotate it again.")
+    return tool
+
+
+def _fit(tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str) -> dict[str, Json]:
+    try:
+        return tool.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
+    except InvalidArgumentsError as error:
+        raise Refusal(INVALID, f"The arguments do not fit the tool: {error}") from None
+
+
+def _canonicalise(
+    tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
+) -> Canonical:
+    try:
+        return canonicalise(tool.annotation, arguments, policy.surroundings(server))
+    except UnrepresentableError as error:
+        raise Refusal(
+            structural.UNREPRESENTABLE, f"An argument cannot be judged exactly: {error.reason}."
+        ) from None
+
+
+def _base(call: Call, policy: LoadedPolicy) -> Decision:
+    """Return the decision's frame: everything that is known before the verdict; a deny until replaced."""
+    return Decision(
+        id=call.id,
+        server=_encodable(call.server),
+        tool=_encodable(call.tool),
+        verdict=Verdict.DENY,
+        rule=INTERNAL,
+        reason="",
+        revision=policy.revision,
+        drift_checked=call.live_digest is not None,
+    )
+
+
+def _refused(base: Decision, error: Exception, canonical: Canonical | None) -> Decision:
+    """Return the deny that an early end of the call means; the arguments are shown once they exist."""
+    if not isinstance(error, Refusal):
+        _log.error("internal error while deciding a call", exc_info=error)
+    refusal = (
+        error
+        if isinstance(error, Refusal)
+        else Refusal(INTERNAL, f"An internal error ({type(error).__name__}).")
+    )
+    arguments = canonical.arguments if canonical else None
+    return base.model_copy(
+        update={
+            "rule": refusal.rule,
+            "reason": refusal.reason,
+            "subjects": refusal.subjects,
+            "arguments": arguments,
+        }
+    )
+
+
+def _encodable(name: object) -> str:
+    return str(name).encode("utf-8", "replace").decode()

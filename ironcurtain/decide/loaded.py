@@ -1,0 +1,129 @@
+"""A policy loaded at a site: everything that deciding needs, resolved and checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.canonical.canonicalise import Surroundings
+from ironcurtain.canonical.fit import FittedTool
+from ironcurtain.canonical.paths import Resolver, is_within
+from ironcurtain.canonical.pattern_index import PatternIndex
+from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.canonical.world import World
+from ironcurtain.decide.protection import Protection
+from ironcurtain.decide.relations import SANDBOX, check_relations
+from ironcurtain.decide.site import Site
+from ironcurtain.decide.structural import Boundaries
+from ironcurtain.errors import RefusedRootError
+from ironcurtain.roles.registry import Registry
+from ironcurtain.text import quoted, visible
+
+CONFIGURATION_DIRECTORY = ".ironcurtain"
+
+
+class LoadedPolicy:
+    """A bundle's content at a site: tools, patterns, clauses, and the boundaries of each server."""
+
+    def __init__(self, content: PolicyContent, site: Site, world: World) -> None:
+        """Resolve the site's directories and the policy's patterns, once.
+
+        Raises:
+            RefusedRootError: If home or sandbox is a directory that can never be safe.
+            BundleRelationError: If the policy's directories lie otherwise than was verified.
+        """
+        self.site = site
+        self.revision = content.revision
+        self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
+        self._world = world
+        self._registry = Registry(content.annotations.roles)
+        self._resolver = Resolver(world, home=site.home)
+        self._sandbox = self._real(site.sandbox) if site.sandbox is not None else None
+        self._refuse_roots()
+        self.patterns = self._index(content.patterns, content.lists, content.case_insensitive_hosts)
+        self._check_relations(content.relations)
+        self._protection = self._protect()
+        self._gates = {
+            server: self._index({"url": domains}, {}, content.case_insensitive_hosts)
+            for server, domains in site.domains.items()
+        }
+        self._tools = {
+            (server, tool.tool): FittedTool(tool)
+            for server, annotated in content.annotations.servers.items()
+            for tool in annotated.tools
+        }
+
+    def tool(self, server: str, tool: str) -> FittedTool | None:
+        """Return the annotated tool, or None if there is none."""
+        return self._tools.get((server, tool))
+
+    def boundaries(self, server: str) -> Boundaries:
+        """Return what the structural checks of a server hold against."""
+        return Boundaries(
+            protection=self._protection,
+            sandbox=self._sandbox,
+            working_root=self.site.working_root(server),
+            gate=self._gates.get(server),
+        )
+
+    def surroundings(self, server: str) -> Surroundings:
+        """Return what canonicalisation needs to know for a call to a server."""
+        return Surroundings(
+            world=self._world,
+            server=server,
+            home=self.site.home,
+            working_root=self.site.working_root(server),
+            registry=self._registry,
+            directories_inside=self.patterns.directories_inside,
+        )
+
+    def _index(
+        self,
+        named: Mapping[str, tuple[str, ...]],
+        lists: Mapping[str, tuple[str, tuple[str, ...]]],
+        case_insensitive_hosts: frozenset[str],
+    ) -> PatternIndex:
+        return PatternIndex(
+            named,
+            lists,
+            registry=self._registry,
+            home=self._real(self.site.home),
+            resolve_directory=self._real,
+            case_insensitive_hosts=case_insensitive_hosts,
+        )
+
+    def _real(self, path: str) -> str:
+        try:
+            return self._resolver.resolve(path, None)
+        except UnrepresentableError as error:
+            raise RefusedRootError(f"the directory {quoted(path)} {error.reason}") from None
+
+    def _refuse_roots(self) -> None:
+        home = self._real(self.site.home)
+        if home == "/":
+            raise RefusedRootError("the home directory is /", hint="Give a real home directory.")
+        if self._sandbox is None:
+            return
+        unsafe = {
+            "/": "/",
+            "the home directory": home,
+            "the configuration directory": f"{home}/{CONFIGURATION_DIRECTORY}",
+        }
+        for what, place in unsafe.items():
+            if is_within(place, self._sandbox):
+                raise RefusedRootError(
+                    f"the sandbox {visible(self._sandbox)} is or contains {what}",
+                    hint="Give a directory of its own as sandbox.",
+                )
+
+    def _check_relations(self, recorded: Mapping[str, str]) -> None:
+        places = dict(self.patterns.directories)
+        if self._sandbox is not None:
+            places[SANDBOX] = self._sandbox
+        check_relations(recorded, places)
+
+    def _protect(self) -> Protection:
+        configuration = f"{self.site.home}/{CONFIGURATION_DIRECTORY}"
+        protected = [self._real(path) for path in (*self.site.protected, configuration)]
+        return Protection(protected, self._sandbox, self._world)

@@ -1,0 +1,145 @@
+"""Step 5: the structural checks. They are hardcoded; no artifact can change them.
+
+All checks run over all subjects and the most severe result counts: a deny ends the call, an escalate
+is a floor under what the policy says, and containment takes subjects out of the policy's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.canonical import pointers
+from ironcurtain.canonical.canonicalise import Canonical
+from ironcurtain.canonical.paths import Resolver, is_within
+from ironcurtain.canonical.pattern_index import PatternIndex
+from ironcurtain.canonical.subjects import Subject
+from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.canonical.world import Kind, UnreadableError
+from ironcurtain.decide.protection import Protection
+from ironcurtain.decide.refusal import Refusal
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.verdict import Verdict
+
+PROTECTED = "structural-protected-path"
+DOMAIN = "structural-domain-escalate"
+UNRESOLVED = "structural-unresolved-remote"
+UNREPRESENTABLE = "structural-unrepresentable-argument"
+
+_CHANGING = frozenset({"write-path", "delete-path"})
+_MAX_PATH_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """What the checks of one server hold against: protected paths, the sandbox, the domain gate.
+
+    Attributes:
+        gate: The server's domain list as patterns; None if the server has no gate.
+    """
+
+    protection: Protection
+    sandbox: str | None
+    working_root: str | None
+    gate: PatternIndex | None
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The outcome of the checks when none of them denies.
+
+    Attributes:
+        escalated: By subject id, the rule under which it must at least be escalated, and why.
+        discharged: Ids of the subjects that containment has discharged.
+    """
+
+    escalated: dict[str, tuple[str, str]]
+    discharged: frozenset[str]
+
+
+def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> Floor:
+    """Run every structural check over every subject of a call.
+
+    Raises:
+        Refusal: If a protected path is touched.
+    """
+    _refuse_protected(tool, call, bounds)
+    return Floor(
+        escalated={s.id: floor for s in call.subjects if (floor := _floor(s, bounds))},
+        discharged=frozenset(s.id for s in call.subjects if _is_contained(tool, s, call.resolver, bounds)),
+    )
+
+
+def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> None:
+    try:
+        touched = [s for s in call.subjects if _is_protected(s, call.resolver, bounds.protection)]
+        hidden = next(_protected_leaves(call, bounds), None)
+    except UnreadableError as error:
+        raise Refusal(UNREPRESENTABLE, f"It cannot be told whether a path is protected: {error}") from None
+    if not touched and hidden is None:
+        return
+    decided = tuple(
+        SubjectDecision(
+            at=s.at, also_at=s.also_at, role=s.role.name, value=s.value, verdict=Verdict.DENY, rule=PROTECTED
+        )
+        for s in touched
+    )
+    place = touched[0].at if touched else hidden
+    raise Refusal(
+        PROTECTED,
+        f"{place} of {tool.tool} names, or contains, a path that belongs to the protection itself.",
+        decided,
+    )
+
+
+def _is_protected(subject: Subject, resolver: Resolver, protection: Protection) -> bool:
+    if subject.role.category != "path":
+        return False
+    if protection.refuses(subject.value, resolver):
+        return True
+    if subject.recursive and protection.refuses_below(subject.value):
+        return True
+    changes = subject.role.name in _CHANGING and not subject.git_directory
+    return changes and protection.refuses_change(subject.value, resolver)
+
+
+def _protected_leaves(call: Canonical, bounds: Boundaries) -> Iterator[str]:
+    """Yield the pointers of leaves without a path role that name a protected path all the same."""
+    for steps, value in pointers.leaves(call.arguments):
+        pointer = pointers.join(steps)
+        if pointer in call.path_places or not _looks_like_path(value):
+            continue
+        try:
+            path = call.resolver.resolve(value, bounds.working_root)
+        except UnrepresentableError:
+            continue
+        if bounds.protection.refuses(path, call.resolver):
+            yield pointer
+
+
+def _looks_like_path(value: Json) -> bool:
+    return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
+
+
+def _floor(subject: Subject, bounds: Boundaries) -> tuple[str, str] | None:
+    if subject.unresolved is not None:
+        return UNRESOLVED, f"It cannot be told what git would contact: {subject.unresolved}."
+    if subject.role.category != "url" or bounds.gate is None:
+        return None
+    if bounds.gate.covering(subject.role, subject.resource):
+        return None
+    return DOMAIN, "The address is not on the domain list of this server."
+
+
+def _is_contained(tool: ToolAnnotation, subject: Subject, resolver: Resolver, bounds: Boundaries) -> bool:
+    if not (tool.contained and subject.role.containable and bounds.sandbox is not None):
+        return False
+    if not is_within(subject.value, bounds.sandbox):
+        return False
+    if not subject.role.writes:
+        return True
+    # A second name of the same file may lie outside, and writing here would change it there.
+    entry = resolver.entry(subject.value)
+    return entry is None or entry.kind is not Kind.FILE or entry.links <= 1

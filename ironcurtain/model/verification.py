@@ -1,0 +1,55 @@
+"""What a verification found (`verification.json`): checks with figures, failures, assumptions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ironcurtain.model.base import Frozen
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+
+
+class Check(Frozen):
+    """One check.
+
+    Attributes:
+        count: How many things were looked at.
+        detail: What was found, in one sentence.
+    """
+
+    name: str
+    ok: bool
+    count: int
+    detail: str
+
+
+class Mismatch(Frozen):
+    """A scenario that did not come true."""
+
+    scenario: str
+    call: str
+    expected: Verdict
+    expected_rule: str | None = None
+    got: Verdict
+    rule: str
+    reason: str
+    clause: str | None = None
+    origin: str
+
+
+class Verification(Frozen):
+    """The result of one verification; it holds for exactly one revision.
+
+    Attributes:
+        assumptions: The world that the scenarios were decided in.
+        warnings: What a person should know although nothing failed.
+    """
+
+    format: Literal["ironcurtain/verification/v1"] = "ironcurtain/verification/v1"
+    ok: bool
+    revision: str
+    engine_version: str
+    checks: tuple[Check, ...]
+    mismatches: tuple[Mismatch, ...]
+    warnings: tuple[str, ...]
+    assumptions: DescribedWorld

@@ -1,0 +1,37 @@
+"""What OPA itself says about a bundle: it compiles strictly, fits the input schema, and its tests pass."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.errors import VerificationError, raise_all
+from ironcurtain.model import jsontext
+from ironcurtain.opa.command import OpaCommand, RegoReport
+from ironcurtain.pipeline.input_schema import policy_input_schema
+from ironcurtain.pipeline.render import SCHEMA
+from ironcurtain.roles.registry import Registry
+from ironcurtain.text import visible
+
+
+def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoReport:
+    """Check and test a bundle with OPA; return the report of its Rego tests.
+
+    Raises:
+        RegoRejectedError: If OPA rejects a module.
+        VerificationError: If a test fails, or there are no tests.
+        EngineFailedError: If OPA does not answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as temporary:
+        directory = Path(temporary) / "bundle"
+        schema = Path(temporary) / "schemas" / f"{SCHEMA}.json"
+        bundle.write_directory(directory)
+        schema.parent.mkdir()
+        schema.write_text(jsontext.pretty(policy_input_schema(registry)), encoding="utf-8")
+        opa.check(directory, bundle=True, schemas=schema.parent)
+        report = opa.test(directory)
+    raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])
+    if report.cases == 0:
+        raise VerificationError("the bundle has no Rego tests")
+    return report

@@ -1,0 +1,183 @@
+"""Verifying a bundle: what it is, whether OPA accepts it, and whether it does what its scenarios say.
+
+The stage after `scenarios` and before `publish`; `ironcurtain verify` runs it alone. It needs neither
+a model nor a network, and every scenario is prepared by the code that prepares calls at run time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain import assets
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.revision import is_test
+from ironcurtain.errors import IronCurtainError, SeveralErrors
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.model.verification import Check, Mismatch, Verification
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import Opa
+from ironcurtain.pipeline.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.text import visible
+
+_TEST_RULE = re.compile(r"^test_\w+", re.MULTILINE)
+_MAX_CALL = 160
+
+
+def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
+    """Verify a bundle against scenarios.
+
+    Returns:
+        The result, whether good or bad; `ok` says which.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined, so that nothing can be said.
+    """
+    engine = OpaCommand(opa)
+    checks = [_revision(bundle), *_opa_checks(bundle, engine)]
+    outcome = _scenarios(bundle, scenarios, engine) if all(check.ok for check in checks) else _Outcome()
+    if outcome.check:
+        checks.append(outcome.check)
+    return Verification(
+        ok=all(check.ok for check in checks),
+        revision=bundle.revision,
+        engine_version=opa.version,
+        checks=tuple(checks),
+        mismatches=outcome.mismatches,
+        warnings=outcome.warnings,
+        assumptions=scenarios.world,
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    check: Check | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _revision(bundle: Bundle) -> Check:
+    # Reading a bundle has already held its content against the revision.
+    return Check(
+        name="manifest", ok=True, count=len(bundle.files), detail=f"content is that of {bundle.revision}"
+    )
+
+
+def _opa_checks(bundle: Bundle, opa: OpaCommand) -> list[Check]:
+    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name:
+        directory = Path(name) / "bundle"
+        bundle.write_directory(directory)
+        checked = _check(bundle, directory, opa)
+        return [checked, _test(bundle, directory, opa)] if checked.ok else [checked]
+
+
+def _check(bundle: Bundle, directory: Path, opa: OpaCommand) -> Check:
+    count = len(bundle.modules)
+    try:
+        opa.check(directory, bundle=True, schemas=assets.SCHEMAS)
+    except IronCurtainError as error:
+        errors = error.errors if isinstance(error, SeveralErrors) else [error]
+        said = "; ".join(f"{each.where}: {each.what}" for each in errors[:5])
+        return Check(name="opa check", ok=False, count=count, detail=visible(said))
+    return Check(name="opa check", ok=True, count=count, detail="strict, with schemas and capabilities")
+
+
+def _test(bundle: Bundle, directory: Path, opa: OpaCommand) -> Check:
+    written = sum(len(_TEST_RULE.findall(text)) for path, text in bundle.modules.items() if is_test(path))
+    if written == 0:
+        return Check(
+            name="opa test", ok=False, count=0, detail="the bundle has no tests, which proves nothing"
+        )
+    report = opa.test(directory)
+    if report.failures:
+        names = ", ".join(visible(test.name) for test in report.failures[:5])
+        return Check(name="opa test", ok=False, count=len(report.tests), detail=f"failed: {names}")
+    if len(report.tests) != written:
+        detail = f"{written} tests are written, but OPA ran {len(report.tests)}"
+        return Check(name="opa test", ok=False, count=len(report.tests), detail=detail)
+    return Check(name="opa test", ok=True, count=len(report.tests), detail="all passed")
+
+
+def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:
+    policy = load_described(bundle, scenarios.world)
+    prepared = prepare_scenarios(scenarios.scenarios, policy)
+    warnings = [w for s in scenarios.scenarios if (w := _impossible(s, prepared[s.id]))]
+    kept = [s for s in scenarios.scenarios if not _impossible(s, prepared[s.id])]
+    decisions = decide_prepared({s.id: prepared[s.id] for s in kept}, bundle, policy, opa)
+    mismatches = tuple(_mismatch(s, decisions[s.id]) for s in kept if not _is_met(s, decisions[s.id]))
+    if not kept:
+        check = Check(name="scenarios", ok=False, count=0, detail="no scenarios, which proves nothing")
+    else:
+        detail = f"{len(mismatches)} of {len(kept)} fail" if mismatches else "all come true"
+        check = Check(name="scenarios", ok=not mismatches, count=len(kept), detail=detail)
+    return _Outcome(check, mismatches, tuple(warnings))
+
+
+def _impossible(scenario: Scenario, prepared: object) -> str | None:
+    """Say why a scenario can never come true: a structural deny stands before every policy."""
+    if not isinstance(prepared, Decision) or scenario.expect is Verdict.DENY:
+        return None
+    if not prepared.rule.startswith("structural-"):
+        return None  # a fault of ours: the scenario stays, and fails
+    return (
+        f"scenario {visible(scenario.id)} expects {scenario.expect}, but no policy can reach that "
+        f"({prepared.rule}: {prepared.reason}); it is left out"
+    )
+
+
+def _is_met(scenario: Scenario, decision: Decision) -> bool:
+    return decision.verdict is scenario.expect and scenario.rule in (None, decision.rule)
+
+
+def _mismatch(scenario: Scenario, decision: Decision) -> Mismatch:
+    call = scenario.call
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return Mismatch(
+        scenario=scenario.id,
+        call=f"{visible(call.server)}/{visible(call.tool)} {visible(arguments)[:_MAX_CALL]}",
+        expected=scenario.expect,
+        expected_rule=scenario.rule,
+        got=decision.verdict,
+        rule=decision.rule,
+        reason=decision.reason,
+        clause=scenario.clause,
+        origin=scenario.origin,
+    )
+
+
+def report_lines(result: Verification) -> list[str]:
+    """Return the result as lines of plain text, the failures as a table."""
+    lines = [
+        f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.count}, {check.detail}"
+        for check in result.checks
+    ]
+    lines += [f"warning  {warning}" for warning in result.warnings]
+    if result.mismatches:
+        lines += ["", *_table([_row(mismatch) for mismatch in result.mismatches])]
+    lines.append(f"{'verified' if result.ok else 'NOT verified'}  {result.revision}")
+    return lines
+
+
+def _row(mismatch: Mismatch) -> Mapping[str, str]:
+    expected = f"{mismatch.expected}" + (f" by {mismatch.expected_rule}" if mismatch.expected_rule else "")
+    return {
+        "scenario": mismatch.scenario,
+        "expected": expected,
+        "got": str(mismatch.got),
+        "by rule": mismatch.rule,
+        "call": mismatch.call,
+    }
+
+
+def _table(rows: list[Mapping[str, str]]) -> list[str]:
+    columns = list(rows[0])
+    widths = {column: max(len(column), *(len(row[column]) for row in rows)) for column in columns}
+    header = {column: column for column in columns}
+    return ["  ".join(row[c].ljust(widths[c]) for c in columns).rstrip() for row in [header, *rows]]

@@ -1,0 +1,210 @@
+"""The library: a bundle, the place where it is enforced, and an engine, behind one object.
+
+This is the whole public surface for people who embed IronCurtain: `from ironcurtain import Policy`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.canonical.disk import DiskWorld
+from ironcurtain.decide.decide import Call, decide
+from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.decide.refusal import Refusal
+from ironcurtain.decide.site import Site
+from ironcurtain.errors import BundleIntegrityError
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import Decision
+from ironcurtain.opa.answer import EngineAnswerError
+from ironcurtain.opa.engine import Engine
+from ironcurtain.opa.locate import Opa, find
+from ironcurtain.servers.config import ServerConfig, load_servers
+
+# What a server's git can see of our environment, beside what the configuration gives it.
+_INHERITED = ("PATH", "XDG_CONFIG_HOME")
+
+
+class Policy:
+    """A loaded policy with its own engine; use it as a context manager.
+
+    Decisions may be asked for from any thread and from any event loop, side by side. The engine lives
+    in a background thread for as long as the context is open.
+    """
+
+    def __init__(self, bundle: Bundle, loaded: LoadedPolicy, opa: Opa) -> None:
+        """Take a policy that is ready; `load` is the way to get one."""
+        self._bundle = bundle
+        self._loaded = loaded
+        self._opa = opa
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._engine: Engine | None = None
+
+    @classmethod
+    def load(
+        cls,
+        bundle: str | Path,
+        *,
+        sandbox: str | Path | None = None,
+        home: str | Path | None = None,
+        protected: Iterable[str | Path] = (),
+        servers: str | Path | None = None,
+        expect_revision: str | None = None,
+        opa: str | Path | None = None,
+    ) -> Policy:
+        """Load a bundle for enforcement on this machine.
+
+        Args:
+            bundle: Bundle directory or `.tar.gz`.
+            sandbox: The session's working directory; without one nothing is contained.
+            home: The home directory (default: the user's).
+            protected: Paths no tool may touch, beside the bundle, `servers` and `~/.ironcurtain`.
+            servers: `mcp-servers.json`, for working roots and domain lists.
+            expect_revision: Refuse any other revision. Without it the bundle is unverified.
+            opa: The OPA executable (default: see `ironcurtain opa which`).
+
+        Raises:
+            IronCurtainError: If the bundle, the directories, the servers' file or the engine cannot be used.
+        """
+        read = Bundle.read(Path(bundle))
+        if expect_revision is not None and read.revision != expect_revision:
+            raise BundleIntegrityError(
+                f"the bundle has revision {read.revision}, not {expect_revision}", where=str(bundle)
+            )
+        config = load_servers(Path(servers)) if servers is not None else None
+        own = [Path(bundle), *([config.path] if config else [])]
+        site = _site(
+            home=str(home) if home is not None else str(Path.home()),
+            sandbox=sandbox,
+            protected=[*protected, *own],
+            config=config,
+        )
+        world = DiskWorld(home=site.home, git_environ=_git_environments(site.home, config))
+        loaded = LoadedPolicy(PolicyContent.of(read), site, world)
+        return cls(read, loaded, find(Path(opa) if opa is not None else None))
+
+    @property
+    def loaded(self) -> LoadedPolicy:
+        """The policy as `ironcurtain.decide` uses it."""
+        return self._loaded
+
+    @property
+    def revision(self) -> str:
+        """The bundle's revision."""
+        return self._loaded.revision
+
+    def __enter__(self) -> Self:
+        """Start the engine.
+
+        Raises:
+            EngineFailedError: If it does not start.
+        """
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            engine = Engine(self._opa, self._bundle.archive(), self.revision)
+            self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))
+            self._portal, self._stack = portal, stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the engine."""
+        self._portal = self._engine = None
+        self._stack.close()
+
+    def decide(
+        self,
+        server: str,
+        tool: str,
+        arguments: Json,
+        caller: Mapping[str, Json] | None = None,
+    ) -> Decision:
+        """Decide one call. Every input yields a decision; any failure is a deny.
+
+        Args:
+            server: The server's name.
+            tool: The tool's name.
+            arguments: An object, or its JSON text.
+            caller: Facts about whom the agent acts for, from a verified source.
+        """
+        return self.decide_many([Call(server, tool, arguments, caller)])[0]
+
+    async def adecide(
+        self,
+        server: str,
+        tool: str,
+        arguments: Json,
+        caller: Mapping[str, Json] | None = None,
+    ) -> Decision:
+        """Decide one call from an event loop, which is not blocked meanwhile."""
+        call = Call(server, tool, arguments, caller)
+        return await asyncio.wrap_future(self._running().start_task_soon(self._decide, call))
+
+    def decide_many(self, calls: Iterable[Call]) -> list[Decision]:
+        """Decide calls one after the other; return their decisions in the same order."""
+        return self._running().call(self._decide_all, list(calls))
+
+    async def _decide_all(self, calls: list[Call]) -> list[Decision]:
+        return [await self._decide(call) for call in calls]
+
+    async def _decide(self, call: Call) -> Decision:
+        return await decide(call, self._loaded, self._ask)
+
+    async def _ask(self, question: dict[str, Json]) -> Json:
+        if self._engine is None:
+            raise Refusal("engine-dead", "The policy was closed.")
+        try:
+            answer = await self._engine.query(json.dumps(question, ensure_ascii=False).encode())
+        except EngineAnswerError as error:
+            raise Refusal(error.rule, f"The engine gave no decision: {error.reason}.") from None
+        return answer.result
+
+    def _running(self) -> BlockingPortal:
+        if self._portal is None:
+            raise RuntimeError("a policy decides inside its context: `with Policy.load(…) as policy:`")
+        return self._portal
+
+
+def _site(
+    *,
+    home: str,
+    sandbox: str | Path | None,
+    protected: Iterable[str | Path],
+    config: ServerConfig | None,
+) -> Site:
+    servers = config.servers if config else {}
+    base = config.directory if config else Path()
+    return Site(
+        home=_absolute(home),
+        sandbox=_absolute(sandbox) if sandbox is not None else None,
+        protected=tuple(_absolute(path) for path in protected),
+        working_roots={n: _absolute(base / s.working_root) for n, s in servers.items() if s.working_root},
+        domains={name: s.domains for name, s in servers.items() if s.domains is not None},
+    )
+
+
+def _git_environments(home: str, config: ServerConfig | None) -> dict[str, dict[str, str]]:
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    servers = config.servers if config else {}
+    return {name: {"HOME": home, **inherited, **server.env} for name, server in servers.items()}
+
+
+def _absolute(path: str | Path) -> str:
+    # Only made absolute here: `..` and symlinks are the resolver's business, as the kernel sees them.
+    text = str(path)
+    return text if text.startswith(("/", "~")) else f"{Path.cwd()}/{text}"

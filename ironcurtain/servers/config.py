@@ -1,0 +1,77 @@
+"""Reading `mcp-servers.json`: the ecosystem's own shape, with our keys held strictly."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
+from ironcurtain.files import load
+from ironcurtain.model.servers import Server, Servers
+from ironcurtain.text import quoted
+
+_KEYS = tuple(field.alias or name for name, field in Server.model_fields.items())
+_NEAR = 0.8
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """The servers of one file.
+
+    Attributes:
+        path: The file; relative paths in it (`cwd`, `tools`, the programs' own arguments) are relative
+            to its directory.
+        servers: By name, sorted.
+        notes: One line for each key that is not ours: kept, and named once.
+    """
+
+    path: Path
+    servers: dict[str, Server]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        """The directory that relative paths of the file start from."""
+        return self.path.absolute().parent
+
+
+def load_servers(path: Path) -> ServerConfig:
+    """Read the servers' configuration.
+
+    Raises:
+        FileError: If the file cannot be read.
+        FormatError: If it is not of the shape of `mcp-servers.json`.
+        ServerConfigError: If a key is nearly one of ours, or the file names no server.
+    """
+    document = load(path, Servers)
+    if not document.servers:
+        raise ServerConfigError("the file names no server", where=str(path))
+    errors: list[IronCurtainError] = []
+    notes: list[str] = [_note(key, str(path)) for key in sorted(document.model_extra or {})]
+    for name, server in sorted(document.servers.items()):
+        for key in server.foreign_keys:
+            nearly = _nearly(key)
+            if nearly:
+                errors.append(
+                    ServerConfigError(
+                        f"server {name} has the key {quoted(key)}, which is nearly {quoted(nearly)}",
+                        where=str(path),
+                        hint=f"Write {quoted(nearly)}, or rename the key if it belongs to another program.",
+                    )
+                )
+            else:
+                notes.append(_note(key, f"{path}, server {name}"))
+    raise_all(errors)
+    return ServerConfig(path, dict(sorted(document.servers.items())), tuple(notes))
+
+
+def _note(key: str, where: str) -> str:
+    return f"{where}: the key {quoted(key)} is not ours; it is left alone"
+
+
+def _nearly(key: str) -> str | None:
+    """Return the key of ours that this one was probably meant to be."""
+    plain = {ours.lower(): ours for ours in _KEYS}
+    found = difflib.get_close_matches(key.lower().replace("_", "").replace("-", ""), plain, n=1, cutoff=_NEAR)
+    return plain[found[0]] if found else None

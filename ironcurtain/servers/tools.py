@@ -1,0 +1,67 @@
+"""One tool as its server lists it, and the digest by which we notice that it changed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from ironcurtain.errors import IronCurtainError, ServerFailedError
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Frozen, Json
+from ironcurtain.servers.schemas import schema_problem
+from ironcurtain.text import quoted
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}\Z")
+_MAX_TOOLS = 1_000
+
+
+class ToolListing(Frozen):
+    """A tool of a `tools/list` result.
+
+    Attributes:
+        description: The server's own text about it: untrusted.
+        input_schema: JSON Schema of its arguments.
+        annotations: The server's hints (`readOnlyHint`, …): untrusted, shown to the annotator only.
+    """
+
+    name: str
+    description: str = ""
+    input_schema: dict[str, Json]
+    annotations: dict[str, Json] = Field(default_factory=dict)
+
+
+def tool_digest(tool: ToolListing) -> str:
+    """Return `sha256:<hex>` over name, description and input schema: what an annotation was made for."""
+    return jsontext.digest(
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    )
+
+
+def check_tools(server: str, tools: Iterable[ToolListing]) -> list[IronCurtainError]:
+    """Return what makes a server's tool list unusable: bad or repeated names, schemas that are none."""
+    listed = list(tools)
+    if len(listed) > _MAX_TOOLS:
+        return [
+            ServerFailedError(f"lists {len(listed):,} tools; at most {_MAX_TOOLS:,} are read", where=server)
+        ]
+    problems = [
+        f"lists two tools named {quoted(name)}"
+        for name, count in sorted(Counter(tool.name for tool in listed).items())
+        if count > 1
+    ]
+    problems += [
+        f"lists a tool named {quoted(tool.name)}; names are of letters, digits and _ . : / - (at most 128)"
+        for tool in listed
+        if not _TOOL_NAME.match(tool.name)
+    ]
+    for tool in listed:
+        problem = schema_problem(tool.input_schema)
+        if problem:
+            problems.append(f"the input schema of {quoted(tool.name)} is no usable JSON Schema: {problem}")
+    return [
+        ServerFailedError(f"the server {problem}" if problem.startswith("lists") else problem, where=server)
+        for problem in problems
+    ]

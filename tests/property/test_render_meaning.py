@@ -1,0 +1,79 @@
+"""What rendered Rego decides is what semantics 6 says, by an evaluator that shares no code with it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from random import Random
+
+import pytest
+from support import rendered, twin
+
+POLICIES = 60
+CALLS = 40
+
+
+def _relevant(decision: dict) -> dict:
+    return {key: decision[key] for key in ("verdict", "rule", "subject", "subjects")}
+
+
+def _compare(directory: Path, policies: list[list[dict]], calls: dict[str, dict]) -> int:
+    decisions = rendered.evaluate(directory, policies, calls)
+    for id_, call in calls.items():
+        rules = policies[int(call["server"].removeprefix("s"))]
+        assert _relevant(decisions[id_]) == twin.decide(rules, call), (rules, call)
+    return len(decisions)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path, seed):
+    random = Random(seed)
+    policies = [
+        [rendered.random_rule(random, f"r{index}-{number}") for number in range(random.choice([1, 2, 4, 8]))]
+        for index in range(POLICIES)
+    ]
+    calls = {
+        f"{index}-{number}": rendered.random_call(random, f"s{index}")
+        for index in range(POLICIES)
+        for number in range(CALLS)
+    }
+    assert _compare(tmp_path, policies, calls) == POLICIES * CALLS
+
+
+def _flag_sets(op: str) -> list[dict]:
+    flags: list[dict] = [{}]
+    if op != "present":
+        flags.append({"or_absent": True})
+    if op in ("lt", "le", "gt", "ge", "equals"):
+        flags += [{"measure": "count"}, {"measure": "length"}, {"measure": "count", "or_absent": True}]
+    return flags
+
+
+@pytest.mark.parametrize("name", ["a", "/a/b", "/a/*", "/a/*/b"])
+def test_every_operator_with_every_json_type_absent_and_null(tmp_path, name):
+    tests = [
+        {"name": name, "op": op, "value": operand, **flags, **over}
+        for op, operands in rendered.OPERANDS.items()
+        for operand in operands
+        for flags in _flag_sets(op)
+        for over in ([{}, {"over": "some"}] if "*" in name else [{}])
+        if not ("measure" in flags and not isinstance(operand, int | float)) and not (("measure" in flags and operand is True) or (operand is False and "measure" in flags))
+    ]
+    policies = [[rendered.rule(f"r{index}", "allow", {"args": [test]})] for index, test in enumerate(tests)]
+    arguments = [{}, *({"a": _placed(name, value)} for value in rendered.VALUES), {"a": 5}, {"a": []}, {"a": {}}]
+    arguments = [{**one, "b": other} for one in arguments for other in ("a", {"a": 1})]
+    calls = {
+        f"{index}-{number}": rendered.call(f"s{index}", "read", [], args=one, caller=caller)
+        for index, test in enumerate(tests)
+        for (number, one), caller in itertools.product(enumerate(arguments), [{"sub": "a"}])
+        if number % 2 == 0 or isinstance(test["value"], dict)
+    }
+    assert _compare(tmp_path, policies, calls) > 1_000
+
+
+def _placed(name: str, value):
+    if name == "a":
+        return value
+    if name == "/a/b":
+        return {"b": value}
+    return [value, 1] if name == "/a/*" else [{"b": value}, {"b": "a"}]

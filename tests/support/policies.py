@@ -1,0 +1,89 @@
+"""Policies for tests: from plain dictionaries through the real assembler to a real engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ironcurtain.files import parse_document
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.pipeline.assemble import Release, assemble
+from ironcurtain.policy import Policy
+from ironcurtain.roles.registry import Registry
+
+
+def tool(name: str, *, contained: bool = True, side_effects: bool = True, **args: Any) -> dict[str, Any]:
+    """Annotate a tool: `path=["read-path"]`, or a whole argument object without its name."""
+    annotated = [
+        {"name": arg, **(value if isinstance(value, dict) else {"roles": value})}
+        for arg, value in args.items()
+    ]
+    return {"tool": name, "side_effects": side_effects, "contained": contained, "args": annotated}
+
+
+def rule(name: str, then: str, **conditions: Any) -> dict[str, Any]:
+    """Write a rule without its clause and reason."""
+    return {"name": name, "clause": "C1", "reason": f"{name} says {then}.", "then": then, "if": conditions}
+
+
+def annotations(
+    servers: Mapping[str, list[dict[str, Any]]], roles: list[dict[str, Any]] | None = None
+) -> Annotations:
+    document = {
+        "format": "ironcurtain/annotations/v1",
+        "roles": roles or [],
+        "servers": {server: {"tools": tools} for server, tools in servers.items()},
+    }
+    return parse_document(json.dumps(document), "tool-annotations.json", Annotations)
+
+
+def compiled(rules: list[dict[str, Any]]) -> CompiledPolicy:
+    document = {
+        "format": "ironcurtain/policy/v1",
+        "clauses": [{"id": "C1", "text": "As said."}],
+        "rules": rules,
+    }
+    return parse_document(json.dumps(document), "compiled-policy.json", CompiledPolicy)
+
+
+def named_lists(lists: Mapping[str, Any]) -> Lists:
+    document = {"format": "ironcurtain/lists/v1", "lists": lists}
+    return parse_document(json.dumps(document), "dynamic-lists.json", Lists)
+
+
+def write_bundle(
+    directory: Path,
+    servers: Mapping[str, list[dict[str, Any]]],
+    rules: list[dict[str, Any]],
+    *,
+    roles: list[dict[str, Any]] | None = None,
+    lists: Mapping[str, Any] | None = None,
+) -> Path:
+    """Assemble a bundle and write it as an archive below a directory; return its path."""
+    annotated = annotations(servers, roles)
+    bundle = assemble(
+        compiled(rules),
+        annotated,
+        named_lists(lists) if lists is not None else None,
+        registry=Registry(annotated.roles),
+        release=Release(engine_version="test"),
+    )
+    path = directory / "bundle.tar.gz"
+    path.write_bytes(bundle.archive())
+    return path
+
+
+def write_servers(directory: Path, servers: Mapping[str, Any]) -> Path:
+    """Write an `mcp-servers.json` below a directory; return its path."""
+    path = directory / "mcp-servers.json"
+    path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    return path
+
+
+def load(bundle: Path, **options: Any) -> Policy:
+    """Load a policy; enter it to decide."""
+    return Policy.load(bundle, **options)

@@ -1,0 +1,200 @@
+"""Random rules and calls, and one `opa eval` for many calls against many policies.
+
+Every policy stands under a server of its own in one data tree, so that thousands of (policy, call)
+pairs cost one run of OPA.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ironcurtain import assets
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.render import render_policy
+
+PATTERNS = {
+    "read-path": ["~/Documents", "~/Documents/work", "/srv"],
+    "delete-path": ["~/Documents", "/srv"],
+    "fetch-url": ["example.com", "*.example.com", "@hosts"],
+    "recipient": ["alice@example.com", "*@example.com", "@friends"],
+}
+KEYS = {
+    "paths": ("within", ["read-path", "delete-path"]),
+    "domains": ("allowed", ["fetch-url"]),
+    "lists": ("allowed", ["recipient"]),
+}
+TOOLS = ["read", "send it", "move"]
+VALUES: list[Any] = [
+    None, True, False, 0, 1, 1.0, 1.5, -3, 50, 1e22, "", "a", "ab", "a\nb", "1", "true", "päth 😀",
+    [], [1], ["a"], [True], [1, 2, "a"], {}, {"a": 1}, {"a": {"b": "a"}},
+]  # fmt: skip
+OPERANDS: dict[str, list[Any]] = {
+    "equals": [
+        True,
+        False,
+        1,
+        1.5,
+        "a",
+        "a\nb",
+        [1],
+        [True],
+        {"a": 1},
+        {"b": 2},
+        [],
+        {"caller": "/sub"},
+        {"arg": "b"},
+    ],
+    "not_equals": [True, 1, "a", [1], {"a": 1}, {"caller": "/sub"}, {"arg": "/b/a"}],
+    "in": [[True], [1], [1, 50], ["a", "1"], [[1], ["a"]], [{"a": 1}]],
+    "not_in": [[True], [1], [1, 50], ["a", "1"], [[1], ["a"]], [{"a": 1}]],
+    **{op: [1, 1.5, 0, -3, 1e22] for op in ("lt", "le", "gt", "ge")},
+    "matches": ["a", "a|b", "a.b", "", ".*", "(?i)A", "p\u00e4th .", "`"],
+    "present": [True, False],
+}
+
+
+def document(rules: list[dict[str, Any]]) -> CompiledPolicy:
+    """Return rules as a policy, as if they had been checked."""
+    return CompiledPolicy.model_validate_json(json.dumps({"format": "ironcurtain/policy/v1", "rules": rules}))
+
+
+def rule(name: str, then: str, condition: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule as JSON."""
+    return {"name": name, "clause": "C1", "reason": f"because of {name}", "then": then, "if": condition}
+
+
+def annotations(servers: list[str]) -> Annotations:
+    """Return annotations in which every server has the same tools."""
+    tools = [{"tool": tool, "side_effects": True} for tool in TOOLS]
+    value = {
+        "format": "ironcurtain/annotations/v1",
+        "servers": {server: {"tools": tools} for server in servers},
+    }
+    return Annotations.model_validate_json(json.dumps(value))
+
+
+def evaluate(directory: Path, policies: list[list[dict]], calls: dict[str, dict]) -> dict[str, dict]:
+    """Return OPA's decision for every call by id; a call's `server` is `s<index of its policy>`."""
+    annotated = annotations([f"s{index}" for index in range(len(policies))])
+    texts = {}
+    for index, rules in enumerate(policies):
+        (directory / f"s{index}.rego").write_text(render_policy(document(rules), f"s{index}", annotated))
+        texts.update({r["name"]: {"reason": r["reason"], "clause": r["clause"]} for r in rules})
+    documents = {"ironcurtain": {"rules": {"rules": texts}}, "ironcurtain_inputs": calls}
+    (directory / "data.json").write_text(json.dumps(documents))
+    command = OpaCommand(find())
+    sources = [
+        assets.REGO / "ironcurtain" / name for name in ("decision/decision.rego", "matching/matching.rego")
+    ]
+    rego = [*directory.glob("*.rego"), *sources, assets.REGO / "verify" / "verify.rego"]
+    command.check(*rego)
+    assert command.unformatted(*directory.glob("*.rego")) == ()
+    result: dict[str, dict] = command.eval(
+        "data.ironcurtain_verify.results", data=[*rego, directory / "data.json"]
+    )
+    assert result.keys() == calls.keys(), "a decision was undefined"
+    return result
+
+
+def call(server: str, tool: str, subjects: list[dict], **extra: Any) -> dict[str, Any]:
+    """Return a policy input; a subject is {role, patterns, discharged}."""
+    value = {"side_effects": True, "args": {}, "caller": {}, **extra}
+    open_, sandboxed = ({"roles": {}, "patterns": {}, "within": {}} for _ in range(2))
+    listed = {}
+    for index, subject in enumerate(subjects or [{"role": "none", "patterns": [], "discharged": False}]):
+        id_ = f"{index:04d}" if subjects else "call"
+        listed[id_] = {"role": subject["role"], "at": "/x", "value": id_, "discharged": subject["discharged"]}
+        place = sandboxed if subject["discharged"] else open_
+        place["roles"].setdefault(subject["role"], {})[id_] = True
+        for pattern in subject["patterns"]:
+            within = place["within"].setdefault(subject["role"], {})
+            within.setdefault(pattern, {})[id_] = True
+            place["patterns"][subject["role"]] = sorted(within)
+    return {"server": server, "tool": tool, **value, "subjects": listed, **open_, "sandboxed": sandboxed}
+
+
+def random_call(random: Random, server: str) -> dict[str, Any]:
+    """Return a random policy input."""
+    subjects = []
+    for _ in range(random.choice([0, 1, 1, 2, 3, 4])):
+        role = random.choice(list(PATTERNS))
+        covering = [p for p in PATTERNS[role] if random.random() < 0.45]
+        subjects.append(
+            {"role": role, "patterns": covering, "discharged": "path" in role and random.random() < 0.3}
+        )
+    return call(
+        server,
+        random.choice(TOOLS),
+        subjects,
+        side_effects=random.random() < 0.8,
+        args=_random_object(random, ["a", "b", "list", "not"]),
+        caller=_random_object(random, ["sub", "age"]) if random.random() < 0.7 else {},
+    )
+
+
+def random_rule(random: Random, name: str) -> dict[str, Any]:
+    """Return a random valid rule as JSON."""
+    then = random.choice(["allow", "allow", "escalate", "deny"])
+    condition: dict[str, Any] = {}
+    if random.random() < 0.5:
+        condition["tool"] = random.sample(TOOLS, random.choice([1, 1, 2]))
+    if random.random() < 0.1:
+        condition["side_effects"] = random.random() < 0.7
+    if random.random() < 0.25:
+        condition["roles"] = random.sample([*PATTERNS, "none"], random.choice([1, 1, 2]))
+    for key in KEYS:
+        if random.random() < 0.4:
+            condition[key] = _random_conditions(random, key, then)
+    if random.random() < 0.4:
+        names = ["a", "b", "/a/b", "/list/*", "/list/*/a", "not", "/not"]
+        condition["args"] = [
+            random_test(random, random.choice(names)) for _ in range(random.choice([1, 1, 2]))
+        ]
+    if random.random() < 0.2:
+        condition["caller"] = [random_test(random, random.choice(["/sub", "age"]), caller=True)]
+    condition = condition or {"side_effects": True}
+    if random.random() < 0.2:
+        condition["in_sandbox"] = True
+    return rule(name, then, condition)
+
+
+def random_test(random: Random, name: str, *, caller: bool = False) -> dict[str, Any]:
+    """Return a random valid test of an argument or caller fact."""
+    op = random.choice(list(OPERANDS))
+    test: dict[str, Any] = {"name": name, "op": op, "value": random.choice(OPERANDS[op])}
+    if caller and op == "present":
+        test["value"] = True
+    if "*" in name and random.random() < 0.5:
+        test["over"] = "some"
+    if not caller and op != "present" and random.random() < 0.3:
+        test["or_absent"] = True
+    if op in ("lt", "le", "gt", "ge") and random.random() < 0.4:
+        test["measure"] = random.choice(["count", "length"])
+    return test
+
+
+def _random_conditions(random: Random, key: str, then: str) -> Any:
+    field, roles = KEYS[key]
+    groups = [[role] for role in roles] if random.random() < 0.4 else [random.sample(roles, len(roles))]
+    conditions = []
+    for group in groups:
+        pool = PATTERNS[group[0]]
+        one = {"roles": group, field: random.sample(pool, random.choice([1, 1, 2]))}
+        if then == "allow" and random.random() < 0.3:
+            one["or_none"] = True
+        conditions.append(one)
+    return conditions if len(conditions) > 1 or random.random() < 0.5 else conditions[0]
+
+
+def _random_object(random: Random, names: list[str]) -> dict[str, Any]:
+    value = {name: random.choice(VALUES) for name in names if random.random() < 0.7}
+    if "list" in value and random.random() < 0.7:
+        items = [1, "a", None, {"a": 1}, {"a": "a"}, {"a": None}, [1]]
+        value["list"] = [random.choice(items) for _ in range(random.choice([0, 1, 2, 3]))]
+    return value

@@ -1,0 +1,165 @@
+"""An evaluator of semantics 6 in plain Python, written from the specification and not from our Rego.
+
+It reads rules as JSON (`compiled-policy.json`) and policy inputs, and says what the decision has to be.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import re2
+
+SEVERITY = {"deny": 2, "escalate": 1, "allow": 0}
+ABSENT = None
+
+
+def decide(rules: list[dict[str, Any]], call: dict[str, Any]) -> dict[str, Any]:
+    """Return {verdict, rule, subject, subjects: {id: {verdict, rule}}}."""
+    judged = {}
+    for id_, subject in call["subjects"].items():
+        order, name, verdict = _judge(rules, call, id_, subject)
+        judged[id_] = (-SEVERITY[verdict], order, id_, verdict, name)
+    winner = min(judged.values())
+    return {
+        "verdict": winner[3],
+        "rule": winner[4],
+        "subject": winner[2],
+        "subjects": {id_: {"verdict": found[3], "rule": found[4]} for id_, found in judged.items()},
+    }
+
+
+def _judge(rules: list, call: dict, id_: str, subject: dict) -> tuple[float, str, str]:
+    for order, rule in enumerate(rules, 1):
+        if subject["discharged"] and not rule["if"].get("in_sandbox"):
+            continue
+        if _justifies(rule, call, id_, subject["role"]):
+            return order, rule["name"], rule["then"]
+    if subject["discharged"]:
+        return float("inf"), "structural-sandbox-allow", "allow"
+    return float("inf"), "default-deny", "deny"
+
+
+def _justifies(rule: dict, call: dict, id_: str, role: str) -> bool:
+    condition = rule["if"]
+    patterned = [c for key in ("paths", "domains", "lists") for c in _many(condition.get(key))]
+    named = {r for c in patterned for r in c["roles"]} | set(condition.get("roles", []))
+    if named and role not in named:
+        return False
+    for c in patterned:
+        if role in c["roles"]:
+            if not _covered(call, id_, role, c):
+                return False
+        elif not _guard(rule, call, c):
+            return False
+    if "roles" in condition and role not in condition["roles"] and not _seen(rule, call, condition["roles"]):
+        return False
+    return _call_holds(condition, call)
+
+
+def _guard(rule: dict, call: dict, c: dict) -> bool:
+    covered = [_covered(call, id_, role, c) for id_, role in _seen(rule, call, c["roles"])]
+    if rule["then"] != "allow":
+        return any(covered)
+    return all(covered) and (bool(covered) or c.get("or_none", False))
+
+
+def _seen(rule: dict, call: dict, roles: list) -> list[tuple[str, str]]:
+    everything = rule["if"].get("in_sandbox", False)
+    return [
+        (id_, s["role"])
+        for id_, s in call["subjects"].items()
+        if s["role"] in roles and (everything or not s["discharged"])
+    ]
+
+
+def _covered(call: dict, id_: str, role: str, c: dict) -> bool:
+    patterns = c.get("within", c.get("allowed"))
+    places = (call["within"], call["sandboxed"]["within"])
+    return any(id_ in place.get(role, {}).get(p, {}) for place in places for p in patterns)
+
+
+def _call_holds(condition: dict, call: dict) -> bool:
+    return (
+        call["server"] in condition.get("server", [call["server"]])
+        and call["tool"] in condition.get("tool", [call["tool"]])
+        and call["side_effects"] is condition.get("side_effects", call["side_effects"])
+        and all(holds(t, call["args"], call) for t in condition.get("args", []))
+        and all(holds(t, call["caller"], call) for t in condition.get("caller", []))
+    )
+
+
+def holds(test: dict, root: Any, call: dict) -> bool:
+    """Tell whether a test of an argument or caller fact holds; null counts as absent."""
+    path = _path(test["name"])
+    if "*" not in path:
+        return _compare(test, _find(root, path), call)
+    star = path.index("*")
+    elements = _find(root, path[:star])
+    if elements is ABSENT:
+        return _compare(test, ABSENT, call)
+    if not isinstance(elements, list) or not elements:
+        return False
+    results = [_compare(test, _find(element, path[star + 1 :]), call) for element in elements]
+    return any(results) if test.get("over") == "some" else all(results)
+
+
+def _compare(test: dict, value: Any, call: dict) -> bool:
+    op, operand = test["op"], test["value"]
+    if op == "present":
+        return (value is not ABSENT) is operand
+    if value is ABSENT:
+        return test.get("or_absent", False)
+    if isinstance(operand, dict) and set(operand) in ({"caller"}, {"arg"}):
+        ((kind, pointer),) = operand.items()
+        operand = _find(call["caller" if kind == "caller" else "args"], _path(pointer))
+        if operand is ABSENT:
+            return False
+    if "measure" in test:
+        wanted = list if test["measure"] == "count" else str
+        if not isinstance(value, wanted):
+            return False
+        value = len(value)
+    kind = _type(operand[0] if op in ("in", "not_in") else operand)
+    if _type(value) != kind:
+        return False
+    same = [_same(value, one) for one in (operand if op in ("in", "not_in") else [operand])]
+    if op in ("equals", "in"):
+        return any(same)
+    if op in ("not_equals", "not_in"):
+        return not any(same)
+    if op == "matches":
+        return re2.fullmatch(f"(?s:{operand})", value) is not None
+    return {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}[op]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if _type(a) != _type(b):
+        return False
+    if isinstance(a, list):
+        return len(a) == len(b) and all(itertools.starmap(_same, zip(a, b, strict=True)))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    return a == b
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def _find(value: Any, path: list[str]) -> Any:
+    for token in path:
+        value = value.get(token) if isinstance(value, dict) else None
+    return value
+
+
+def _path(name: str) -> list[str]:
+    if not name.startswith("/"):
+        return [name]
+    return [token.replace("~1", "/").replace("~0", "~") for token in name.split("/")[1:]]
+
+
+def _many(one: Any) -> list:
+    return one if isinstance(one, list) else [] if one is None else [one]

@@ -1,0 +1,119 @@
+"""Reading tool lists from real servers, good and faulty ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, SeveralErrors
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.saved import saved_document
+from ironcurtain.servers.tools import tool_digest
+
+SERVER = Path(__file__).parents[2] / "fixtures" / "tiny_server.py"
+
+
+def entry(mode: str, **more: object) -> dict[str, object]:
+    return {"command": sys.executable, "args": [str(SERVER), mode], **more}
+
+
+def config(directory: Path, **servers: dict[str, object]) -> ServerConfig:
+    path = directory / "mcp-servers.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return load_servers(path)
+
+
+def test_several_live_servers_are_listed(tmp_path: Path) -> None:
+    tools = list_tools(config(tmp_path, one=entry("good"), two=entry("changed")))
+    assert [tool.name for tool in tools["one"]] == ["read_note", "list_tags"]
+    first, second = tools["one"][0], tools["two"][0]
+    assert tool_digest(first) != tool_digest(second)
+    assert tool_digest(tools["one"][1]) == tool_digest(tools["two"][1])
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("dies", "failed"),
+        ("not-mcp", "failed"),
+        ("duplicate", 'lists two tools named "read_note"'),
+        ("bad-schema", 'the input schema of "broken" is no usable JSON Schema'),
+        ("remote-ref", "outside the document"),
+        ("bad-name", "read\\u202enote"),
+    ],
+)
+def test_a_faulty_server_is_one_clear_error(tmp_path: Path, mode: str, said: str) -> None:
+    with pytest.raises(ServerFailedError) as caught:
+        list_tools(config(tmp_path, notes=entry(mode)), timeout=30)
+    assert said in caught.value.what
+    assert str(caught.value.where) == "notes"
+
+
+def test_the_last_words_of_a_dead_server_are_shown_escaped(tmp_path: Path) -> None:
+    with pytest.raises(ServerFailedError) as caught:
+        list_tools(config(tmp_path, notes=entry("dies")), timeout=30)
+    assert "\\x1b[31mcannot open the database" in caught.value.hint
+
+
+def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(ServerFailedError, match="gave no tool list within 3 seconds"):
+        list_tools(config(tmp_path, notes=entry("hangs")), timeout=3)
+
+
+def test_a_missing_command_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ServerFailedError, match="no-such-program-here"):
+        list_tools(config(tmp_path, notes={"command": "no-such-program-here"}))
+
+
+def test_all_failing_servers_are_reported_together(tmp_path: Path) -> None:
+    servers = config(tmp_path, a=entry("duplicate"), b=entry("good"), c=entry("bad-schema"))
+    with pytest.raises(SeveralErrors) as caught:
+        list_tools(servers)
+    assert [str(error.where) for error in caught.value.errors] == ["a", "c"]
+
+
+def test_a_server_sees_a_minimal_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_ANOTHER_PROGRAM", "x")
+    tools = list_tools(config(tmp_path, notes=entry("environment", env={"NAMED": "1"})))
+    seen = tools["notes"][0].description.split()
+    assert "NAMED" in seen
+    assert "PATH" in seen
+    assert "SECRET_OF_ANOTHER_PROGRAM" not in seen
+
+
+def test_a_saved_list_stands_for_its_server(tmp_path: Path) -> None:
+    live = list_tools(config(tmp_path, notes=entry("good")))
+    (tmp_path / "notes.json").write_text(json.dumps(saved_document(live["notes"])))
+    saved = list_tools(config(tmp_path, notes={"tools": "notes.json"}))
+    assert saved == live
+    unstartable = {"command": "no-such-program-here", "tools": "notes.json"}
+    assert list_tools(config(tmp_path, notes=unstartable), saved=True) == live
+
+
+def test_a_bare_result_of_another_program_can_be_used(tmp_path: Path) -> None:
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}}
+    (tmp_path / "t.json").write_text(json.dumps({"tools": [tool]}))
+    tools = list_tools(config(tmp_path, notes={"tools": "t.json"}))
+    assert tools["notes"][0].name == "t"
+
+
+def test_two_servers_whose_face_names_collide_are_refused(tmp_path: Path) -> None:
+    for name, tool in (("a", "_b"), ("b", "b")):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"tools": [{"name": tool, "inputSchema": {}}]}))
+    with pytest.raises(ServerConfigError, match="a___b"):
+        list_tools(config(tmp_path, a={"tools": "a.json"}, a_={"tools": "b.json"}))
+
+
+@pytest.mark.parametrize("servers", [{"url": "https://example.com/mcp"}])
+def test_a_remote_server_needs_a_saved_list(tmp_path: Path, servers: dict[str, object]) -> None:
+    with pytest.raises(ServerConfigError, match="over stdio only"):
+        list_tools(config(tmp_path, notes=servers))
+
+
+def test_an_unknown_server_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IronCurtainError, match="nots"):
+        list_tools(config(tmp_path, notes=entry("good")), only=["nots"])
