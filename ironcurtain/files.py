@@ -11,7 +11,7 @@ import io
 import os
 import tempfile
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
@@ -158,13 +158,13 @@ def _format_error(problem: object, text: str, source: str) -> IronCurtainError:
 def _place(text: str, source: str, steps: list[str | int]) -> Place:
     """Find the line and column of a value by its path; JSON is read as the YAML that it is."""
     try:
-        node = YAML(typ="rt").load(io.StringIO(text))
+        node: Any = YAML(typ="rt").load(io.StringIO(text))
     except YAMLError:
         return Place(source)
     line = column = 0
     for step in steps:
         try:
-            line, column = node.lc.value(step) if isinstance(node, dict) else node.lc.item(step)
+            line, column = node.lc.item(step) if isinstance(step, int) else node.lc.value(step)
             node = node[step]
         except (KeyError, IndexError, TypeError, AttributeError):
             break

@@ -52,7 +52,7 @@ class ArgumentSchema:
             ) from None
         _check_patterns(schema)
         self.schema = schema
-        self._validator = extend(draft, _IN_RE2)(schema, registry=Registry())
+        self._validator = _extended(draft)(schema, registry=Registry())
 
     @property
     def properties(self) -> dict[str, Json]:
@@ -77,6 +77,10 @@ def permits_null(schema: Json) -> bool:
 def type_name(value: Json) -> str:
     """Return the JSON name of a value's type."""
     return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
+
+
+def _extended(draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
+    return extend(draft, _IN_RE2)  # type: ignore[no-untyped-call]
 
 
 def _check_patterns(schema: Json) -> None:
@@ -105,7 +109,12 @@ def _compile(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
         raise UnusableSchemaError(f"the pattern {quoted(pattern)} is outside RE2's syntax") from None
 
 
-def _pattern(_validator: Any, pattern: str, instance: Json, _schema: Json) -> Iterator[ValidationError]:  # noqa: ANN401
+def _pattern(
+    _validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
+    pattern: str,
+    instance: Json,
+    _schema: Json,
+) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not _compile(pattern).search(instance):
         yield ValidationError(f"must match {quoted(pattern)}")
 
@@ -154,14 +163,15 @@ def _in_words(error: ValidationError) -> str:
 
 
 def _complaint(error: ValidationError) -> str:
+    wanted: Any = error.validator_value
+    got: Any = error.instance
     if error.validator == "type":
-        wanted = error.validator_value
         names = " or ".join(wanted) if isinstance(wanted, list) else wanted
-        article = "an" if names[0] in "aio" else "a"
-        return f"must be {article} {names} (got {type_name(error.instance)})"
+        article = "an" if str(names)[0] in "aio" else "a"
+        return f"must be {article} {names} (got {type_name(got)})"
     if error.validator == "required":
-        missing = [name for name in error.validator_value if name not in error.instance]
+        missing = [name for name in wanted if name not in got]
         return f"must have {', '.join(quoted(name) for name in missing)}"
     if error.validator == "enum":
-        return f"must be one of {', '.join(quoted(str(value)) for value in error.validator_value[:20])}"
+        return f"must be one of {', '.join(quoted(str(value)) for value in wanted[:20])}"
     return visible(error.message)[:300]

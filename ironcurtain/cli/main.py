@@ -24,6 +24,7 @@ COMMANDS = {
     "decide": ("ironcurtain.cli.decide", "Decide tool calls on an embedded engine."),
     "input": ("ironcurtain.cli.input", "Print the policy input that OPA gets for a call."),
     "opa": ("ironcurtain.cli.opa", "Find or install the policy engine."),
+    "schema": ("ironcurtain.cli.schema", "Print the JSON Schema of a file or output."),
     "tools": ("ironcurtain.cli.tools", "Print the tool list of an MCP server."),
     "verify": ("ironcurtain.cli.verify", "Check, test and verify a bundle, without a model."),
 }

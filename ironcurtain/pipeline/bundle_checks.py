@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.revision import is_test
 from ironcurtain.errors import VerificationError, raise_all
 from ironcurtain.model import jsontext
 from ironcurtain.opa.command import OpaCommand, RegoReport
@@ -14,9 +16,14 @@ from ironcurtain.pipeline.render import SCHEMA
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import visible
 
+_TEST_RULE = re.compile(r"^test_\w+", re.MULTILINE)
+
 
 def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoReport:
     """Check and test a bundle with OPA; return the report of its Rego tests.
+
+    The count of tests is held against the count of test rules in the text: OPA leaves out what it does
+    not take for a test, and a test that never ran proves nothing.
 
     Raises:
         RegoRejectedError: If OPA rejects a module.
@@ -32,6 +39,9 @@ def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoRep
         opa.check(directory, bundle=True, schemas=schema.parent)
         report = opa.test(directory)
     raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])
-    if report.cases == 0:
-        raise VerificationError("the bundle has no Rego tests")
+    written = sum(len(_TEST_RULE.findall(text)) for path, text in bundle.modules.items() if is_test(path))
+    if written == 0:
+        raise VerificationError("the bundle has no Rego tests, which proves nothing")
+    if len(report.tests) != written:
+        raise VerificationError(f"{written} Rego tests are written, but OPA ran {len(report.tests)}")
     return report

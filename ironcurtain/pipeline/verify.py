@@ -7,26 +7,23 @@ a model nor a network, and every scenario is prepared by the code that prepares 
 from __future__ import annotations
 
 import json
-import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from ironcurtain import assets
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.revision import is_test
-from ironcurtain.errors import IronCurtainError, SeveralErrors
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.model.verification import Check, Mismatch, Verification
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
+from ironcurtain.pipeline.bundle_checks import check_bundle
 from ironcurtain.pipeline.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.roles.registry import Registry
 from ironcurtain.text import visible
 
-_TEST_RULE = re.compile(r"^test_\w+", re.MULTILINE)
 _MAX_CALL = 160
 
 
@@ -41,7 +38,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
         VerificationError: If a decision is undefined, so that nothing can be said.
     """
     engine = OpaCommand(opa)
-    checks = [_revision(bundle), *_opa_checks(bundle, engine)]
+    checks = [_revision(bundle), _opa_check(bundle, engine)]
     outcome = _scenarios(bundle, scenarios, engine) if all(check.ok for check in checks) else _Outcome()
     if outcome.check:
         checks.append(outcome.check)
@@ -70,39 +67,18 @@ def _revision(bundle: Bundle) -> Check:
     )
 
 
-def _opa_checks(bundle: Bundle, opa: OpaCommand) -> list[Check]:
-    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name:
-        directory = Path(name) / "bundle"
-        bundle.write_directory(directory)
-        checked = _check(bundle, directory, opa)
-        return [checked, _test(bundle, directory, opa)] if checked.ok else [checked]
-
-
-def _check(bundle: Bundle, directory: Path, opa: OpaCommand) -> Check:
-    count = len(bundle.modules)
+def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
+    """Let OPA compile the modules strictly and run their tests."""
+    registry = Registry(PolicyContent.of(bundle).annotations.roles)
+    name = "opa check, opa test"
     try:
-        opa.check(directory, bundle=True, schemas=assets.SCHEMAS)
-    except IronCurtainError as error:
+        report = check_bundle(bundle, registry, opa)
+    except (RegoRejectedError, VerificationError, SeveralErrors) as error:
         errors = error.errors if isinstance(error, SeveralErrors) else [error]
-        said = "; ".join(f"{each.where}: {each.what}" for each in errors[:5])
-        return Check(name="opa check", ok=False, count=count, detail=visible(said))
-    return Check(name="opa check", ok=True, count=count, detail="strict, with schemas and capabilities")
-
-
-def _test(bundle: Bundle, directory: Path, opa: OpaCommand) -> Check:
-    written = sum(len(_TEST_RULE.findall(text)) for path, text in bundle.modules.items() if is_test(path))
-    if written == 0:
-        return Check(
-            name="opa test", ok=False, count=0, detail="the bundle has no tests, which proves nothing"
-        )
-    report = opa.test(directory)
-    if report.failures:
-        names = ", ".join(visible(test.name) for test in report.failures[:5])
-        return Check(name="opa test", ok=False, count=len(report.tests), detail=f"failed: {names}")
-    if len(report.tests) != written:
-        detail = f"{written} tests are written, but OPA ran {len(report.tests)}"
-        return Check(name="opa test", ok=False, count=len(report.tests), detail=detail)
-    return Check(name="opa test", ok=True, count=len(report.tests), detail="all passed")
+        said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])
+        return Check(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
+    detail = f"{len(bundle.modules)} modules compile, all tests passed"
+    return Check(name=name, ok=True, count=len(report.tests), detail=detail)
 
 
 def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:
