@@ -137,9 +137,7 @@ def test_a_bad_answer_is_told_with_its_file(project: Path, change: dict[str, obj
     assert tree(project / "generated") == before
 
 
-@pytest.mark.parametrize(
-    ("mode", "code"), [("dies", 3), ("duplicate", 3), ("bad-schema", 3), ("not-mcp", 3)]
-)
+@pytest.mark.parametrize(("mode", "code"), [("dies", 3), ("duplicate", 3), ("bad-schema", 3), ("not-mcp", 3)])
 def test_a_faulty_server_leaves_the_result_alone(project: Path, mode: str, code: int) -> None:
     before = tree(project / "generated")
     write_server(project, mode)
@@ -185,7 +183,9 @@ def test_flag_beats_environment_beats_file(project: Path) -> None:
     both = {"IRONCURTAIN_CONSTITUTION": "nowhere.md", "IRONCURTAIN_COMPILE_CONSTITUTION": "constitution.md"}
     quiet = run(project, "--locked", "-q", **both)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
-    flag = run(project, "--locked", "--constitution", "constitution.md", IRONCURTAIN_CONSTITUTION="nowhere.md")
+    flag = run(
+        project, "--locked", "--constitution", "constitution.md", IRONCURTAIN_CONSTITUTION="nowhere.md"
+    )
     assert flag.returncode == 0
 
 

@@ -31,7 +31,8 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 
 def test_roles_and_hosts_are_read(tmp_path: Path) -> None:
-    text = 'case_insensitive_hosts = ["git.example"]\n[[roles]]\nname = "channel"\ndescription = "d"\ncase = "exact"\n'
+    hosts = 'case_insensitive_hosts = ["git.example"]\n'
+    text = hosts + '[[roles]]\nname = "channel"\ndescription = "d"\ncase = "exact"\n'
     settings = load_settings(write(tmp_path, text))
     assert settings.case_insensitive_hosts == ("git.example",)
     assert settings.roles[0].name == "channel"

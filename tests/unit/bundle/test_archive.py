@@ -94,7 +94,7 @@ def test_a_truncated_archive_is_refused(bundle, cut):
 
 def test_a_truncated_tar_in_a_whole_gzip_is_refused(bundle):
     tar = gzip.decompress(bundle.archive())
-    for cut in (512, 700, len(tar) - 10_240 + 512, len(tar) // 2):
+    for cut in (512, 700, 1536, 2100):
         with pytest.raises(BundleIntegrityError):
             Bundle.parse(gzip.compress(tar[:cut]))
 

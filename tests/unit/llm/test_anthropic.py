@@ -104,7 +104,7 @@ def test_an_invalid_answer_is_sent_back_with_its_mistakes(api: Api, bad: str, to
 
 
 def test_an_answer_that_stays_invalid_ends_after_two_corrections(api: Api) -> None:
-    with pytest.raises(ModelFailedError, match="after 2 corrections.*green is not allowed"):
+    with pytest.raises(ModelFailedError, match=r"after 2 corrections.*green is not allowed"):
         api.ask(message('{"colour": "green"}'))
     assert len(api.requests) == 3
 

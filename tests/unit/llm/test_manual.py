@@ -30,7 +30,9 @@ def ask(directory: Path, *questions: Question) -> list[Answer]:
 def test_all_open_questions_are_written_in_one_run(tmp_path: Path) -> None:
     with pytest.raises(SeveralErrors) as caught:
         ask(tmp_path, question("a"), question("b"))
-    assert [str(error.where) for error in caught.value.errors] == [str(tmp_path / k) for k in ("a.md", "b.md")]
+    assert [str(error.where) for error in caught.value.errors] == [
+        str(tmp_path / k) for k in ("a.md", "b.md")
+    ]
     assert {error.exit for error in caught.value.errors} == {Exit.PERSON}
     written = json.loads((tmp_path / "a.json").read_text())
     assert written["format"] == "ironcurtain/question/v1"

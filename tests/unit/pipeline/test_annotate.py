@@ -11,7 +11,7 @@ import pytest
 
 from ironcurtain.errors import AnnotationError, ModelFailedError, UnconfirmedArgumentError
 from ironcurtain.llm.question import Answer, Keep, Question, answer_to
-from ironcurtain.pipeline.annotate import Annotated, annotate, split
+from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.heuristics import Confirmations
 from ironcurtain.servers.tools import ToolListing, tool_digest
@@ -23,7 +23,9 @@ def listing(name: str, **properties: Any) -> ToolListing:
     return ToolListing(name=name, description="d", input_schema={"type": "object", "properties": properties})
 
 
-def entry(tool: str, *args: dict[str, Any], side_effects: bool = True, contained: bool = False) -> dict[str, Any]:
+def entry(
+    tool: str, *args: dict[str, Any], side_effects: bool = True, contained: bool = False
+) -> dict[str, Any]:
     return {
         "tool": tool,
         "side_effects": side_effects,
@@ -57,7 +59,10 @@ class Scripted:
 
 
 def run(
-    tmp_path: Path, tools: dict[str, tuple[ToolListing, ...]], provider: Scripted, confirmed: Confirmations = NOTHING
+    tmp_path: Path,
+    tools: dict[str, tuple[ToolListing, ...]],
+    provider: Scripted,
+    confirmed: Confirmations = NOTHING,
 ) -> Annotated:
     return annotate(tools, (), confirmed, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: provider))
 
@@ -136,7 +141,14 @@ def test_instructions_in_a_description_stay_inside_their_data(tmp_path: Path) ->
 
 
 def confirmations(tool: ToolListing, **fields: Any) -> Confirmations:
-    item = {"server": "s", "tool": tool.name, "schema_digest": tool_digest(tool), "by": "kim", "reason": "r", **fields}
+    item = {
+        "server": "s",
+        "tool": tool.name,
+        "schema_digest": tool_digest(tool),
+        "by": "kim",
+        "reason": "r",
+        **fields,
+    }
     document = {"format": "ironcurtain/confirmations/v1", "confirmed": [item]}
     return Confirmations.model_validate_json(json.dumps(document))
 

@@ -50,7 +50,9 @@ def annotation(args: dict[str, dict[str, Any] | None], *, schema: bool = True, *
     return ToolAnnotation.model_validate_json(json.dumps(document))
 
 
-def when(*branches: dict[str, Any], default: tuple[str, ...] = ("read-path", "delete-path")) -> dict[str, Any]:
+def when(
+    *branches: dict[str, Any], default: tuple[str, ...] = ("read-path", "delete-path")
+) -> dict[str, Any]:
     return {"conditional": {"default": list(default), "when": list(branches)}}
 
 
@@ -116,7 +118,10 @@ def test_an_annotation_that_does_not_fit(args: dict[str, Any], said: str) -> Non
     [
         ({"side_effects": False}, "side_effects is false"),
         ({"composites": [{"role": "repository", "join": ["mode", "path"], "with": "/"}]}, "of its own"),
-        ({"composites": [{"role": "repository", "join": ["mode", "x"], "with": "/"}]}, "no annotated argument"),
+        (
+            {"composites": [{"role": "repository", "join": ["mode", "x"], "with": "/"}]},
+            "no annotated argument",
+        ),
         ({"composites": [{"role": "read-path", "join": ["mode", "count"], "with": "/"}]}, "no identifier"),
         ({"composites": [{"role": "repository", "join": ["mode", "mode"], "with": "/"}]}, "joined twice"),
         ({"confirmed": [{"arg": "x", "by": "me", "reason": "r"}]}, "unknown argument"),
@@ -130,7 +135,12 @@ def test_a_tool_that_contradicts_itself(more: dict[str, Any], said: str) -> None
 
 
 def test_contained_needs_a_path() -> None:
-    tool = {"tool": "t", "side_effects": True, "contained": True, "args": [{"name": "x", "roles": ["fetch-url"]}]}
+    tool = {
+        "tool": "t",
+        "side_effects": True,
+        "contained": True,
+        "args": [{"name": "x", "roles": ["fetch-url"]}],
+    }
     problems = tool_problems(ToolAnnotation.model_validate_json(json.dumps(tool)), Registry())
     assert problems == ["contained is true, but no argument is a path"]
 

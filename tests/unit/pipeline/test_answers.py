@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.errors import AnswerMissingError, BadAnswerError, FormatError, ModelFailedError, SeveralErrors
+from ironcurtain.errors import (
+    AnswerMissingError,
+    BadAnswerError,
+    FormatError,
+    ModelFailedError,
+    SeveralErrors,
+)
 from ironcurtain.llm.question import Answer, Keep, Question, answer_to
 from ironcurtain.pipeline.answers import AnswerBook
 
@@ -88,7 +94,10 @@ def test_a_locked_book_names_every_missing_question(tmp_path: Path) -> None:
     with pytest.raises(SeveralErrors) as caught:
         book(tmp_path, None).ask([question("a"), question("b")])
     assert all(isinstance(error, AnswerMissingError) for error in caught.value.errors)
-    assert ["question a" in caught.value.errors[0].what, "question b" in caught.value.errors[1].what] == [True, True]
+    assert ["question a" in caught.value.errors[0].what, "question b" in caught.value.errors[1].what] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,16 @@ TOOL = {
         {"name": "n", "roles": ["none"]},
     ],
 }
-CLAUSES = read_clauses("# Principles\n\nBe careful.\n\n# Mail\n\n- Friends may get mail.\n- Be quick.\n", "c.md")
+CLAUSES = read_clauses(
+    "# Principles\n\nBe careful.\n\n# Mail\n\n- Friends may get mail.\n- Be quick.\n", "c.md"
+)
 
 
 def context(*servers: str, lists: dict[str, NamedList] | None = None) -> RuleContext:
-    document = {"format": "ironcurtain/annotations/v1", "servers": {name: {"tools": [TOOL]} for name in servers}}
+    document = {
+        "format": "ironcurtain/annotations/v1",
+        "servers": {name: {"tools": [TOOL]} for name in servers},
+    }
     annotations = Annotations.model_validate_json(json.dumps(document))
     named = Lists(format="ironcurtain/lists/v1", lists=lists or {})
     return RuleContext(CLAUSES, annotations, named, frozenset())
@@ -142,7 +147,10 @@ def test_a_list_that_nobody_resolved_stops_the_compile_not_the_answer(tmp_path: 
     unresolved = context("s", lists={"friends": NamedList(type="recipient")})
     with pytest.raises(ListError, match="not resolved"):
         check_lists(unresolved.lists, run(tmp_path / "u", unresolved, s=answer).policy)
-    resolved = {"friends": NamedList(type="recipient", resolved=("a@example.com",)), "idle": NamedList(type="domain")}
+    resolved = {
+        "friends": NamedList(type="recipient", resolved=("a@example.com",)),
+        "idle": NamedList(type="domain"),
+    }
     known = context("s", lists=resolved)
     notes = check_lists(known.lists, run(tmp_path / "r", known, s=answer).policy)
     assert notes == ("the list @idle is used by no rule",)

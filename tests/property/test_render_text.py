@@ -1,0 +1,44 @@
+"""No text in a rule changes what its Rego means or breaks it."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import rendered
+
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.render import render_policy
+from ironcurtain.text import is_hidden
+
+HOSTILE = ['"', "\n", "\r", "}", "{", "`", "\\", "# METADATA", "default allow := true", "---", ": ", "\u2028", "\u202e"]
+TEXT = st.lists(st.one_of(st.sampled_from([*HOSTILE, "😀", "\U000e0041", "\x07"]), st.text(max_size=4)), min_size=1).map("".join)
+SLUG = st.sampled_from(["true", "null", "default", "package", "1.5", "0x10", "no", "not-in", "if", "a..b", "2026-01-01"])
+SHOWN = TEXT.map(lambda text: "".join(c for c in text if not is_hidden(c)) or "x")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=SLUG, description=TEXT, clause=TEXT, reason=TEXT, pattern=SHOWN, value=TEXT, key=SHOWN)
+def test_hostile_text_stays_text(tmp_path, name, description, clause, reason, pattern, value, key):
+    condition = {
+        "paths": {"roles": ["read-path"], "within": [pattern]},
+        "args": [{"name": "/" + key.replace("~", "~0").replace("/", "~1"), "op": "equals", "value": value}],
+    }
+    rule = {**rendered.rule(name, "allow", condition), "clause": clause, "description": description, "reason": reason}
+    path = tmp_path / "policy.rego"
+    path.write_text(render_policy(rendered.document([rule]), "s0", rendered.annotations(["s0"])), encoding="utf-8")
+    opa = OpaCommand(find())
+    tree = opa.parse(path)
+    assert opa.unformatted(path) == ()
+    assert tree["package"]["path"][-1]["value"] == "s0"
+    annotation = tree["annotations"][1]
+    assert (annotation["title"], annotation["description"]) == (name, description)
+    assert annotation["custom"] == {"clause": clause}
+    (only,) = tree["rules"]
+    head = [part.get("value") for part in only["head"]["key"]["value"]]
+    assert head[:3] == [1, name, "allow"]
+    member, equal, ids = [line["terms"] for line in only["body"]]
+    assert member[1]["value"] == pattern
+    keys = [part["value"] for part in equal[1]["value"]]
+    assert (keys, equal[2]["value"]) == (["input", "args", key], value)
+    assert ids[2]["value"][-1]["value"] == pattern

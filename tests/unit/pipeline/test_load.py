@@ -1,0 +1,72 @@
+"""Loading a project: bounds, optional files, places that name no machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fixtures.tiny_project import write_project
+
+from ironcurtain.errors import FileError, IronCurtainError
+from ironcurtain.pipeline.load import MAX_CONSTITUTION_BYTES, Sources, load_inputs, shown_path
+
+
+def sources(root: Path) -> Sources:
+    return Sources(
+        root=root,
+        constitution=root / "constitution.md",
+        servers=root / "mcp-servers.json",
+        scenarios=root / "scenarios.yaml",
+        lists=root / "dynamic-lists.json",
+        confirmations=root / "confirmations.yaml",
+        output=root / "generated",
+        pending=root / "questions" / "kept",
+    )
+
+
+def test_a_project_is_read_and_its_places_are_relative(tmp_path: Path) -> None:
+    inputs = load_inputs(sources(write_project(tmp_path)))
+    assert inputs.clauses[0].clause.source == "constitution.md:3"
+    assert list(inputs.servers.servers) == ["notes"]
+    assert inputs.lists.lists == {}
+    assert inputs.confirmations.confirmed == ()
+
+
+def test_lists_of_the_last_result_are_kept_until_the_project_has_its_own(tmp_path: Path) -> None:
+    def lists(member: str) -> str:
+        friends = {"type": "recipient", "resolved": [], "added": [member], "removed": []}
+        return json.dumps({"format": "ironcurtain/lists/v1", "lists": {"friends": friends}})
+
+    write_project(tmp_path)
+    (tmp_path / "generated").mkdir()
+    (tmp_path / "generated" / "dynamic-lists.json").write_text(lists("old@example.com"))
+    assert load_inputs(sources(tmp_path)).lists.lists["friends"].values == ("old@example.com",)
+    (tmp_path / "dynamic-lists.json").write_text(lists("new@example.com"))
+    assert load_inputs(sources(tmp_path)).lists.lists["friends"].values == ("new@example.com",)
+
+
+def test_a_constitution_has_a_bound(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    (tmp_path / "constitution.md").write_text("x" * MAX_CONSTITUTION_BYTES)
+    load_inputs(sources(tmp_path))
+    (tmp_path / "constitution.md").write_text("x" * (MAX_CONSTITUTION_BYTES + 1))
+    with pytest.raises(FileError, match="larger than"):
+        load_inputs(sources(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["constitution.md", "mcp-servers.json", "scenarios.yaml"])
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    write_project(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(IronCurtainError) as caught:
+        load_inputs(sources(tmp_path))
+    assert str(caught.value.where).endswith(name)
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [("c.md", "c.md"), ("rules/c.md", "rules/c.md"), ("../other/c.md", "c.md"), ("/x/c.md", "c.md")],
+)
+def test_a_shown_path_never_leaves_the_project(tmp_path: Path, path: str, shown: str) -> None:
+    assert shown_path(tmp_path / path, tmp_path) == shown
