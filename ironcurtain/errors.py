@@ -263,6 +263,13 @@ class BusyError(IronCurtainError):
     exit = Exit.NO_ANSWER
 
 
+class SystemFailedError(IronCurtainError):
+    """The operating system refused something: no space, no permission, no such device."""
+
+    code = "IC3403"
+    exit = Exit.NO_ANSWER
+
+
 # -- a person must decide: exit 4 ---------------------------------------------------------------
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import click
 
-from ironcurtain.cli.loading import policy_options
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import policy_options
 from ironcurtain.errors import Exit
-from ironcurtain.model import jsontext
-from ironcurtain.policy import Policy
-from ironcurtain.text import visible
 
 
-@click.command(short_help="Print the policy input that OPA gets for a call.")
+@click.command()
 @policy_options
 @click.argument("server")
 @click.argument("tool")
 @click.argument("arguments")
-def command(*, policy: Policy, server: str, tool: str, arguments: str) -> Exit:
+def command(**options: object) -> Exit:
     """Print the policy input that OPA gets for a call.
 
     A call that ends before OPA is asked has none; then the reason goes to stderr and the exit code is 1.
@@ -27,10 +24,9 @@ def command(*, policy: Policy, server: str, tool: str, arguments: str) -> Exit:
       ironcurtain input --bundle generated/bundle --sandbox work \\
         filesystem read_text_file '{"path": "notes.txt"}' \\
         | opa eval -b generated/bundle -I data.ironcurtain.decision.decision
+
+    \b
+    Exit: 0 printed, 1 the call is denied before OPA is asked,
+    2 wrong options or files, 3 the bundle cannot be used.
     """  # noqa: D301 - click reads the escape
-    prepared = prepare(Call(server, tool, arguments), policy.loaded)
-    if isinstance(prepared, Prepared):
-        click.echo(jsontext.pretty(prepared.input), nl=False)
-        return Exit.YES
-    click.echo(f"{prepared.verdict} {prepared.rule}: {visible(prepared.reason)}", err=True)
-    return Exit.NO
+    return lazy.run("input", **options)

@@ -7,36 +7,37 @@ Each command is one file beside this one and is loaded only when it is used. A c
 from __future__ import annotations
 
 import importlib
+import io
+import itertools
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
 
-from ironcurtain.cli.problems import print_error
-from ironcurtain.errors import Exit, IronCurtainError
+from ironcurtain.cli.problems import print_failure
+from ironcurtain.errors import Exit
 
-# name -> (module, summary): the summary stands here so that `--help` loads no command.
+# name -> summary: it stands here so that `--help` loads no command.
 COMMANDS = {
-    "bundle": ("ironcurtain.cli.bundle", "Build a bundle from rules and annotations, without a model."),
-    "compile": ("ironcurtain.cli.compile", "Compile a constitution into a verified bundle."),
-    "decide": ("ironcurtain.cli.decide", "Decide tool calls on an embedded engine."),
-    "input": ("ironcurtain.cli.input", "Print the policy input that OPA gets for a call."),
-    "opa": ("ironcurtain.cli.opa", "Find or install the policy engine."),
-    "schema": ("ironcurtain.cli.schema", "Print the JSON Schema of a file or output."),
-    "tools": ("ironcurtain.cli.tools", "Print the tool list of an MCP server."),
-    "verify": ("ironcurtain.cli.verify", "Check, test and verify a bundle, without a model."),
+    "bundle": "Build a bundle from rules and annotations, without a model.",
+    "compile": "Compile a constitution into a verified bundle.",
+    "decide": "Decide tool calls on an embedded engine.",
+    "input": "Print the policy input that OPA gets for a call.",
+    "opa": "Find or install the policy engine.",
+    "schema": "Print the JSON Schema of a file or output.",
+    "tools": "Print the tool list of an MCP server.",
+    "verify": "Check, test and verify a bundle, without a model.",
 }
 
 EXIT_CODES = """\b
 Exit codes:
   0   yes: allowed, verified, no difference
   1   no: denied, failed, differs
-  2   usage or configuration
-  3   could not answer: engine, model, I/O, integrity
+  2   wrong usage or configuration
+  3   no answer could be given: engine, model, input or output, integrity
   4   a person must decide: escalate, open question
-  70  a bug
+  70  a bug in IronCurtain
   130 interrupted
 """
 
@@ -45,18 +46,17 @@ class _LazyGroup(click.Group):
     """A group whose commands are imported when they are run or asked for their own help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
-        command.epilog = command.epilog or EXIT_CODES
+        command: click.Command = importlib.import_module(f"ironcurtain.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in sorted(COMMANDS.items())])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=_LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,37 +75,30 @@ def cli(*, debug: bool) -> None:
 
 def run(arguments: Sequence[str]) -> Exit:
     """Run one command line; return its exit status. Prints failures to stderr."""
-    debug = "--debug" in arguments
+    own_options = itertools.takewhile(lambda argument: argument.startswith("-"), arguments)
+    debug = "--debug" in own_options
     try:
         status = cli.main(args=list(arguments), prog_name="ironcurtain", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return Exit.USAGE
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our results has gone; keep the interpreter from failing once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         return Exit.NO_ANSWER
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug has its own status
-        return _failed(error, debug=debug)
+        return print_failure(error, debug=debug)
     return status if isinstance(status, Exit) else Exit(status or 0)
 
 
 def main() -> None:
     """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Whatever the locale: JSON is UTF-8, and a character must never turn a result into a failure.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
-def _failed(error: Exception, *, debug: bool) -> Exit:
-    if debug:
-        traceback.print_exc()
-    if isinstance(error, IronCurtainError):
-        return print_error(error)
-    click.echo(
-        f"error[IC0001]: a bug in IronCurtain: {type(error).__name__}\n"
-        "  hint: run it again with --debug and report what it prints",
-        err=True,
-    )
-    return Exit.BUG
+def _give_up_stdout() -> None:
+    """Whoever read our results has gone: keep the interpreter from failing once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

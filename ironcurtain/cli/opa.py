@@ -2,61 +2,67 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import click
 
-from ironcurtain.opa.install import install as install_opa
-from ironcurtain.opa.locate import Opa, find
-from ironcurtain.opa.pin import pin
-from ironcurtain.text import visible
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import FORMAT
+from ironcurtain.errors import Exit
 
-_OPA = click.option(
-    "--opa",
-    "configured",
-    type=click.Path(path_type=Path),
-    help="This executable and no other.",
-)
-_FORMAT = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print the result."
-)
+_OPA = click.option("--opa", metavar="PATH", help="This executable and no other.")
 
 
-@click.group(name="opa")
+@click.group()
 def command() -> None:
-    """Find, install and identify the engine, OPA."""
+    """Find, install and identify the engine, OPA.
+
+    \b
+    Example:
+      ironcurtain opa which
+    """  # noqa: D301 - click reads the escape
 
 
 @command.command()
 @_OPA
-@_FORMAT
-def which(configured: Path | None, form: str) -> None:
-    """Print the OPA that is used; nothing is installed."""
-    _print_opa(find(configured), form)
+@FORMAT
+def which(**options: object) -> Exit:
+    """Print the OPA that is used; nothing is installed.
+
+    \b
+    Example:
+      ironcurtain opa which
+
+    \b
+    Exit: 0 printed, 3 there is none that can be used.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("opa", "which", **options)
 
 
 @command.command()
-@_FORMAT
-def install(form: str) -> None:
-    """Build the pinned OPA with Go, or download it, into the managed cache."""
-    _print_opa(install_opa(report=lambda sentence: click.echo(sentence, err=True)), form)
+@FORMAT
+def install(**options: object) -> Exit:
+    """Build the pinned OPA with Go, or download it, into the managed cache.
+
+    \b
+    Example:
+      ironcurtain opa install
+
+    \b
+    Exit: 0 installed, or was there already, 3 it could not be had.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("opa", "install", **options)
 
 
 @command.command()
 @_OPA
-@_FORMAT
-def version(configured: Path | None, form: str) -> None:
-    """Print the version of the OPA that is used, and the pinned one."""
-    opa = find(configured)
-    if form == "json":
-        click.echo(json.dumps({"version": opa.version, "pinned": pin().version}))
-    else:
-        click.echo(f"{opa.version} (at least {pin().version} is required)")
+@FORMAT
+def version(**options: object) -> Exit:
+    """Print the version of the OPA that is used, and the pinned one.
 
+    \b
+    Example:
+      ironcurtain opa version
 
-def _print_opa(opa: Opa, form: str) -> None:
-    if form == "json":
-        click.echo(json.dumps({"path": str(opa.path), "version": opa.version, "origin": opa.origin}))
-    else:
-        click.echo(visible(str(opa.path)))
+    \b
+    Exit: 0 printed, 3 there is none that can be used.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("opa", "version", **options)

@@ -1,21 +1,60 @@
-"""Errors as people read them on stderr: code, what, where with the source line, what to do."""
+"""Failures as people read them on stderr: code, what, where with the source line, what to do."""
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import click
 
-from ironcurtain.errors import Exit, IronCurtainError, Place, SeveralErrors
+from ironcurtain.errors import (
+    Exit,
+    IronCurtainError,
+    Place,
+    SeveralErrors,
+    SystemFailedError,
+    UsageError,
+)
 from ironcurtain.text import visible
 
+_SHOWN_LINE = 160
 
-def print_error(error: IronCurtainError) -> Exit:
-    """Print an error (or all of several) to stderr; return the exit status that it means."""
-    errors = error.errors if isinstance(error, SeveralErrors) else [error]
+
+def print_failure(error: Exception, *, debug: bool) -> Exit:
+    """Print a failure (or all of several) to stderr; return the exit status that it means.
+
+    Args:
+        error: Whatever a command raised.
+        debug: Whether to show its traceback too.
+    """
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return Exit.USAGE
+    known = _ours(error)
+    errors = known.errors if isinstance(known, SeveralErrors) else [known]
     for each in errors:
         click.echo(_rendered(each), err=True)
     return errors[0].exit
+
+
+def _ours(error: Exception) -> IronCurtainError:
+    """Return the error of ours that an exception of another kind means."""
+    if isinstance(error, IronCurtainError):
+        return error
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        program = context.command_path if context else "ironcurtain"
+        return UsageError(error.format_message(), hint=f"`{program} --help` shows what there is.")
+    if isinstance(error, OSError):
+        return SystemFailedError(
+            error.strerror or str(error), where=str(error.filename) if error.filename is not None else None
+        )
+    return IronCurtainError(
+        f"a bug in IronCurtain: {type(error).__name__}",
+        hint="Run `ironcurtain --debug …` and report what it prints.",
+    )
 
 
 def _rendered(error: IronCurtainError) -> str:
@@ -41,6 +80,6 @@ def _source_line(place: Place) -> list[str]:
         return []
     try:
         lines = Path(place.source).read_text(encoding="utf-8").splitlines()
-        return [f"   | {visible(lines[place.line - 1])[:160]}"]
+        return [f"   | {visible(lines[place.line - 1])[:_SHOWN_LINE]}"]
     except (OSError, UnicodeDecodeError, IndexError):
         return []

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from ironcurtain.model import jsontext
-from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT, list_tools
-from ironcurtain.servers.saved import saved_document
+from ironcurtain.cli import lazy
+from ironcurtain.errors import Exit
 
 
-@click.command("tools")
+@click.command()
 @click.argument("server")
 @click.option(
     "--servers",
-    "servers_file",
-    type=click.Path(path_type=Path),
+    metavar="FILE",
     default="mcp-servers.json",
     show_default=True,
     envvar=["IRONCURTAIN_TOOLS_SERVERS", "IRONCURTAIN_SERVERS"],
@@ -26,12 +21,12 @@ from ironcurtain.servers.saved import saved_document
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=DEFAULT_TIMEOUT,
+    default=60.0,
     show_default=True,
     help="Seconds that the server has to answer.",
 )
-def command(server: str, servers_file: Path, timeout: float) -> None:
-    r"""Start SERVER, read its tool list and print it as JSON.
+def command(**options: object) -> Exit:
+    """Start SERVER, read its tool list and print it as JSON.
 
     The output is what the key "tools" of a server in mcp-servers.json names, so that a policy can be
     compiled where the server cannot run.
@@ -39,11 +34,8 @@ def command(server: str, servers_file: Path, timeout: float) -> None:
     \b
     Example:
       ironcurtain tools github > tools/github.json
+
     \b
-    Exit codes: 0 printed, 2 wrong configuration, 3 the server failed.
-    """
-    config = load_servers(servers_file)
-    for note in config.notes:
-        click.echo(f"note: {note}", err=True)
-    tools = list_tools(config, only=[server], timeout=timeout)
-    click.echo(jsontext.pretty(saved_document(tools[server])), nl=False)
+    Exit: 0 printed, 2 wrong configuration, 3 the server failed.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("tools", **options)

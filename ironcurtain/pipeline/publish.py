@@ -81,7 +81,7 @@ def publish(target: Path, files: Mapping[str, bytes]) -> None:
     try:
         fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
         _write(fresh, files)
-        _replace(fresh, target)
+        replace_directory(fresh, target)
     except OSError as error:
         raise PublishError(
             f"the result could not be written: {error.strerror or error}",
@@ -121,7 +121,7 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
         _sync(Path(folder))
 
 
-def _replace(fresh: Path, target: Path) -> None:
+def replace_directory(fresh: Path, target: Path) -> None:
     """Put `fresh` in the place of `target`; afterwards `fresh` is gone or holds what was there before."""
     if not target.exists():
         fresh.rename(target)

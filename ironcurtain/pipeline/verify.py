@@ -25,6 +25,8 @@ from ironcurtain.roles.registry import Registry
 from ironcurtain.text import visible
 
 _MAX_CALL = 160
+REJECTED = "opa check"
+_TESTED = "opa check, opa test"
 
 
 def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
@@ -39,7 +41,8 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
     """
     engine = OpaCommand(opa)
     checks = [_revision(bundle), _opa_check(bundle, engine)]
-    outcome = _scenarios(bundle, scenarios, engine) if all(check.ok for check in checks) else _Outcome()
+    # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
+    outcome = _scenarios(bundle, scenarios, engine) if checks[-1].name != REJECTED else _Outcome()
     if outcome.check:
         checks.append(outcome.check)
     return Verification(
@@ -70,15 +73,15 @@ def _revision(bundle: Bundle) -> Check:
 def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
     """Let OPA compile the modules strictly and run their tests."""
     registry = Registry(PolicyContent.of(bundle).annotations.roles)
-    name = "opa check, opa test"
     try:
         report = check_bundle(bundle, registry, opa)
     except (RegoRejectedError, VerificationError, SeveralErrors) as error:
         errors = error.errors if isinstance(error, SeveralErrors) else [error]
         said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])
+        name = REJECTED if any(isinstance(each, RegoRejectedError) for each in errors) else _TESTED
         return Check(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
     detail = f"{len(bundle.modules)} modules compile, all tests passed"
-    return Check(name=name, ok=True, count=len(report.tests), detail=detail)
+    return Check(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
 
 
 def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:

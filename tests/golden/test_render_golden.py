@@ -30,12 +30,12 @@ def rendered(name: str) -> str:
     return render_policy(policy, case["server"], annotations)
 
 
-def test_there_are_pairs():
+def test_there_are_pairs() -> None:
     assert len(NAMES) >= 4
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rules_are_rendered_as_reviewed(name):
+def test_rules_are_rendered_as_reviewed(name: str) -> None:
     assert rendered(name) == (PAIRS / f"{name}.rego").read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from support import rendered, twin
 
-POLICIES = 60
+POLICIES = 40
 CALLS = 40
 
 
@@ -25,8 +25,8 @@ def _compare(directory: Path, policies: list[list[dict]], calls: dict[str, dict]
     return len(decisions)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path, seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     policies = [
         [rendered.random_rule(random, f"r{index}-{number}") for number in range(random.choice([1, 2, 4, 8]))]
@@ -50,17 +50,24 @@ def _flag_sets(op: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("name", ["a", "/a/b", "/a/*", "/a/*/b"])
-def test_every_operator_with_every_json_type_absent_and_null(tmp_path, name):
+def test_every_operator_with_every_json_type_absent_and_null(tmp_path: Path, name: str) -> None:
     tests = [
         {"name": name, "op": op, "value": operand, **flags, **over}
         for op, operands in rendered.OPERANDS.items()
         for operand in operands
         for flags in _flag_sets(op)
         for over in ([{}, {"over": "some"}] if "*" in name else [{}])
-        if not ("measure" in flags and not isinstance(operand, int | float)) and not (("measure" in flags and operand is True) or (operand is False and "measure" in flags))
+        if not ("measure" in flags and not isinstance(operand, int | float))
+        and not (("measure" in flags and operand is True) or (operand is False and "measure" in flags))
     ]
     policies = [[rendered.rule(f"r{index}", "allow", {"args": [test]})] for index, test in enumerate(tests)]
-    arguments = [{}, *({"a": _placed(name, value)} for value in rendered.VALUES), {"a": 5}, {"a": []}, {"a": {}}]
+    arguments = [
+        {},
+        *({"a": _placed(name, value)} for value in rendered.VALUES),
+        {"a": 5},
+        {"a": []},
+        {"a": {}},
+    ]
     arguments = [{**one, "b": other} for one in arguments for other in ("a", {"a": 1})]
     calls = {
         f"{index}-{number}": rendered.call(f"s{index}", "read", [], args=one, caller=caller)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import rendered
@@ -11,22 +13,53 @@ from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.render import render_policy
 from ironcurtain.text import is_hidden
 
-HOSTILE = ['"', "\n", "\r", "}", "{", "`", "\\", "# METADATA", "default allow := true", "---", ": ", "\u2028", "\u202e"]
-TEXT = st.lists(st.one_of(st.sampled_from([*HOSTILE, "😀", "\U000e0041", "\x07"]), st.text(max_size=4)), min_size=1).map("".join)
-SLUG = st.sampled_from(["true", "null", "default", "package", "1.5", "0x10", "no", "not-in", "if", "a..b", "2026-01-01"])
+HOSTILE = [
+    '"',
+    "\n",
+    "\r",
+    "}",
+    "{",
+    "`",
+    "\\",
+    "# METADATA",
+    "default allow := true",
+    "---",
+    ": ",
+    "\u2028",
+    "\u202e",
+]
+TEXT = (
+    st.lists(
+        st.one_of(st.sampled_from([*HOSTILE, "😀", "\U000e0041", "\x07"]), st.text(max_size=4)), min_size=1
+    )
+    .map("".join)
+    .filter(bool)
+)
+SLUG = st.sampled_from(
+    ["true", "null", "default", "package", "1.5", "0x10", "no", "not-in", "if", "a..b", "2026-01-01"]
+)
 SHOWN = TEXT.map(lambda text: "".join(c for c in text if not is_hidden(c)) or "x")
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=SLUG, description=TEXT, clause=TEXT, reason=TEXT, pattern=SHOWN, value=TEXT, key=SHOWN)
-def test_hostile_text_stays_text(tmp_path, name, description, clause, reason, pattern, value, key):
+def test_hostile_text_stays_text(
+    tmp_path: Path, name: str, description: str, clause: str, reason: str, pattern: str, value: str, key: str
+) -> None:
     condition = {
         "paths": {"roles": ["read-path"], "within": [pattern]},
         "args": [{"name": "/" + key.replace("~", "~0").replace("/", "~1"), "op": "equals", "value": value}],
     }
-    rule = {**rendered.rule(name, "allow", condition), "clause": clause, "description": description, "reason": reason}
+    rule = {
+        **rendered.rule(name, "allow", condition),
+        "clause": clause,
+        "description": description,
+        "reason": reason,
+    }
     path = tmp_path / "policy.rego"
-    path.write_text(render_policy(rendered.document([rule]), "s0", rendered.annotations(["s0"])), encoding="utf-8")
+    path.write_text(
+        render_policy(rendered.document([rule]), "s0", rendered.annotations(["s0"])), encoding="utf-8"
+    )
     opa = OpaCommand(find())
     tree = opa.parse(path)
     assert opa.unformatted(path) == ()

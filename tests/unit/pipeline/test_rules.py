@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -22,12 +23,19 @@ SCHEMA = {
         "options": {"type": "object"},
         "files": {
             "type": "array",
-            "items": {"type": "object", "properties": {"path": {"type": "string"}, "mode": {"type": "string"}}},
+            "items": {
+                "type": "object",
+                "properties": {"path": {"type": "string"}, "mode": {"type": "string"}},
+            },
         },
     },
 }
 SERVERS = {
-    "fs": {"tools": [{"tool": "read_file", "side_effects": True, "args": [{"name": "path", "roles": ["read-path"]}]}]},
+    "fs": {
+        "tools": [
+            {"tool": "read_file", "side_effects": True, "args": [{"name": "path", "roles": ["read-path"]}]}
+        ]
+    },
     "pay": {
         "tools": [
             {
@@ -88,7 +96,9 @@ GOOD = {
     "a tool": PAY,
     "roles alone": {"roles": ["delete-path", "none"]},
     "a directory with a slash": paths("~/Documents/"),
-    "several conditions of one key": {"paths": [paths("/a")["paths"], paths("/b", roles=["write-path"])["paths"]]},
+    "several conditions of one key": {
+        "paths": [paths("/a")["paths"], paths("/b", roles=["write-path"])["paths"]]
+    },
     "a list": lists("@friends", "bob@example.com"),
     "a list of hosts": domains("@hosts", "*.example.com"),
     "a number": arg("amount", "le", 50),
@@ -157,42 +167,44 @@ BAD = {
 
 
 @pytest.mark.parametrize("condition", GOOD.values(), ids=GOOD)
-def test_a_valid_rule_passes(condition):
+def test_a_valid_rule_passes(condition: dict[str, Any]) -> None:
     assert len(check(condition).rules) == 1
 
 
 @pytest.mark.parametrize(("condition", "error", "text"), BAD.values(), ids=BAD)
-def test_a_mistake_is_refused_and_names_its_rule(condition, error, text):
+def test_a_mistake_is_refused_and_names_its_rule(
+    condition: dict[str, Any], error: type[IronCurtainError], text: str
+) -> None:
     with pytest.raises(error, match=text) as caught:
         check(condition)
     assert 'rule "r0"' in caught.value.what
 
 
-def test_patterns_become_canonical():
+def test_patterns_become_canonical() -> None:
     checked = check(paths("~/Documents/", "/srv", "/srv/"))
     assert checked.rules[0].if_.paths[0].within == ("~/Documents", "/srv")
 
 
-def test_all_mistakes_are_told_together():
+def test_all_mistakes_are_told_together() -> None:
     with pytest.raises(SeveralErrors) as caught:
         check({}, {"tool": ["paid"]}, paths("x"), names=["a", "a", "c"])
     assert len(caught.value.errors) == 4
 
 
-def test_a_near_name_is_suggested():
+def test_a_near_name_is_suggested() -> None:
     with pytest.raises(RuleError) as caught:
         check({"roles": ["read-pth"]})
     assert caught.value.hint == 'Did you mean "read-path"?'
 
 
-def test_a_clause_that_does_not_exist_is_refused_where_clauses_are_listed():
+def test_a_clause_that_does_not_exist_is_refused_where_clauses_are_listed() -> None:
     with pytest.raises(RuleError, match='no clause "C1"'):
         check(PAY, clauses=["C2"])
     check(PAY, clauses=["C1"])
 
 
 @pytest.mark.parametrize("then", ["deny", "escalate"])
-def test_or_none_outside_allow_rules_is_refused(then):
+def test_or_none_outside_allow_rules_is_refused(then: str) -> None:
     guard = {"paths": {"roles": ["read-path"], "within": ["/a"], "or_none": True}}
     check(guard)
     with pytest.raises(RuleError, match="or_none"):
@@ -200,6 +212,6 @@ def test_or_none_outside_allow_rules_is_refused(then):
 
 
 @pytest.mark.parametrize("value", ["", " ", "https://example.com", "x/path", "*.", "com", "*.com"])
-def test_a_list_value_that_is_no_domain_is_refused(value):
+def test_a_list_value_that_is_no_domain_is_refused(value: str) -> None:
     with pytest.raises(IronCurtainError):
         check(PAY, lists={"hosts": {"type": "domain", "resolved": [value]}})

@@ -1,0 +1,24 @@
+"""The one place where a command loads what it needs to run.
+
+`cli/<name>.py` only declares a command: its options, its help. What it does stands in
+`cli/run_<name>.py`, which may import the engine's client, schema validators and the compiler, and is
+imported here when the command really runs. So `--help` and mistakes in options cost almost nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from ironcurtain.errors import Exit
+
+
+def load(name: str) -> ModuleType:
+    """Import `ironcurtain.cli.run_<name>`."""
+    return importlib.import_module(f"ironcurtain.cli.run_{name}")
+
+
+def run(name: str, function: str = "run", /, **options: object) -> Exit:
+    """Do what a command does: call a function of `run_<name>` with the command's options."""
+    status: Exit = getattr(load(name), function)(**options)
+    return status

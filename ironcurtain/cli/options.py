@@ -1,0 +1,41 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., object])
+
+OPA = click.option("--opa", metavar="PATH", help="The OPA executable (default: see `ironcurtain opa which`).")
+FORMAT = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the result.",
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing when all is well.")
+EXPECT_REVISION = click.option(
+    "--expect-revision", metavar="R", help="Refuse a bundle of any other revision."
+)
+
+_SITE = (
+    click.option("--bundle", required=True, metavar="B", help="Bundle directory or .tar.gz."),
+    click.option("--sandbox", metavar="DIR", help="The session's working directory."),
+    click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours)."),
+    click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable."),
+    click.option("--servers", metavar="FILE", help="mcp-servers.json: working roots and domain lists."),
+    EXPECT_REVISION,
+    OPA,
+)
+
+
+def policy_options(command: F) -> F:
+    """Add the options that say which bundle is enforced, and where: see `Policy.load`."""
+    for option in reversed(_SITE):
+        command = option(command)
+    return command

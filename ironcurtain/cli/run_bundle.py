@@ -1,0 +1,90 @@
+"""What `ironcurtain bundle` does."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.errors import Exit, PublishError
+from ironcurtain.files import atomic_write, load
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.annotation_checks import check_annotations
+from ironcurtain.pipeline.assemble import Release, assemble
+from ironcurtain.pipeline.bundle_checks import check_bundle
+from ironcurtain.pipeline.custom import check_modules, read_modules
+from ironcurtain.pipeline.publish import replace_directory
+from ironcurtain.roles.registry import Registry
+
+_ARCHIVE = ".tar.gz"
+
+
+def run(
+    *,
+    policy: str,
+    annotations: str,
+    lists: str | None,
+    custom: str | None,
+    serial: int,
+    opa: str | None,
+    output: str,
+    format_: str,
+    quiet: bool,
+) -> Exit:
+    """Build, check and write a bundle; print its revision."""
+    annotated = load(Path(annotations), Annotations)
+    registry = Registry(annotated.roles)
+    check_annotations(annotated, registry)
+    compiled = load(Path(policy), CompiledPolicy)
+    named = load(Path(lists), Lists) if lists is not None else None
+    found = find(Path(opa) if opa is not None else None)
+    engine = OpaCommand(found)
+    bundle = assemble(
+        compiled,
+        annotated,
+        named,
+        registry=registry,
+        release=Release(engine_version=found.version, serial=serial),
+        custom=check_modules(read_modules(Path(custom)), engine) if custom is not None else (),
+    )
+    check_bundle(bundle, registry, engine)
+    _write(bundle, Path(output))
+    if format_ == "json":
+        click.echo(json.dumps({"revision": bundle.revision, "serial": bundle.serial}))
+    elif not quiet:
+        click.echo(bundle.revision)
+    return Exit.YES
+
+
+def _write(bundle: Bundle, output: Path) -> None:
+    try:
+        if output.name.endswith(_ARCHIVE):
+            atomic_write(output, bundle.archive())
+        else:
+            _write_directory(bundle, output.absolute())
+    except OSError as error:
+        raise PublishError(
+            f"the bundle could not be written: {error.strerror or error}",
+            where=str(output),
+            hint="What was there before is untouched.",
+        ) from error
+
+
+def _write_directory(bundle: Bundle, output: Path) -> None:
+    """Write beside the target and swap: a bundle may be replaced, anything else there is left alone."""
+    if output.is_symlink() or (output.exists() and not output.is_dir()):
+        raise FileExistsError(17, "something that is no directory is there", str(output))
+    if output.is_dir() and any(output.iterdir()) and not (output / ".manifest").is_file():
+        raise FileExistsError(17, "the directory is not empty and holds no bundle", str(output))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as temporary:
+        fresh = Path(temporary) / "new"
+        bundle.write_directory(fresh)
+        replace_directory(fresh, output)
