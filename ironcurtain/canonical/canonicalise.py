@@ -7,8 +7,9 @@ replaced by its canonical form, and whatever cannot be represented exactly refus
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ironcurtain.canonical import pointers
 from ironcurtain.canonical.codecs import decode, encode
@@ -16,13 +17,15 @@ from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.identifiers import canonical_identifier, check_branch_name
 from ironcurtain.canonical.paths import Resolver, is_within
 from ironcurtain.canonical.remotes import RemoteJudge
-from ironcurtain.canonical.subjects import Subject, SubjectCollector
+from ironcurtain.canonical.schema import type_name
+from ironcurtain.canonical.subjects import Subject, SubjectCollector, SubjectLimit
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.canonical.urls import parse_fetch_url
 from ironcurtain.canonical.world import UnreadableError, World
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.roles.registry import Registry, Role
+from ironcurtain.text import quoted
 
 GIT_REMOTE = "git-remote-url"
 BRANCH_NAME = "branch-name"
@@ -73,7 +76,7 @@ class _Leaf:
     argument: Argument
     roles: tuple[Role, ...]
 
-    @property
+    @cached_property
     def pointer(self) -> str:
         return pointers.join(self.steps)
 
@@ -100,6 +103,8 @@ class _Call:
             around.world, around.server, self.resolver, around.registry, around.working_root
         )
         self.found: dict[tuple[str, ...], list[Subject]] = {}
+        self.limit = SubjectLimit()
+        self.paths: dict[tuple[str, ...], list[str]] = {}
         self.repository: str | None = None
 
     def run(self) -> Canonical:
@@ -109,7 +114,7 @@ class _Call:
         # so plain leaves come first, then relative ones, then remotes.
         for leaf in sorted(leaves, key=_stage):
             self._judge(leaf)
-        self._judge_absent_remotes()
+        self._judge_absent_remotes(leaves)
         for composite in self.tool.composites:
             self._judge_composite(composite)
         return Canonical(self.arguments, self._collect(), self.resolver, self._path_places(leaves))
@@ -121,22 +126,29 @@ class _Call:
             roles = tuple(self.around.registry[name] for name in roles_in_call(argument, self.given))
             pattern = pointers.tokens(pointers.of_name(argument.name))
             for steps, value in pointers.matches(self.given, pattern):
-                if value is None and len(steps) == 1:
-                    continue  # a top-level null counts as absent
+                if value is None and not self._is_element(steps):
+                    continue  # it counts as absent: step 3 let it pass
                 for below, scalar in _scalars(value, roles):
                     yield _Leaf((*steps, *below), scalar, argument, roles)
 
+    def _is_element(self, steps: tuple[str, ...]) -> bool:
+        parent = next(found for _, found in pointers.matches(self.given, steps[:-1]))
+        return isinstance(parent, list)
+
     def _check_all_covered(self, leaves: list[_Leaf]) -> None:
         """Where pointers below an argument are annotated, every leaf below it must be matched by one."""
-        partly = {a.top_level for a in self.tool.args if a.name.startswith("/")}
-        if not partly:
+        patterns = [pointers.tokens(a.name) for a in self.tool.args if a.name.startswith("/")]
+        if not patterns:
             return
         annotated = {leaf.steps for leaf in leaves}
-        for name in partly & self.given.keys():
-            for steps, value in pointers.leaves(self.given[name]):
-                if (name, *steps) not in annotated and value is not None:
+        for name in [name for name in self.given if any(pattern[0] == name for pattern in patterns)]:
+            for below, value in pointers.ends(self.given[name]):
+                steps = (name, *below)
+                # What is empty holds no leaf, but a key or an element that nothing annotates is a part, too.
+                known = isinstance(value, dict | list) and any(pointers.meets(p, steps) for p in patterns)
+                if not known and steps not in annotated and value is not None:
                     raise UnrepresentableError(
-                        f"has a part that no annotation covers, at {pointers.join((name, *steps))}"
+                        f"has a part that no annotation covers, at {_shown(pointers.join(steps))}"
                     )
 
     # -- judging them ---------------------------------------------------------------------------
@@ -145,7 +157,7 @@ class _Call:
         try:
             self._judge_roles(leaf)
         except UnrepresentableError as error:
-            raise UnrepresentableError(f"{leaf.pointer} {error.reason}") from None
+            raise UnrepresentableError(f"{_shown(leaf.pointer)} {error.reason}") from None
 
     def _judge_roles(self, leaf: _Leaf) -> None:
         if any(role.name == BRANCH_NAME for role in leaf.roles):
@@ -165,16 +177,13 @@ class _Call:
         category = roles[0].category
         if category == "path":
             return self._path(leaf, roles, _as_text(value))
-        if any(role.name == GIT_REMOTE for role in roles):
-            return self._remote(leaf, _as_text(value))
         if category == "url":
-            url = parse_fetch_url(_as_text(value), assume_scheme=leaf.argument.assume_scheme)
-            self._record(leaf, [Subject("", role, url.text, leaf.pointer, resource=url) for role in roles])
-            return url.text
+            return self._url(leaf, roles, _as_text(value))
         return self._identifier(leaf, roles, value)
 
     def _path(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
         path = self.resolver.resolve(text, self._base(leaf.argument))
+        self.paths.setdefault(leaf.steps, []).append(path)
         for role in roles:
             recursive = leaf.argument.recursive or role.name == "delete-path"
             inside = self.around.directories_inside(path) if recursive else ()
@@ -187,6 +196,8 @@ class _Call:
 
     def _repository(self, leaf: _Leaf, roles: list[Role], path: str) -> None:
         """A git tool also touches the work-tree top and the git directory, wherever they lie."""
+        if self.repository not in {None, path}:
+            raise UnrepresentableError("is a second repository, and a call is judged in one")
         self.repository = path
         try:
             places = self.around.world.repository(path, server=self.around.server)
@@ -199,7 +210,7 @@ class _Call:
         for role in roles:
             if top and not is_within(top, path):
                 self._record(leaf, [Subject("", role, top, leaf.pointer, resource=top)])
-            if not is_within(common, path) and not (top and is_within(common, top)):
+            if not is_within(common, path):
                 self._record(
                     leaf, [Subject("", role, common, leaf.pointer, resource=common, git_directory=True)]
                 )
@@ -207,61 +218,79 @@ class _Call:
     def _base(self, argument: Argument) -> str | None:
         if argument.relative_to is None:
             return self.around.working_root
-        steps = pointers.tokens(pointers.of_name(argument.relative_to))
-        judged = self.found.get(steps)
-        return judged[0].value if judged else None
+        bases = self.paths.get(pointers.tokens(pointers.of_name(argument.relative_to)), [])
+        return bases[0] if len(bases) == 1 else None
 
-    def _remote(self, leaf: _Leaf, text: str) -> str:
-        subjects, sent = self.remotes.given(text, leaf.pointer, self.repository)
+    def _url(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
+        fetched = [role for role in roles if role.name != GIT_REMOTE]
+        scheme = leaf.argument.assume_scheme
+        sent = text
+        if fetched:
+            url = parse_fetch_url(text, assume_scheme=scheme)
+            self._record(leaf, [Subject("", role, url.text, leaf.pointer, resource=url) for role in fetched])
+            sent = url.text
+        if len(fetched) == len(roles):
+            return sent
+        subjects, remote = self.remotes.given(sent, leaf.pointer, self.repository, assume_scheme=scheme)
+        if fetched and remote != sent:
+            raise UnrepresentableError("has one spelling as a web address and another one as a git remote")
         self._record(leaf, subjects)
-        return sent
+        return remote
 
     def _identifier(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
-        sent = value
-        for role in roles:
-            numbers = bool(role.identifier and role.identifier.numbers)
-            if not (numbers and isinstance(value, int) and not isinstance(value, bool)):
-                _as_text(value)
-            form = canonical_identifier(role, value)
-            self._record(leaf, [Subject("", role, form, leaf.pointer, resource=form)])
-            decoded = role.identifier is not None and role.identifier.decode != "none"
-            if isinstance(value, str) and not decoded:
-                sent = form
+        sent: Json
+        numbers = all(role.identifier and role.identifier.numbers for role in roles)
+        if isinstance(value, int) and not isinstance(value, bool) and numbers:
+            text, sent = str(value), value
+        else:
+            text = _as_text(value)
+            for role in roles:
+                text = canonical_identifier(role, text)
+            sent = text
+        forms = {role: canonical_identifier(role, text) for role in roles}
+        if set(forms.values()) != {text}:
+            raise UnrepresentableError("has another canonical spelling under each of its roles")
+        self._record(leaf, [Subject("", role, text, leaf.pointer, resource=text) for role in forms])
         return sent
 
-    def _judge_absent_remotes(self) -> None:
+    def _judge_absent_remotes(self, leaves: list[_Leaf]) -> None:
         """A git tool without a remote contacts the one that git would choose in the call's repository."""
         if self.repository is None:
             return
+        given = {leaf.argument.name for leaf in leaves}
         for argument in self.tool.args:
-            steps = pointers.tokens(pointers.of_name(argument.name))
-            carried = roles_in_call(argument, self.given)
-            if GIT_REMOTE in carried and self.given.get(argument.name) is None and len(steps) == 1:
-                pointer = pointers.join(steps)
-                self.found[steps] = self.remotes.absent(pointer, self.repository)
+            if GIT_REMOTE in roles_in_call(argument, self.given) and argument.name not in given:
+                steps = pointers.tokens(pointers.of_name(argument.name))
+                self._record_at(steps, self.remotes.absent(pointers.join(steps), self.repository))
 
     def _judge_composite(self, composite: Composite) -> None:
         places = [pointers.tokens(pointers.of_name(name)) for name in composite.join]
-        parts = [next((v for _, v in pointers.matches(self.given, steps)), None) for steps in places]
-        if all(part is None for part in parts):
+        found = [[v for _, v in pointers.matches(self.given, steps) if v is not None] for steps in places]
+        if not any(found):
             return
         names = ", ".join(composite.join)
-        texts = [part for part in parts if isinstance(part, str) and part and composite.with_ not in part]
-        if len(texts) != len(parts):
+        texts = [v for values in found for v in values if isinstance(v, str) and v]
+        if not (len(texts) == len(places) == sum(map(len, found)) and all(found)):
             raise UnrepresentableError(f"{names} do not make one {composite.role}")
+        if any(composite.with_ in text for text in texts):
+            raise UnrepresentableError(f"{names} do not make one {composite.role}: one holds the separator")
         role = self.around.registry[composite.role]
         try:
             form = canonical_identifier(role, composite.with_.join(texts))
         except UnrepresentableError as error:
             raise UnrepresentableError(f"{names} together: {error.reason}") from None
         first, *others = (pointers.join(steps) for steps in places)
-        subject = Subject("", role, form, first, also_at=tuple(others), resource=form)
-        self.found.setdefault(places[0], []).append(subject)
+        self._record_at(places[0], [Subject("", role, form, first, also_at=tuple(others), resource=form)])
 
     # -- putting the outcome together -----------------------------------------------------------
 
     def _record(self, leaf: _Leaf, subjects: list[Subject]) -> None:
-        self.found.setdefault(leaf.steps, []).extend(subjects)
+        self._record_at(leaf.steps, subjects)
+
+    def _record_at(self, steps: tuple[str, ...], subjects: list[Subject]) -> None:
+        for subject in subjects:
+            self.limit.add(subject)
+        self.found.setdefault(steps, []).extend(subjects)
 
     def _replace(self, leaf: _Leaf, value: Json) -> None:
         if value != leaf.value or type(value) is not type(leaf.value):
@@ -269,8 +298,9 @@ class _Call:
 
     def _collect(self) -> tuple[Subject, ...]:
         collector = SubjectCollector()
-        order = {name: place for place, name in enumerate(self.arguments)}
-        for steps in sorted(self.found, key=lambda steps: _document_order(steps, order)):
+        order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
+        # An absent remote stands in no argument; it comes last.
+        for steps in sorted(self.found, key=lambda steps: order.get(steps, len(order))):
             for subject in self.found[steps]:
                 collector.add(subject)
         return collector.finish(self.around.registry)
@@ -294,21 +324,15 @@ def _scalars(value: Json, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, 
 
 def _as_text(value: Json) -> str:
     if not isinstance(value, str):
-        shape = "null" if value is None else type(value).__name__
-        names = {"dict": "an object", "list": "a nested array", "bool": "a boolean", "null": "null"}
-        raise UnrepresentableError(f"must be a string, not {names.get(shape, 'a number')}")
+        raise UnrepresentableError(f"must be a string (got {type_name(value)})")
     return value
+
+
+def _shown(pointer: str) -> str:
+    return quoted(pointer)[1:-1]
 
 
 def _stage(leaf: _Leaf) -> int:
     if any(role.name == GIT_REMOTE for role in leaf.roles):
         return 2
     return 1 if leaf.argument.relative_to else 0
-
-
-def _document_order(
-    steps: tuple[str, ...], order: Mapping[str, int]
-) -> tuple[int, tuple[tuple[int, str], ...]]:
-    # An absent remote stands in no argument; it comes last.
-    rest = tuple((int(step), "") if step.isdecimal() else (-1, step) for step in steps[1:])
-    return order.get(steps[0], len(order)), rest

@@ -17,9 +17,9 @@ def decode(codec: Codec, text: str) -> list[str]:
     """
     if codec == "addresses":
         return _addresses(text)
-    if codec == "comma" or (codec == "json-or-comma" and not text.lstrip().startswith(("[", '"'))):
-        return _commas(text)
-    return _json(text)
+    if codec == "json" or (codec == "json-or-comma" and _is_json(text)):
+        return _json(text)
+    return _commas(text)
 
 
 def encode(codec: Codec, original: str, values: list[str]) -> str:
@@ -30,14 +30,25 @@ def encode(codec: Codec, original: str, values: list[str]) -> str:
     """
     if codec == "addresses":
         encoded = ", ".join(values)
-    elif codec == "comma" or (codec == "json-or-comma" and not original.lstrip().startswith(("[", '"'))):
-        encoded = ",".join(values)
-    else:
+    elif codec == "json" or (codec == "json-or-comma" and _is_json(original)):
         single = original.lstrip().startswith('"')
         encoded = json.dumps(values[0] if single else values, ensure_ascii=False)
+    else:
+        encoded = ",".join(values)
     if decode(codec, encoded) != values:
         raise UnrepresentableError("holds a value that contains its own separator")
     return encoded
+
+
+def _is_json(text: str) -> bool:
+    """Tell whether a tool that tries JSON first would not take the text for a comma-separated list."""
+    if text.lstrip().startswith(("[", '"')):
+        return True
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _commas(text: str) -> list[str]:

@@ -102,8 +102,7 @@ def _stored_name(path: str, status: os.stat_result) -> str:
     A directory is listed only where another spelling of the name finds the same file.
     """
     place, name = path.rsplit("/", 1)
-    others = {name.swapcase(), *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))} - {name}
-    if not any(_is_same(f"{place}/{other}", status) for other in others):
+    if not any(_is_same(f"{place}/{other}", status) for other in _respelled(name)):
         return name
     try:
         with os.scandir(_bytes(place or "/")) as listing:
@@ -115,6 +114,13 @@ def _stored_name(path: str, status: os.stat_result) -> str:
     if len(same) != 1:
         raise UnreadableError("the stored spelling of a name cannot be told")
     return same[0]
+
+
+def _respelled(name: str) -> set[str]:
+    """Return spellings of the name that some file systems hold to be the same."""
+    if name.isascii():
+        return {name.swapcase()} - {name}
+    return {name.swapcase(), *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))} - {name}
 
 
 def _is_same(path: str, status: os.stat_result) -> bool:

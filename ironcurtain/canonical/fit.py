@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+
 from ironcurtain.canonical import pointers
-from ironcurtain.canonical.schema import ArgumentSchema, UnusableSchemaError, permits_null
+from ironcurtain.canonical.schema import ArgumentSchema, UnusableSchemaError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.text import quoted
@@ -26,15 +28,16 @@ class FittedTool:
                 self.schema = ArgumentSchema(annotation.input_schema)
             except UnusableSchemaError as error:
                 self.unusable = str(error)
-        listed = self.schema.properties if self.schema else {}
-        self._defaults = {n: listed[n]["default"] for n in listed if "default" in listed[n]}
-        self._nullable = {name for name in listed if permits_null(listed[name])}
+        named = {(name,): None for name in annotation.argument_names}
+        annotated = {pointers.tokens(pointers.of_name(a.name)): None for a in annotation.args}
+        # Whole arguments come first: what is filled in may itself lack members that have defaults.
+        self._places = sorted(named | annotated, key=len)
 
     def fit(self, arguments: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
         """Return the arguments as judged and sent: validated, with defaults filled in.
 
-        An argument that is null where the schema permits null counts as absent. A `repository` argument
-        without default is the working root when absent, since that is where the tool would work.
+        A null that passes validation counts as absent. A `repository` argument without default is the
+        working root when absent, since that is where the tool would work.
 
         Raises:
             InvalidArgumentsError: If they do not fit.
@@ -44,9 +47,9 @@ class FittedTool:
             raise InvalidArgumentsError(f"the tool's schema cannot be evaluated: {self.unusable}")
         if problems := self.schema.problems(arguments) if self.schema else []:
             raise InvalidArgumentsError(f"{'; '.join(problems)}. {self._valid_names()}")
-        absent = {n for n in self.annotation.argument_names if self._is_absent(arguments, n)}
-        self._check_required(arguments, absent)
-        return arguments | self._fillings(absent, has_working_root=has_working_root)
+        self._check_required(arguments)
+        filled = self._with_defaults(arguments)
+        return filled | self._repositories(filled, has_working_root=has_working_root)
 
     def _check_names(self, arguments: dict[str, Json]) -> None:
         unknown = [name for name in arguments if name not in self.annotation.argument_names]
@@ -55,31 +58,50 @@ class FittedTool:
                 f"unknown argument {', '.join(quoted(name) for name in unknown[:5])}. {self._valid_names()}"
             )
 
-    def _check_required(self, arguments: dict[str, Json], absent: set[str]) -> None:
+    def _check_required(self, arguments: dict[str, Json]) -> None:
         for argument in self.annotation.args:
-            if not argument.required:
-                continue
-            pattern = pointers.tokens(pointers.of_name(argument.name))
-            if argument.top_level in absent or pointers.is_missing(arguments, pattern):
+            steps = pointers.tokens(pointers.of_name(argument.name))
+            if argument.required and pointers.is_missing(arguments, steps):
                 raise InvalidArgumentsError(f"{argument.name} must be given. {self._valid_names()}")
 
-    def _fillings(self, absent: set[str], *, has_working_root: bool) -> dict[str, Json]:
-        filled = {name: self._defaults[name] for name in self._defaults if name in absent}
-        for argument in self.annotation.args:
-            if argument.repository and argument.name in absent and argument.name not in filled:
-                if not has_working_root:
-                    raise InvalidArgumentsError(
-                        f"pass {argument.name}: this server has no working directory to fall back on"
-                    )
-                filled[argument.name] = "."
+    def _with_defaults(self, arguments: dict[str, Json]) -> dict[str, Json]:
+        schema = self.schema
+        if schema is None:
+            return arguments
+        filled = copy.deepcopy(arguments)
+        for steps in self._places:
+            _fill(filled, schema.schema, steps, schema)
         return filled
 
-    def _is_absent(self, arguments: dict[str, Json], name: str) -> bool:
-        value = arguments.get(name)
-        if value is not None:
-            return False
-        return name not in arguments or self.schema is None or name in self._nullable
+    def _repositories(self, filled: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+        """Return the working root for every repository argument that is absent."""
+        found: dict[str, Json] = {}
+        for argument in self.annotation.args:
+            steps = pointers.tokens(pointers.of_name(argument.name))
+            if not argument.repository or not pointers.is_missing(filled, steps):
+                continue
+            if len(steps) > 1 or not has_working_root:
+                raise InvalidArgumentsError(
+                    f"pass {argument.name}: there is no working directory to fall back on"
+                )
+            found[steps[0]] = "."
+        return found
 
     def _valid_names(self) -> str:
         names = self.annotation.argument_names
         return f"Valid arguments: {', '.join(names)}." if names else "The tool takes no arguments."
+
+
+def _fill(value: Json, described: dict[str, Json], steps: tuple[str, ...], schema: ArgumentSchema) -> None:
+    """Put the schema's default at every place below `value` that the steps name and that is absent."""
+    head, rest = steps[0], steps[1:]
+    if isinstance(value, list) and head == pointers.EVERY and rest:
+        for child in value:
+            _fill(child, schema.below(described, None), rest, schema)
+    if not isinstance(value, dict):
+        return
+    below = schema.below(described, head)
+    if rest and head in value:
+        _fill(value[head], below, rest, schema)
+    elif not rest and value.get(head) is None and below.get("default") is not None:
+        value[head] = copy.deepcopy(below["default"])

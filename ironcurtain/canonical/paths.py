@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.canonical.world import Entry, Kind, UnreadableError, World
@@ -48,6 +49,17 @@ def ancestors(path: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+class _Position(NamedTuple):
+    """How far a walk has come: the real place, its components that do not exist, the links followed."""
+
+    place: str
+    missing: int
+    links: int
+
+
+_ROOT = _Position("/", missing=0, links=0)
+
+
 class Resolver:
     """Resolves paths in one world, asking it about each place once.
 
@@ -64,6 +76,7 @@ class Resolver:
         self._found: dict[str, Entry | None] = {}
         self._steps: dict[str, tuple[str, Entry | None]] = {}
         self._targets: dict[str, str] = {}
+        self._walked: dict[str, _Position] = {}
 
     def resolve(self, text: str, base: str | None) -> str:
         """Return the real absolute path that the kernel would end up at.
@@ -85,8 +98,9 @@ class Resolver:
             real = self._walk(absolute)
         except UnreadableError as error:
             raise UnrepresentableError("leads through a place that cannot be read") from error
-        _check_characters(real)
-        _check_bounds(real)
+        if real != text:
+            _check_characters(real)
+            _check_bounds(real)
         return real
 
     def entry(self, path: str) -> Entry | None:
@@ -111,10 +125,16 @@ class Resolver:
         return f"{_start(base)}/{text}"
 
     def _walk(self, absolute: str) -> str:
-        pending = _components(absolute)[::-1]
-        place = "/"
-        missing = 0
-        links = 0
+        # Many paths of one call lie in few directories, and the way to each of them is walked once.
+        directory, _, name = absolute.rpartition("/")
+        if directory not in self._walked:
+            self._walked[directory] = self._follow(_ROOT, directory)
+        return self._follow(self._walked[directory], name).place
+
+    def _follow(self, start: _Position, path: str) -> _Position:
+        """Walk on from a position, component by component."""
+        place, missing, links = start
+        pending = _components(path)[::-1]
         while pending:
             name = pending.pop()
             if name == "..":
@@ -134,7 +154,7 @@ class Resolver:
                 pending.extend(_components(target)[::-1])
                 here = "/" if target.startswith("/") else place
             place = here
-        return place
+        return _Position(place, missing, links)
 
     def _step(self, place: str, name: str) -> tuple[str, Entry | None]:
         """Return where the component of an existing directory is, as it is stored, and its entry."""
@@ -208,7 +228,7 @@ def _check_characters(path: str) -> None:
 def _check_bounds(path: str) -> None:
     if len(path.encode(errors="surrogateescape")) > MAX_BYTES:
         raise UnrepresentableError(f"is a path of more than {MAX_BYTES} bytes")
-    if sum(1 for name in path.split("/") if name) > MAX_COMPONENTS:
+    if len([name for name in path.split("/") if name]) > MAX_COMPONENTS:
         raise UnrepresentableError(f"is a path of more than {MAX_COMPONENTS} components")
 
 

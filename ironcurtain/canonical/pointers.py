@@ -57,6 +57,22 @@ def leaves(value: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
         yield (), value
 
 
+def ends(value: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Yield (steps, value) of every scalar and every empty object or array, in document order."""
+    if isinstance(value, dict | list) and value:
+        children = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, child in children:
+            for steps, end in ends(child):
+                yield (str(step), *steps), end
+    else:
+        yield (), value
+
+
+def meets(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
+    """Tell whether a pointer pattern names the place `steps`, a place above it or one below it."""
+    return all(token in (step, EVERY) for token, step in zip(pattern, steps, strict=False))
+
+
 def is_missing(value: Json, pattern: tuple[str, ...]) -> bool:
     """Tell whether something that a pointer pattern asks for is absent or null.
 

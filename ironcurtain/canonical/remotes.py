@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironcurtain.canonical.paths import Resolver
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.urls import is_local_remote, parse_remote_url
+from ironcurtain.canonical.urls import check_remote_text, is_local_remote, parse_remote_url
 from ironcurtain.canonical.world import RemoteUrls, World
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import visible
@@ -23,7 +23,9 @@ class RemoteJudge:
         self._registry = registry
         self._working_root = working_root
 
-    def given(self, text: str, at: str, repository: str | None) -> tuple[list[Subject], str]:
+    def given(
+        self, text: str, at: str, repository: str | None, *, assume_scheme: str | None = None
+    ) -> tuple[list[Subject], str]:
         """Judge a remote that the call names; return its subjects and the text to send.
 
         A URL is sent re-serialised, a local path as its real path, a name as given: git's own
@@ -33,6 +35,9 @@ class RemoteJudge:
             UnrepresentableError: If it is a transport helper, an option, or no remote at all.
         """
         local = is_local_remote(text)
+        if local is None and assume_scheme is not None and "://" not in text:
+            check_remote_text(text)
+            text = f"{assume_scheme}://{text}"
         if local is not None:
             sent = self._resolver.resolve(local, repository or self._working_root)
         elif _is_url(text):

@@ -1,12 +1,13 @@
 """Checking arguments against a tool's own JSON Schema (step 3).
 
 The schema comes from a server, so it is data from a stranger: its patterns run in RE2 (linear time), a
-remote `$ref` is refused, and formats are not asserted.
+remote `$ref` is refused, formats are not asserted, and what it makes us do is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import re2
@@ -16,11 +17,16 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from ironcurtain.canonical.pointers import join
+from ironcurtain.canonical.pointers import join, tokens
+from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import quoted, visible
 
 _MAX_SHOWN = 5
+_MAX_STEPS = 300_000
+_COSTS = {"$ref": 20, "$dynamicRef": 20, "$recursiveRef": 20}
+_MAX_REFERENCES = 8
+_MAX_WORDS = 300
 _TYPE_NAMES = (
     (bool, "boolean"),
     (str, "string"),
@@ -32,6 +38,10 @@ _TYPE_NAMES = (
 
 class UnusableSchemaError(ValueError):
     """The schema cannot be evaluated: it is no schema, or uses what we refuse to evaluate."""
+
+
+class _TooCostlyError(Exception):
+    """The schema demands more work than a call is worth."""
 
 
 class ArgumentSchema:
@@ -50,28 +60,82 @@ class ArgumentSchema:
             raise UnusableSchemaError(
                 f"no valid JSON Schema: {visible(str(error).splitlines()[0])}"
             ) from None
-        _check_patterns(schema)
+        keywords: set[str] = set()
+        _check_patterns(schema, keywords)
+        if {"patternProperties", "unevaluatedProperties"} <= keywords:
+            raise UnusableSchemaError("patternProperties together with unevaluatedProperties")
         self.schema = schema
-        self._validator = _extended(draft)(schema, registry=Registry())
+        self._steps = 0
+        self._validator = self._extended(draft)(schema, registry=Registry())
 
     @property
     def properties(self) -> dict[str, Json]:
-        """The schemas of the top-level arguments that the schema lists."""
-        listed = self.schema.get("properties", {})
-        return {name: schema for name, schema in listed.items() if isinstance(schema, dict)}
+        """The schemas of the top-level arguments that the schema lists, references followed."""
+        listed = self._followed(self.schema).get("properties", {})
+        return {name: self._followed(schema) for name, schema in listed.items() if isinstance(schema, dict)}
+
+    def below(self, schema: dict[str, Json], token: str | None) -> dict[str, Json]:
+        """Return the schema of a member (or, for None, of the elements) of what `schema` describes.
+
+        Empty where the schema says nothing plain about it.
+        """
+        found = self._followed(schema)
+        child = found.get("items") if token is None else found.get("properties", {}).get(token)
+        return self._followed(child) if isinstance(child, dict) else {}
 
     def problems(self, arguments: dict[str, Json]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""
         try:
-            errors = sorted(self._validator.iter_errors(arguments), key=lambda e: [str(s) for s in e.path])
+            return [_in_words(error) for error in islice(self._errors(arguments), _MAX_SHOWN)]
         except (Unresolvable, RecursionError):
             return ["the tool's schema refers to something that cannot be followed"]
-        return [_in_words(error) for error in errors[:_MAX_SHOWN]]
+        except _TooCostlyError:
+            return ["the tool's schema takes too long to evaluate for these arguments"]
+
+    def _errors(self, arguments: dict[str, Json]) -> Iterator[ValidationError]:
+        self._steps = 0
+        yield from self._validator.iter_errors(arguments)
+
+    def _followed(self, schema: dict[str, Json]) -> dict[str, Json]:
+        """Return a schema with its local reference laid under it, as far as it can be followed."""
+        found = schema
+        for _ in range(_MAX_REFERENCES):
+            reference = found.get("$ref")
+            if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+                return found
+            target: Json = self.schema
+            for token in tokens(reference[1:]):
+                target = target.get(token) if isinstance(target, dict) else None
+            if not isinstance(target, dict):
+                return found
+            found = target | {key: value for key, value in found.items() if key != "$ref"}
+        return found
+
+    def _extended(self, draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
+        keywords = {**draft.VALIDATORS, **{key: _OURS[key] for key in _OURS if key in draft.VALIDATORS}}
+        counted = {key: self._counted(check, _COSTS.get(key, 1)) for key, check in keywords.items()}
+        return extend(draft, counted)  # type: ignore[no-untyped-call]
+
+    def _counted(self, check: Callable[..., Any], cost: int) -> Callable[..., Any]:
+        """Count a keyword's evaluations: references can make a small schema grow exponentially."""
+
+        def counted(*arguments: Any) -> Any:  # noqa: ANN401 - jsonschema's signature
+            self._steps += cost
+            if self._steps > _MAX_STEPS:
+                raise _TooCostlyError
+            return check(*arguments)
+
+        return counted
 
 
 def permits_null(schema: Json) -> bool:
-    """Tell whether an argument's schema accepts null."""
-    return isinstance(schema, dict) and Draft202012Validator(schema, registry=Registry()).is_valid(None)
+    """Tell whether an argument's schema accepts null; false where it refers to what stands elsewhere."""
+    if not isinstance(schema, dict):
+        return False
+    try:
+        return Draft202012Validator(schema, registry=Registry()).is_valid(None)
+    except (Unresolvable, RecursionError):
+        return False
 
 
 def type_name(value: Json) -> str:
@@ -79,25 +143,21 @@ def type_name(value: Json) -> str:
     return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
 
 
-def _extended(draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
-    return extend(draft, _IN_RE2)  # type: ignore[no-untyped-call]
-
-
-def _check_patterns(schema: Json) -> None:
+def _check_patterns(schema: Json, keywords: set[str]) -> None:
+    """Compile every pattern of a schema, and collect all names that could be its keywords."""
     if isinstance(schema, list):
         for child in schema:
-            _check_patterns(child)
+            _check_patterns(child, keywords)
     if not isinstance(schema, dict):
         return
+    keywords.update(schema)
     patterns = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
     if isinstance(schema.get("patternProperties"), dict):
         patterns += list(schema["patternProperties"])
-        if "unevaluatedProperties" in schema:
-            raise UnusableSchemaError("patternProperties together with unevaluatedProperties")
     for pattern in patterns:
         _compile(pattern)
     for child in schema.values():
-        _check_patterns(child)
+        _check_patterns(child, keywords)
 
 
 def _compile(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
@@ -150,16 +210,30 @@ def _additional_properties(
             yield from validator.descend(instance[name], additional, path=name)
 
 
-_IN_RE2 = {
+def _unique_items(
+    _validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
+    unique: Json,
+    instance: Json,
+    _schema: Json,
+) -> Iterator[ValidationError]:
+    # The library compares every two elements, which a long array of mixed types makes endless.
+    if unique is True and isinstance(instance, list):
+        distinct = {jsontext.canonical(item) for item in instance}
+        if len(distinct) != len(instance):
+            yield ValidationError("holds an element twice")
+
+
+_OURS = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
+    "uniqueItems": _unique_items,
 }
 
 
 def _in_words(error: ValidationError) -> str:
-    where = visible(join(tuple(str(step) for step in error.absolute_path)).lstrip("/")) or "the arguments"
-    return f"{where} {_complaint(error)}"
+    place = join(tuple(str(step) for step in error.absolute_path)).removeprefix("/")
+    return f"{_cut(visible(place)) or 'the arguments'} {_complaint(error)}"
 
 
 def _complaint(error: ValidationError) -> str:
@@ -174,4 +248,9 @@ def _complaint(error: ValidationError) -> str:
         return f"must have {', '.join(quoted(name) for name in missing)}"
     if error.validator == "enum":
         return f"must be one of {', '.join(quoted(str(value)) for value in wanted[:20])}"
-    return visible(error.message)[:300]
+    shown = error.message[:_MAX_WORDS]
+    return shown if error.validator in _OURS else visible(shown)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]}…"

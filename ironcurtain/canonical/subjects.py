@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.canonical.urls import Url
 from ironcurtain.roles.registry import NONE, Registry, Role
 
 MAX_SUBJECTS = 10_000
+MAX_PLACES = 100_000
+"""Most mentions of subjects in one call, equal ones counted too."""
+
 CALL = "call"
 """Id and value of the one subject of a call without resources."""
 
 _ID_WIDTH = len(str(MAX_SUBJECTS - 1))
+_Key: TypeAlias = tuple[str, str, bool]
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(NamedTuple):
     """One resource in canonical form, under one role.
 
     Attributes:
@@ -46,36 +48,51 @@ class SubjectCollector:
     """Collects subjects in document order; equal (role, value) pairs are one subject."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, bool], Subject] = {}
+        self._found: dict[_Key, Subject] = {}
+        self._places: dict[_Key, dict[str, None]] = {}
 
     def add(self, subject: Subject) -> None:
-        """Add a subject (its id is given later) or another place of one that is known.
-
-        Raises:
-            UnrepresentableError: If the call has more subjects than can be judged.
-        """
-        key = (subject.role.name, subject.value, subject.unresolved is not None)
-        known = self._found.get(key)
-        if known is None:
-            self._found[key] = subject
-        else:
-            places = dict.fromkeys((*known.also_at, subject.at))
-            places.pop(known.at, None)
-            self._found[key] = replace(
-                known,
-                also_at=tuple(places),
+        """Add a subject (its id is given later) or another place of one that is known."""
+        key = key_of(subject)
+        known = self._found.setdefault(key, subject)
+        if known is not subject:
+            self._found[key] = known._replace(
                 recursive=known.recursive or subject.recursive,
                 git_directory=known.git_directory and subject.git_directory,
             )
-        if len(self._found) > MAX_SUBJECTS:
-            raise UnrepresentableError(f"names more than {MAX_SUBJECTS:,} resources")
+        self._places.setdefault(key, {}).update(dict.fromkeys((subject.at, *subject.also_at)))
 
     def finish(self, registry: Registry) -> tuple[Subject, ...]:
         """Return the subjects with their ids; a call without resources has the one subject `call`."""
         if not self._found:
             return (Subject(CALL, registry[NONE], CALL, at=""),)
-        return tuple(_numbered(self._found.values()))
+        return tuple(
+            subject._replace(id=f"{number:0{_ID_WIDTH}d}", also_at=tuple(self._places[key])[1:])
+            for number, (key, subject) in enumerate(self._found.items())
+        )
 
 
-def _numbered(subjects: Iterable[Subject]) -> Iterable[Subject]:
-    return (replace(subject, id=f"{n:0{_ID_WIDTH}d}") for n, subject in enumerate(subjects))
+class SubjectLimit:
+    """Counts a call's subjects while they are found, so that endless ones are refused before they exist."""
+
+    def __init__(self) -> None:
+        self._keys: set[_Key] = set()
+        self._count = 0
+
+    def add(self, subject: Subject) -> None:
+        """Count a subject.
+
+        Raises:
+            UnrepresentableError: If the call has more subjects, or more places of them, than can be judged.
+        """
+        self._keys.add(key_of(subject))
+        self._count += 1
+        if len(self._keys) > MAX_SUBJECTS:
+            raise UnrepresentableError(f"names more than {MAX_SUBJECTS:,} resources")
+        if self._count > MAX_PLACES:
+            raise UnrepresentableError(f"names resources at more than {MAX_PLACES:,} places")
+
+
+def key_of(subject: Subject) -> _Key:
+    """Return what two mentions of one subject share."""
+    return subject.role.name, subject.value, subject.unresolved is not None

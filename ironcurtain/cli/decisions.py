@@ -7,7 +7,7 @@ import json
 from ironcurtain.errors import Exit
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.text import visible
+from ironcurtain.text import printable, visible
 
 _EXITS = {Verdict.ALLOW: Exit.YES, Verdict.ESCALATE: Exit.PERSON, Verdict.DENY: Exit.NO}
 _CHANGES = {
@@ -47,7 +47,7 @@ def as_text(decision: Decision) -> str:
     lines = [
         f"{decision.verdict.upper()}  {visible(decision.server)}/{visible(decision.tool)}",
         f"  rule:    {visible(decision.rule)}",
-        f"  reason:  {visible(decision.reason)}",
+        f"  reason:  {printable(decision.reason)}",
     ]
     if decision.clause:
         lines.append(f"  clause:  {visible(decision.clause)} {visible(decision.clause_text or '')}".rstrip())

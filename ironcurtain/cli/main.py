@@ -20,10 +20,19 @@ from ironcurtain.errors import Exit
 
 # name -> summary: it stands here so that `--help` loads no command.
 COMMANDS = {
+    "annotate": "Say what each argument of the servers' tools is.",
+    "answer": "Answer what a compile could not decide.",
     "bundle": "Build a bundle from rules and annotations, without a model.",
     "compile": "Compile a constitution into a verified bundle.",
+    "customize": "Turn a wish into edits of your own guidance.",
     "decide": "Decide tool calls on an embedded engine.",
+    "diff": "Say what two policies decide differently, with calls that show it.",
+    "guarantees": "Decide what a policy must never and must always do.",
+    "init": "Write the files of a new project.",
     "input": "Print the policy input that OPA gets for a call.",
+    "lint": "Say what stands out in a constitution, without a model.",
+    "lists": "Show and change the lists that rules refer to.",
+    "matrix": "Print what a policy decides, tool by tool.",
     "opa": "Find or install the policy engine.",
     "schema": "Print the JSON Schema of a file or output.",
     "tools": "Print the tool list of an MCP server.",

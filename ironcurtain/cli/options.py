@@ -18,6 +18,15 @@ FORMAT = click.option(
     show_default=True,
     help="How to print the result.",
 )
+CONFIG = click.option(
+    "--config",
+    metavar="FILE",
+    envvar="IRONCURTAIN_CONFIG",
+    help="The project's settings (default: the nearest ironcurtain.toml upwards).",
+)
+MODEL = click.option(
+    "--model", metavar="ID", envvar="IRONCURTAIN_MODEL", help="Who answers (default: whom the settings name)."
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing when all is well.")
 EXPECT_REVISION = click.option(
     "--expect-revision", metavar="R", help="Refuse a bundle of any other revision."

@@ -15,7 +15,7 @@ from ironcurtain.errors import (
     SystemFailedError,
     UsageError,
 )
-from ironcurtain.text import visible
+from ironcurtain.text import printable, visible
 
 _SHOWN_LINE = 160
 
@@ -58,11 +58,11 @@ def _ours(error: Exception) -> IronCurtainError:
 
 
 def _rendered(error: IronCurtainError) -> str:
-    lines = [f"error[{error.code}]: {visible(error.what)}"]
+    lines = [f"error[{error.code}]: {printable(error.what)}"]
     if error.where:
         lines += [f"  --> {_relative(error.where)}", *_source_line(error.where)]
     if error.hint:
-        lines.append(f"  hint: {visible(error.hint)}")
+        lines.append(f"  hint: {printable(error.hint)}")
     lines.append(f"  see: docs/errors/{error.code}.md")
     return "\n".join(lines)
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import click
 
-from ironcurtain.errors import Exit
-from ironcurtain.llm.providers import provider_for
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.llm.ledger import Ledger
+from ironcurtain.llm.providers import MANUAL, provider_for
+from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.build import Options, build
+from ironcurtain.pipeline.live import for_terminal
 from ironcurtain.pipeline.load import Sources
-from ironcurtain.pipeline.progress import Lines, Progress, Silent
+from ironcurtain.pipeline.progress import Silent
 from ironcurtain.settings import Settings, defaults, find_settings, load_settings
 
 
@@ -38,8 +44,15 @@ def run(
     *,
     settings: Project,
     model: str,
+    judge_model: str | None,
+    max_cost: float | None,
     serial: int,
+    intent: bool | None,
+    runs: int | None,
+    second_model: str | None,
+    refresh: tuple[str, ...],
     locked: bool,
+    offline: bool,
     saved_tools: bool,
     opa: str | None,
     format_: str,
@@ -49,18 +62,41 @@ def run(
     """Compile, showing the stages on stderr."""
     sources = _sources(settings.root, paths)
     questions = Path(str(paths["questions"]))
+    ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
+    if refresh and (locked or offline):
+        raise UsageError(
+            "--refresh asks anew, and a locked or offline compile asks no model",
+            hint="Leave one of them away.",
+        )
+    # A person who answers from files needs no network.
+    asks = [each for each in (model, judge_model, second_model) if each is not None and each != MANUAL]
+    silent = locked or (offline and bool(asks))
+
+    def provider(chosen: str) -> Callable[[], Provider] | None:
+        if silent:
+            return None
+        return lambda: provider_for(chosen, judge_model=judge_model, questions=questions, ledger=ledger)
+
     options = Options(
-        provider=None if locked else lambda: provider_for(model, questions=questions),
+        provider=provider(model),
         serial=serial,
         case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
         roles=settings.settings.roles,
         saved_tools=saved_tools,
+        offline=offline,
+        refresh=frozenset(refresh),
+        intent=bool(intent),
+        # Who answers by hand sees the table of failures, and can correct the answer itself.
+        repair=bool(asks),
+        runs=runs or 1,
+        second=provider(second_model) if second_model is not None else None,
     )
-    progress: Progress = Silent() if quiet else Lines(sys.stderr)
-    built = build(sources, options, find(Path(opa) if opa is not None else None), progress)
-    for finding in built.findings:
-        progress.show(f"finding: {finding}")
-    progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
+    engine = find(Path(opa) if opa is not None else None)
+    with closing(Silent() if quiet else for_terminal(sys.stderr, ledger)) as progress:
+        built = build(sources, options, engine, progress)
+        for finding in built.findings:
+            progress.show(f"finding: {finding}")
+        progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
     if format_ == "json":
         click.echo(jsontext.pretty(built.verification.model_dump(mode="json")), nl=False)
     return Exit.YES

@@ -10,7 +10,7 @@ from ironcurtain.errors import Exit
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
-from ironcurtain.text import visible
+from ironcurtain.text import printable
 
 
 def run(*, bundle: str, server: str, tool: str, arguments: str, **site: Json) -> Exit:
@@ -20,5 +20,5 @@ def run(*, bundle: str, server: str, tool: str, arguments: str, **site: Json) ->
     if isinstance(prepared, Prepared):
         click.echo(jsontext.pretty(prepared.input), nl=False)
         return Exit.YES
-    click.echo(f"{prepared.verdict} {prepared.rule}: {visible(prepared.reason)}", err=True)
+    click.echo(f"{prepared.verdict} {prepared.rule}: {printable(prepared.reason)}", err=True)
     return exit_of(prepared)

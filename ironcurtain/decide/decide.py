@@ -89,7 +89,7 @@ def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
     base = _base(call, policy)
     canonical = None
     try:
-        arguments = _parse(call)  # 1
+        arguments, caller = _parse(call), _facts(call)  # 1
         tool = _know(call, policy)  # 2
         filled = _fit(tool, arguments, policy, call.server)  # 3
         canonical = _canonicalise(tool, filled, policy, call.server)  # 4
@@ -98,7 +98,7 @@ def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
             call.server,
             tool.annotation,
             canonical.arguments,
-            call.caller or {},
+            caller,
             canonical.subjects,
             floor.discharged,
             policy.patterns,
@@ -121,19 +121,25 @@ def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision
 
 def _parse(call: Call) -> dict[str, Json]:
     try:
-        arguments = call.arguments
-        if isinstance(arguments, str | bytes):
-            arguments = jsontext.parse(arguments)
-        else:
-            jsontext.check(arguments)
-        jsontext.check([call.server, call.tool, dict(call.caller or {})])
+        is_text = isinstance(call.arguments, str | bytes)
+        arguments = jsontext.parse(call.arguments) if is_text else jsontext.plain(call.arguments)
+        jsontext.check([call.server, call.tool])
     except jsontext.MalformedJsonError as error:
         raise Refusal(MALFORMED, f"The call is not strict JSON: {visible(str(error))}.") from None
+    if not (isinstance(call.server, str) and isinstance(call.tool, str)):
+        raise Refusal(MALFORMED, "The names of server and tool are no strings.")
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
         raise Refusal(MALFORMED, "The arguments are no JSON object.")
     return arguments
+
+
+def _facts(call: Call) -> dict[str, Json]:
+    try:
+        return jsontext.plain(dict(call.caller or {}))  # type: ignore[no-any-return]
+    except (jsontext.MalformedJsonError, TypeError, ValueError):
+        raise Refusal(MALFORMED, "The facts about the caller are no strict JSON object.") from None
 
 
 def _know(call: Call, policy: LoadedPolicy) -> FittedTool:
@@ -166,7 +172,7 @@ def _canonicalise(
 def _base(call: Call, policy: LoadedPolicy) -> Decision:
     """Return the decision's frame: everything that is known before the verdict; a deny until replaced."""
     return Decision(
-        id=call.id,
+        id=None if call.id is None else _encodable(call.id),
         server=_encodable(call.server),
         tool=_encodable(call.tool),
         verdict=Verdict.DENY,

@@ -48,15 +48,21 @@ class LoadedPolicy:
             server: self._index({"url": domains}, {}, content.case_insensitive_hosts)
             for server, domains in site.domains.items()
         }
-        self._tools = {
-            (server, tool.tool): FittedTool(tool)
+        self._annotated = {
+            (server, tool.tool): tool
             for server, annotated in content.annotations.servers.items()
             for tool in annotated.tools
         }
+        self._tools: dict[tuple[str, str], FittedTool] = {}
 
     def tool(self, server: str, tool: str) -> FittedTool | None:
         """Return the annotated tool, or None if there is none."""
-        return self._tools.get((server, tool))
+        place = (server, tool)
+        annotated = self._annotated.get(place)
+        # Preparing a tool's schema takes longer than a decision, and most runs call only a few tools.
+        if annotated is not None and place not in self._tools:
+            self._tools[place] = FittedTool(annotated)
+        return self._tools.get(place)
 
     def boundaries(self, server: str) -> Boundaries:
         """Return what the structural checks of a server hold against."""

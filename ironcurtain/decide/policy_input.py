@@ -19,6 +19,7 @@ from ironcurtain.model.base import Json
 
 MAX_BYTES = 8 << 20
 _BYTES_PER_MEMBERSHIP = 16
+_BYTES_PER_SUBJECT = 80
 
 
 def policy_input(
@@ -36,7 +37,7 @@ def policy_input(
         Refusal: If it would grow beyond 8 MiB.
     """
     size = _Size()
-    size.add(len(json.dumps(arguments)) + len(json.dumps(caller)))
+    size.add(_bytes(arguments) + _bytes(caller))
     open_, sandboxed = _Derived(patterns, size), _Derived(patterns, size)
     listed: dict[str, Json] = {}
     for subject in subjects:
@@ -47,7 +48,7 @@ def policy_input(
             "value": subject.value,
             "discharged": is_discharged,
         }
-        size.add(len(subject.value) + len(subject.at) + 80)
+        size.add(_bytes(subject.value) + _bytes(subject.at) + _BYTES_PER_SUBJECT)
         (sandboxed if is_discharged else open_).add(subject)
     return {
         "server": server,
@@ -59,6 +60,10 @@ def policy_input(
         **open_.members(),
         "sandboxed": sandboxed.members(),
     }
+
+
+def _bytes(value: Json) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 class _Size:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from ironcurtain.canonical.paths import Resolver, is_within
-from ironcurtain.canonical.world import Entry, Kind, UnreadableError, World
+from ironcurtain.canonical.world import Kind, UnreadableError, World
 
 GIT_DIRECTORY = ".git"
 _BARE_MARKS = ("HEAD", "objects", "refs")
@@ -17,72 +18,104 @@ class Protection:
 
     The deepest of the sandbox and the protected entries that contains a path decides: a sandbox nested
     in a protected directory stays usable, a protected path inside the sandbox stays protected.
+
+    Attributes:
+        paths: The protected real paths, sorted.
+        sandbox: The sandbox's real path, or None.
     """
 
     def __init__(self, protected: Iterable[str], sandbox: str | None, world: World) -> None:
         """Take real absolute paths."""
-        self._world = world
-        self._sandbox = sandbox
         self.paths = tuple(sorted(set(protected)))
+        self.sandbox = sandbox
+        self._world = world
 
-    def refuses(self, path: str, resolver: Resolver) -> bool:
-        """Tell whether a real path is protected: by its place, or as another name of a protected file."""
-        if self._is_protected_place(path):
-            return True
-        return self._is_same_file(path, resolver)
+    def guard(self, resolver: Resolver) -> Guard:
+        """Return the guard of one call, which looks up everything once, through the call's resolver."""
+        return Guard(self, self._world, resolver)
+
+
+class Guard:
+    """What one call may not touch."""
+
+    def __init__(self, protection: Protection, world: World, resolver: Resolver) -> None:
+        self._paths = protection.paths
+        self._sandbox = protection.sandbox
+        self._world = world
+        self._resolver = resolver
+
+    def refuses(self, path: str) -> bool:
+        """Tell whether a real path is protected: by its place, or as another name of a protected file.
+
+        Raises:
+            UnreadableError: If that cannot be told.
+        """
+        return self._is_protected_place(path) or self._is_same_file(path)
 
     def refuses_below(self, path: str) -> bool:
         """Tell whether a protected path lies anywhere below a real path."""
-        return any(is_within(entry, path) for entry in self.paths)
+        return any(is_within(entry, path) for entry in self._paths)
 
-    def refuses_change(self, path: str, resolver: Resolver) -> bool:
-        """Tell whether writing or deleting there would change git's own configuration or hooks."""
-        steps = path.split("/")
-        if any(step.casefold() == GIT_DIRECTORY for step in steps):
+    def refuses_change(self, path: str) -> bool:
+        """Tell whether writing or deleting there would change git's own configuration or hooks.
+
+        Raises:
+            UnreadableError: If that cannot be told.
+        """
+        if any(step.casefold() == GIT_DIRECTORY for step in path.split("/")):
             return True
-        parents = ("/".join(steps[:depth]) for depth in range(len(steps) - 1, 1, -1))
-        return any(self._is_bare_repository(parent, resolver) for parent in parents)
+        return any(self._is_bare_repository(parent) for parent in _with_parents(path) if parent != path)
 
     def _is_protected_place(self, path: str) -> bool:
-        inside = [entry for entry in self.paths if is_within(path, entry)]
-        if not inside:
-            return False
-        deepest = max(inside, key=len)
-        usable = self._sandbox is not None and is_within(path, self._sandbox)
-        return not (usable and self._sandbox != deepest and is_within(self._sandbox or "", deepest))
+        inside = [entry for entry in self._paths if is_within(path, entry)]
+        return bool(inside) and not self._is_usable(path, max(inside, key=len))
 
-    def _is_same_file(self, path: str, resolver: Resolver) -> bool:
+    def _is_usable(self, path: str, protected: str) -> bool:
+        """Tell whether the sandbox lies between a protected directory and a path inside it."""
+        sandbox = self._sandbox
+        return (
+            sandbox is not None
+            and is_within(path, sandbox)
+            and sandbox != protected
+            and is_within(sandbox, protected)
+        )
+
+    def _is_same_file(self, path: str) -> bool:
         """Find hard links to protected files, and protected directories mounted a second time."""
-        protected = {e.identity for e in map(resolver.entry, self.paths) if e is not None}
-        if not protected:
-            return False
         for place in _with_parents(path):
-            entry = resolver.entry(place)
-            if entry is not None and entry.identity in protected and place not in self.paths:
-                # The sandbox may lie in a protected directory, and so may what lies above it.
-                return not (self._sandbox is not None and is_within(self._sandbox, place))
-        entry = resolver.entry(path)
+            entry = self._resolver.entry(place)
+            # A protected directory's own name was judged by its place.
+            if entry is not None and entry.identity in self._identities and place not in self._paths:
+                return not self._is_usable(path, place)
+        entry = self._resolver.entry(path)
         if entry is None or entry.kind is not Kind.FILE or entry.links <= 1:
             return False
-        return any(found.identity == entry.identity for found in self._protected_files(resolver))
+        return entry.identity in self._files
 
-    def _protected_files(self, resolver: Resolver) -> Iterator[Entry]:
-        """Walk everything inside protected directories; needed only for files with several names."""
-        waiting, scanned = list(self.paths), 0
+    @cached_property
+    def _identities(self) -> frozenset[tuple[int, int]]:
+        entries = map(self._resolver.entry, self._paths)
+        return frozenset(entry.identity for entry in entries if entry is not None)
+
+    @cached_property
+    def _files(self) -> frozenset[tuple[int, int]]:
+        """Everything inside protected directories; needed only for files with several names."""
+        found: set[tuple[int, int]] = set()
+        waiting = list(self._paths)
         while waiting:
             path = waiting.pop()
-            scanned += 1
-            if scanned > _MAX_SCANNED:
-                raise UnreadableError("a protected directory holds too many files to compare")
-            entry = resolver.entry(path)
+            entry = self._resolver.entry(path)
             if entry is None or path == self._sandbox:
                 continue
-            yield entry
+            found.add(entry.identity)
+            if len(found) > _MAX_SCANNED:
+                raise UnreadableError("a protected directory holds too many files to compare")
             if entry.kind is Kind.DIRECTORY:
                 waiting.extend(f"{path}/{name}" for name in self._world.children(path))
+        return frozenset(found)
 
-    def _is_bare_repository(self, path: str, resolver: Resolver) -> bool:
-        return all(resolver.entry(f"{path}/{mark}") is not None for mark in _BARE_MARKS)
+    def _is_bare_repository(self, path: str) -> bool:
+        return all(self._resolver.entry(f"{path}/{mark}") is not None for mark in _BARE_MARKS)
 
 
 def _with_parents(path: str) -> Iterator[str]:

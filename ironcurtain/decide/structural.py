@@ -16,12 +16,13 @@ from ironcurtain.canonical.pattern_index import PatternIndex
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.canonical.world import Kind, UnreadableError
-from ironcurtain.decide.protection import Protection
+from ironcurtain.decide.protection import Guard, Protection
 from ironcurtain.decide.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.text import quoted
 
 PROTECTED = "structural-protected-path"
 DOMAIN = "structural-domain-escalate"
@@ -73,9 +74,10 @@ def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> Floor:
 
 
 def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> None:
+    guard = bounds.protection.guard(call.resolver)
     try:
-        touched = [s for s in call.subjects if _is_protected(s, call.resolver, bounds.protection)]
-        hidden = next(_protected_leaves(call, bounds), None)
+        touched = [s for s in call.subjects if _is_protected(s, guard)]
+        hidden = next(_protected_leaves(call, bounds, guard), None)
     except UnreadableError as error:
         raise Refusal(UNREPRESENTABLE, f"It cannot be told whether a path is protected: {error}") from None
     if not touched and hidden is None:
@@ -86,7 +88,7 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
         )
         for s in touched
     )
-    place = touched[0].at if touched else hidden
+    place = quoted((touched[0].at if touched else hidden) or "")[1:-1]
     raise Refusal(
         PROTECTED,
         f"{place} of {tool.tool} names, or contains, a path that belongs to the protection itself.",
@@ -94,28 +96,28 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
     )
 
 
-def _is_protected(subject: Subject, resolver: Resolver, protection: Protection) -> bool:
+def _is_protected(subject: Subject, guard: Guard) -> bool:
     if subject.role.category != "path":
         return False
-    if protection.refuses(subject.value, resolver):
-        return True
-    if subject.recursive and protection.refuses_below(subject.value):
+    if guard.refuses(subject.value) or (subject.recursive and guard.refuses_below(subject.value)):
         return True
     changes = subject.role.name in _CHANGING and not subject.git_directory
-    return changes and protection.refuses_change(subject.value, resolver)
+    return changes and guard.refuses_change(subject.value)
 
 
-def _protected_leaves(call: Canonical, bounds: Boundaries) -> Iterator[str]:
+def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iterator[str]:
     """Yield the pointers of leaves without a path role that name a protected path all the same."""
+    seen: set[str] = set()
     for steps, value in pointers.leaves(call.arguments):
         pointer = pointers.join(steps)
-        if pointer in call.path_places or not _looks_like_path(value):
+        if pointer in call.path_places or not _looks_like_path(value) or value in seen:
             continue
+        seen.add(value)
         try:
             path = call.resolver.resolve(value, bounds.working_root)
         except UnrepresentableError:
             continue
-        if bounds.protection.refuses(path, call.resolver):
+        if guard.refuses(path):
             yield pointer
 
 

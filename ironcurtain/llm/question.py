@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
 from jsonschema import Draft202012Validator
@@ -42,7 +43,7 @@ class Question:
     schema: dict[str, Json]
     check: Check
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """`sha256:<hex>` over all that the answer depends on."""
         return jsontext.digest(

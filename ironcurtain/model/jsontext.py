@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 import rfc8785
 
@@ -19,6 +21,7 @@ from ironcurtain.model.base import Json
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 MAX_INTEGER = (1 << 53) - 1
+_MAX_SHOWN = 80
 
 
 class MalformedJsonError(ValueError):
@@ -62,12 +65,31 @@ def check(value: Json) -> None:
     """
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
+        # A Python value can hold itself, or one list many times; no JSON text of legal size is so wide.
+        level = list(islice((child for item in level for child in _children(item)), MAX_BYTES + 1))
         if not level:
             return
-        if len(level) > MAX_BYTES:  # a Python value can hold itself; no JSON text of legal size is so wide
+        if len(level) > MAX_BYTES:
             raise MalformedJsonError(f"larger than {MAX_BYTES} bytes")
     raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def plain(value: Json) -> Json:
+    """Return an already parsed value as `parse` would have returned it: a copy of plain lists and dicts.
+
+    What a Python value can be beyond JSON (a tuple, a subclass of a dictionary that answers differently
+    each time) cannot come through.
+
+    Raises:
+        MalformedJsonError: If no strict JSON text of legal size holds the value.
+    """
+    check(value)
+    try:
+        return parse(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, MalformedJsonError):
+            raise
+        raise MalformedJsonError("a value that is no JSON") from None
 
 
 def canonical(value: Json) -> bytes:
@@ -93,9 +115,8 @@ def pretty(value: Json) -> str:
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise MalformedJsonError(f"duplicate key {json.dumps(twice)}")
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise MalformedJsonError(f"duplicate key {json.dumps(twice[:_MAX_SHOWN])}")
     return result
 
 
@@ -143,5 +164,7 @@ def _check_scalar(value: Json) -> None:
 
 
 def _check_string(text: str) -> None:
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise MalformedJsonError("a lone surrogate")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise MalformedJsonError("a lone surrogate") from None

@@ -6,7 +6,26 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.model.base import Frozen, Slug
+from ironcurtain.model.base import Digest, Frozen, Json, ServerName, Slug
+
+
+class Resolution(Frozen):
+    """How a list was resolved, so that it can be resolved again in the same way.
+
+    Attributes:
+        values: JSON pointer into the tool's result, in which `*` stands for every element.
+        schema_digest: The tool as it was; a changed tool is not called again unseen.
+        confirmed: Whether a person confirmed that the tool only reads.
+        answered_by: Who chose the tool: `manual`, or a provider and model.
+    """
+
+    server: ServerName
+    tool: str
+    arguments: dict[str, Json] = Field(default_factory=dict)
+    values: str
+    schema_digest: Digest
+    confirmed: bool = False
+    answered_by: str
 
 
 class NamedList(Frozen):
@@ -17,6 +36,7 @@ class NamedList(Frozen):
             `repository`, `remote-path` or an identifier role.
         resolved: Values found by resolving; None while the list is unresolved.
         source: The clause that asks for the list.
+        resolution: How it was resolved; None for a list that is kept by hand.
     """
 
     type: str
@@ -24,6 +44,7 @@ class NamedList(Frozen):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     source: str = ""
+    resolution: Resolution | None = None
 
     @property
     def values(self) -> tuple[str, ...]:

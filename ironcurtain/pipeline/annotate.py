@@ -1,15 +1,13 @@
 """Stage 2, annotate: from live tool schemas to what each argument is; the next stage is `compile_rules`.
 
-At most 25 tools of one server make one question, so a changed tool asks its own batch again and no other.
+A model's answer is data: it becomes an annotation only after the checks against the tool's schema and the
+registry, and people have the last word on what could make enforcement judge less.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from pydantic import ValidationError
 
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.llm.providers import MANUAL
@@ -22,28 +20,24 @@ from ironcurtain.model.annotations import (
     ServerAnnotations,
     ToolAnnotation,
 )
-from ironcurtain.model.base import Json
-from ironcurtain.pipeline.annotation_checks import check_annotations, tool_problems
-from ironcurtain.pipeline.annotation_schema import annotation_schema
-from ironcurtain.pipeline.answers import AnswerBook
-from ironcurtain.pipeline.heuristics import Confirmations, check_heuristics
-from ironcurtain.pipeline.templates import as_data, fill
+from ironcurtain.pipeline.annotate_questions import (
+    Listed,
+    all_listed,
+    batches,
+    read_annotation,
+    read_proposals,
+    tool_question,
+)
+from ironcurtain.pipeline.annotation_changes import drift_notes, unconfirmed_weakenings
+from ironcurtain.pipeline.annotation_checks import check_annotations
+from ironcurtain.pipeline.answers import AnswerBook, Joint
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.heuristics import check_heuristics, heuristic_notes
+from ironcurtain.pipeline.languages import languages
+from ironcurtain.pipeline.tool_texts import text_findings
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.listing import Tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.text import quoted, visible
-
-BATCH = 25
-"""The most tools that one question asks about."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Tools of one server that one question asks about."""
-
-    server: str
-    number: int
-    tools: tuple[ToolListing, ...]
 
 
 @dataclass(frozen=True)
@@ -59,117 +53,70 @@ class Annotated:
 
 
 def annotate(
-    tools: Tools, roles: Sequence[IdentifierRole], confirmations: Confirmations, book: AnswerBook
+    tools: Tools,
+    roles: Sequence[IdentifierRole],
+    confirmations: Confirmations,
+    book: AnswerBook,
+    *,
+    previous: Annotations | None = None,
 ) -> Annotated:
-    """Annotate all tools of all servers.
+    """Annotate all tools of all servers; only tools without a kept answer are asked about.
 
     Args:
         tools: The tool lists, by server.
         roles: Identifier roles that the project adds.
         confirmations: What people confirmed.
         book: Where answers come from.
+        previous: The published annotations, which new ones must not weaken unseen.
 
     Raises:
-        UnconfirmedArgumentError: For each argument that looks like a resource, has no such role and is
-            not confirmed.
+        UnconfirmedArgumentError: For each argument that looks like a resource (or like several), is
+            annotated as less and is not confirmed.
+        UnconfirmedAnnotationError: For each annotation that is weaker than the published one.
         AnnotationError: If a confirmation names nothing that exists.
         OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
     """
     registry = Registry(roles)
-    batches = split(tools)
-    answers = book.ask([_question(batch, registry) for batch in batches])
+    listed = all_listed(tools)
+    notes = [note for one in listed for note in text_findings(one.server, one.tool)]
+    answers = _ask(listed, registry, book)
     found: dict[str, list[ToolAnnotation]] = {server: [] for server in tools}
-    notes: list[str] = []
-    for batch, answer in zip(batches, answers, strict=True):
-        for tool in batch.tools:
-            annotation = _confirmed(batch.server, _read(_entry(answer.content, tool), tool), confirmations)
-            annotation, note = _contained(batch.server, annotation, answer, confirmations)
-            found[batch.server].append(annotation)
-            notes += note
+    for one, answer in zip(listed, answers, strict=True):
+        annotation = _confirmed(one.server, read_annotation(answer.content, one), confirmations)
+        annotation, note = _contained(one.server, annotation, answer, confirmations)
+        found[one.server].append(annotation)
+        notes += note
     annotations = Annotations(
         format="ironcurtain/annotations/v1",
         roles=tuple(roles),
-        servers={server: ServerAnnotations(tools=tuple(listed)) for server, listed in found.items()},
+        servers={server: ServerAnnotations(tools=tuple(annotated)) for server, annotated in found.items()},
     )
     _check_confirmations(annotations, confirmations)
     check_annotations(annotations, registry)
+    if previous is not None:
+        notes += drift_notes(previous, annotations)
+        raise_all(unconfirmed_weakenings(previous, annotations, confirmations))
     raise_all(check_heuristics(annotations, registry))
+    notes += [*heuristic_notes(annotations, registry), *_proposals(listed, answers)]
     return Annotated(annotations, tuple(notes))
 
 
-def split(tools: Tools) -> list[Batch]:
-    """Cut the servers' tools, in the order of their names, into batches."""
-    batches = []
-    for server, listed in sorted(tools.items()):
-        ordered = sorted(listed, key=lambda tool: tool.name)
-        for number, start in enumerate(range(0, len(ordered), BATCH), 1):
-            batches.append(Batch(server, number, tuple(ordered[start : start + BATCH])))
-    return batches
+def _ask(listed: Sequence[Listed], registry: Registry, book: AnswerBook) -> list[Answer]:
+    """Return one answer for each tool, in their order; what is not kept is asked in batches."""
+    parts = [tool_question(one, registry) for one in listed]
+    by_digest = {part.digest: one for part, one in zip(parts, listed, strict=True)}
 
+    def join(missing: Sequence[Question]) -> list[Joint]:
+        return batches([by_digest[part.digest] for part in missing], registry)
 
-def _question(batch: Batch, registry: Registry) -> Question:
-    data = [
-        {
-            "tool": tool.name,
-            "description": tool.description,
-            "input_schema": tool.input_schema,
-            "server_hints": tool.annotations,
-        }
-        for tool in batch.tools
-    ]
-    return Question(
-        stage="annotate",
-        key=f"annotate-{batch.server}-{batch.number}",
-        system=fill("annotate.system", roles=_roles_text(registry)),
-        prompt=fill("annotate.user", count=str(len(batch.tools)), server=batch.server, tools=as_data(data)),
-        schema=annotation_schema(batch.tools, registry),
-        check=lambda content: _mistakes(content, batch, registry),
-    )
-
-
-def _roles_text(registry: Registry) -> str:
-    return "\n".join(
-        f"- `{role.name}` ({role.category}): {role.description} {role.guidance}".rstrip()
-        for role in registry.all
-    )
-
-
-def _mistakes(content: Json, batch: Batch, registry: Registry) -> list[str]:
-    """Return what is wrong with an answer that fits its schema: every tool once, each valid in itself."""
-    counts = Counter(entry["tool"] for entry in content["tools"])
-    mistakes = [f"tool {quoted(tool.name)} is missing" for tool in batch.tools if not counts[tool.name]]
-    mistakes += [f"tool {quoted(name)} is given {count} times" for name, count in counts.items() if count > 1]
-    for tool in batch.tools:
-        for entry in (entry for entry in content["tools"] if entry["tool"] == tool.name):
-            mistakes += [
-                f"tool {quoted(tool.name)}: {text}" for text in _entry_mistakes(entry, tool, registry)
-            ]
-    return mistakes
-
-
-def _entry_mistakes(entry: Json, tool: ToolListing, registry: Registry) -> list[str]:
-    try:
-        return tool_problems(_read(entry, tool), registry)
-    except ValidationError as error:
-        return [visible(f"{'/'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
-
-
-def _entry(content: Json, tool: ToolListing) -> Json:
-    return next(entry for entry in content["tools"] if entry["tool"] == tool.name)
-
-
-def _read(entry: Json, tool: ToolListing) -> ToolAnnotation:
-    """Join what was answered about a tool with what its server says of it."""
-    complete = {**entry, "input_schema": tool.input_schema, "schema_digest": tool_digest(tool)}
-    return ToolAnnotation.model_validate_json(jsontext.canonical(complete))
+    return book.ask_joint(parts, join)
 
 
 def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) -> ToolAnnotation:
     matching = tuple(
         Confirmation(arg=entry.arg, by=entry.by, reason=entry.reason)
-        for entry in confirmations.confirmed
+        for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest)
         if entry.arg is not None
-        and (entry.server, entry.tool, entry.schema_digest) == (server, tool.tool, tool.schema_digest)
     )
     return tool.model_copy(update={"confirmed": matching}) if matching else tool
 
@@ -177,19 +124,41 @@ def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) 
 def _contained(
     server: str, tool: ToolAnnotation, answer: Answer, confirmations: Confirmations
 ) -> tuple[ToolAnnotation, list[str]]:
-    """Take `contained` from people only: a model's word for it counts when somebody confirmed it."""
-    confirmed = any(
-        entry.contained
-        and (entry.server, entry.tool, entry.schema_digest) == (server, tool.tool, tool.schema_digest)
-        for entry in confirmations.confirmed
-    )
-    if not tool.contained or confirmed or answer.provider == MANUAL:
+    """Take `contained` from people only: a model's word for it counts when somebody confirmed it.
+
+    What runs a language can do anything, so there a person has to confirm it in so many words.
+    """
+    if not tool.contained or any(
+        entry.contained for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest)
+    ):
         return tool, []
+    held = languages(tool)
+    if answer.provider == MANUAL and not held:
+        return tool, []
+    what = f"it takes {next(iter(held.values()))}, and " if held else ""
     note = (
-        f"{server}: the model calls {tool.tool} contained; nobody confirmed it, so it counts as not "
-        f"contained (confirmations.yaml, schema_digest {tool.schema_digest})"
+        f"{server}: the answer calls {visible(tool.tool)} contained; {what}nobody confirmed it, so it counts "
+        f"as not contained (confirmations.yaml, schema_digest {tool.schema_digest})"
     )
     return tool.model_copy(update={"contained": False}), [note]
+
+
+def _proposals(listed: Sequence[Listed], answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield a line for each identifier role that answers propose, with the entry that declares it."""
+    declared: dict[str, IdentifierRole] = {}
+    places: dict[str, list[str]] = {}
+    for one, answer in zip(listed, answers, strict=True):
+        for argument, role in read_proposals(answer.content):
+            declared.setdefault(role.name, role)
+            places.setdefault(role.name, []).append(
+                f"{one.server} {visible(one.tool.name)} {visible(argument)}"
+            )
+    for name, role in declared.items():
+        entry = jsontext.canonical(role.model_dump(mode="json", exclude_defaults=True)).decode()
+        yield (
+            f"proposed identifier role {name}, for {', '.join(places[name])}; to use it, declare it under "
+            f"[[roles]] in ironcurtain.toml: {visible(entry)}"
+        )
 
 
 def _check_confirmations(annotations: Annotations, confirmations: Confirmations) -> None:

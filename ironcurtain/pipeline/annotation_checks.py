@@ -199,8 +199,6 @@ def _effect_problems(tool: ToolAnnotation, registry: Registry) -> Iterator[str]:
     resources = [role for role in roles if role.resource]
     if not tool.side_effects and (resources or tool.composites):
         yield "side_effects is false, but the tool takes a resource"
-    if tool.contained and not any(role.containable or role.category == "path" for role in resources):
-        yield "contained is true, but no argument is a path"
 
 
 def _types(leaf: Leaf) -> set[str]:

@@ -1,6 +1,8 @@
 """The JSON Schema of an answer of the annotate stage: it knows its own tools, arguments and roles only.
 
-It is made of lists, never of maps with free keys, which structured output cannot express.
+It is made of lists, never of maps with free keys, which structured output cannot express. It has one shape
+for all tools of a batch: a variant for each would exceed what structured output permits, so which argument
+belongs to which tool is left to the checks.
 """
 
 from __future__ import annotations
@@ -14,48 +16,76 @@ from ironcurtain.pipeline.schema_leaves import schema_leaves
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.tools import ToolListing
 
+_STRING: dict[str, Json] = {"type": "string"}
+_BOOLEAN: dict[str, Json] = {"type": "boolean"}
 
-def annotation_schema(tools: Sequence[ToolListing], registry: Registry) -> dict[str, Json]:
-    """Return the schema for a batch of tools."""
+
+def annotation_schema(
+    tools: Sequence[ToolListing], registry: Registry, *, servers: Sequence[str]
+) -> dict[str, Json]:
+    """Return the schema for a batch of tools; with several servers each entry names its own."""
     places = sorted({leaf.name for tool in tools for leaf in schema_leaves(tool.input_schema)})
-    name: Json = {"enum": places} if places else {"type": "string"}
+    name: Json = {"enum": places} if places else _STRING
     roles = _array({"enum": [role.name for role in registry.all]})
     identifiers = [role.name for role in registry.resources if role.category == "identifier"]
+    of_server: dict[str, Json] = {"server": {"enum": list(servers)}} if len(servers) > 1 else {}
     tool = _object(
         required={
-            "tool": {"enum": [tool.name for tool in tools]},
-            "side_effects": {"type": "boolean"},
-            "contained": {"type": "boolean"},
-            "comment": {"type": "string"},
-            "args": _array(_argument(name, roles)),
+            **of_server,
+            "tool": {"enum": list(dict.fromkeys(tool.name for tool in tools))},
+            "side_effects": _BOOLEAN,
+            "contained": _BOOLEAN,
+            "comment": _STRING,
+            "args": _array(_argument(name, roles, places)),
         },
         optional={
             "composites": _array(
-                _object({"role": {"enum": identifiers}, "join": _array(name), "with": {"type": "string"}})
-            )
+                _object({"role": {"enum": identifiers}, "join": _array(name), "with": _STRING})
+            ),
+            "proposed_roles": _array(_proposal(name)),
         },
     )
     return _object({"tools": _array(tool)})
 
 
-def _argument(name: Json, roles: Json) -> dict[str, Json]:
-    scalar = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
+def _argument(name: Json, roles: Json, places: Sequence[str]) -> dict[str, Json]:
+    scalar = {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]}
     branch = _object(
         required={"arg": name, "roles": roles},
-        optional={"equals": scalar, "in": _array(scalar), "present": {"type": "boolean"}},
+        optional={"equals": scalar, "in": _array(scalar), "present": _BOOLEAN},
     )
     return _object(
         required={"name": name},
         optional={
             "roles": roles,
             "conditional": _object({"default": roles, "when": _array(branch)}),
-            "required": {"type": "boolean"},
+            "required": _BOOLEAN,
             "codec": {"enum": list(get_args(Codec))},
-            "relative_to": name,
-            "recursive": {"type": "boolean"},
-            "repository": {"type": "boolean"},
-            "assume_scheme": {"type": "string"},
+            "relative_to": {"enum": _bases(places)} if places else _STRING,
+            "recursive": _BOOLEAN,
+            "repository": _BOOLEAN,
+            "assume_scheme": _STRING,
         },
+    )
+
+
+def _bases(places: Sequence[str]) -> list[str]:
+    """Return what `relative_to` can name: a place by its name, and a top-level one by its pointer too."""
+    names = [place for place in places if not place.startswith("/")]
+    pointers = ["/" + name.replace("~", "~0").replace("/", "~1") for name in names]
+    return [*(place for place in places if "*" not in place), *pointers]
+
+
+def _proposal(name: Json) -> dict[str, Json]:
+    return _object(
+        required={
+            "arg": name,
+            "name": _STRING,
+            "description": _STRING,
+            "guidance": _STRING,
+            "case": {"enum": ["exact", "fold"]},
+        },
+        optional={"separator": _STRING, "decode": {"enum": ["none", "percent"]}, "numbers": _BOOLEAN},
     )
 
 

@@ -6,15 +6,40 @@ directory; they are dropped when the result is published, which holds exactly th
 
 from __future__ import annotations
 
+import copy
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, raise_all
 from ironcurtain.files import atomic_write, load
-from ironcurtain.llm.question import Answer, Provider, Question
+from ironcurtain.llm.question import Answer, Keep, Provider, Question, answer_to
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.text import visible
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One question that is asked in place of several, to save calls.
+
+    Attributes:
+        question: What is asked.
+        parts: The questions that it stands for; what is kept are answers to these.
+        divide: Returns the content of each part's answer, in the order of `parts`, from the whole content.
+    """
+
+    question: Question
+    parts: tuple[Question, ...]
+    divide: Callable[[Json], list[Json]]
+
+    def answers(self, whole: Answer) -> list[Answer]:
+        """Return the answers to the parts that an answer to the joint question holds."""
+        return [
+            answer_to(part, content, provider=whole.provider, model=whole.model)
+            for part, content in zip(self.parts, self.divide(whole.content), strict=True)
+        ]
 
 
 class AnswerBook:
@@ -24,14 +49,26 @@ class AnswerBook:
         published: Directory with the answers of the last published result.
         pending: Directory for answers that no published result holds yet.
         provider: Makes the provider when the first question is really asked; None for a locked compile.
+        refresh: Stages whose questions are asked anew, whatever is kept.
     """
 
-    def __init__(self, published: Path, pending: Path, provider: Callable[[], Provider] | None) -> None:
+    def __init__(
+        self,
+        published: Path,
+        pending: Path,
+        provider: Callable[[], Provider] | None,
+        *,
+        refresh: Collection[str] = (),
+    ) -> None:
         self._pending = pending
+        self._refresh = frozenset(refresh)
+        self._asked: set[str] = set()
+        self._run = 1
         self._make_provider = provider
         self._provider: Provider | None = None
         self._kept: dict[str, tuple[Path, Answer]] = {}
-        for path in [*_files(pending), *_files(published)]:
+        # What waits to be published is newer than what was published.
+        for path in [*_files(published), *_files(pending)]:
             answer = load(path, Answer)
             self._kept[answer.question] = (path, answer)
         self._used: dict[str, Answer] = {}
@@ -44,17 +81,78 @@ class AnswerBook:
             BadAnswerError: If a kept answer is not valid any more.
             ModelFailedError, OpenQuestionError: From the provider.
         """
-        found = {
-            question.key: self._recall(question) for question in questions if question.digest in self._kept
-        }
+        return self._ask([self._of_run(question) for question in questions])
+
+    def run(self, number: int, provider: Callable[[], Provider] | None) -> AnswerBook:
+        """Return a view of this book that asks every question once more, independently of other runs.
+
+        Args:
+            number: 2, 3, …; each run has answers of its own.
+            provider: Who is asked in this run; None as in `AnswerBook`.
+        """
+        other = copy.copy(self)
+        other._run, other._make_provider, other._provider = number, provider, None  # noqa: SLF001 - a copy of us
+        return other
+
+    def kept_only(self) -> AnswerBook:
+        """Return a view of this book that asks nobody."""
+        other = copy.copy(self)
+        other._make_provider = None  # noqa: SLF001 - a copy of us
+        return other
+
+    def _of_run(self, question: Question) -> Question:
+        if self._run == 1:
+            return question
+        return replace(
+            question,
+            key=f"{question.key}-run{self._run}",
+            prompt=f"{question.prompt}\n\nThis is run {self._run} of several independent ones.",
+        )
+
+    def _joint_of_run(self, joint: Joint) -> Joint:
+        parts = tuple(self._of_run(part) for part in joint.parts)
+        return replace(joint, question=self._of_run(joint.question), parts=parts)
+
+    def _has(self, question: Question) -> bool:
+        is_stale = question.stage in self._refresh and question.digest not in self._asked
+        return question.digest in self._kept and not is_stale
+
+    def _ask(self, questions: Sequence[Question]) -> list[Answer]:
+        found = {question.key: self._recall(question) for question in questions if self._has(question)}
         open_questions = [question for question in questions if question.key not in found]
         if open_questions:
-            answers = self._ask_provider(open_questions)
+            answers = self._ask_provider(open_questions, self._keep)
             found.update(
                 {question.key: answer for question, answer in zip(open_questions, answers, strict=True)}
             )
         self._used.update(found)
         return [found[question.key] for question in questions]
+
+    def ask_joint(
+        self, parts: Sequence[Question], join: Callable[[Sequence[Question]], Sequence[Joint]]
+    ) -> list[Answer]:
+        """Return a valid answer to each question, asking those that are not kept in fewer, joint ones.
+
+        Args:
+            parts: The questions.
+            join: Makes joint questions of those that have to be asked.
+
+        Raises:
+            AnswerMissingError, BadAnswerError, ModelFailedError, OpenQuestionError: As `ask`.
+        """
+        missing = [part for part in parts if not self._has(self._of_run(part))]
+        joints = {joint.question.digest: joint for joint in map(self._joint_of_run, join(missing))}
+
+        def keep(whole: Answer) -> None:
+            for answer in joints[whole.question].answers(whole):
+                self._keep(answer)
+
+        if joints:
+            for whole in self._ask_provider([joint.question for joint in joints.values()], keep):
+                for answer in joints[whole.question].answers(whole):
+                    self._kept[answer.question] = (self._pending / answer.file_name, answer)
+                    self._asked.add(answer.question)
+        return self.ask(parts)
 
     @property
     def used(self) -> tuple[Answer, ...]:
@@ -80,13 +178,13 @@ class AnswerBook:
         raise_all([_bad(path, mistake) for mistake in mistakes])
         return answer.model_copy(update={"stage": question.stage, "key": question.key})
 
-    def _ask_provider(self, questions: Sequence[Question]) -> list[Answer]:
+    def _ask_provider(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
         if self._make_provider is None:
             raise_all([_missing(question) for question in questions])
             return []
         if self._provider is None:
             self._provider = self._make_provider()
-        return self._provider.ask(questions, self._keep)
+        return self._provider.ask(questions, keep)
 
     def _keep(self, answer: Answer) -> None:
         data = jsontext.pretty(answer.model_dump(mode="json")).encode()

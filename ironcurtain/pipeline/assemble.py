@@ -161,6 +161,8 @@ def _rules_document(policy: CompiledPolicy) -> dict[str, Json]:
                 "then": rule.then.value,
                 "reason": rule.reason,
                 "description": rule.description,
+                # Reports about the policy choose their questions by it; enforcement never reads it.
+                "if": rule.if_.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             }
             for order, rule in enumerate(policy.rules, 1)
         },

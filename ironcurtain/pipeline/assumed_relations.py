@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.relations import SANDBOX, forest
+from ironcurtain.evidence.evaluate import load_described
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.pipeline.evaluate import load_described
 
 
 def assumed_relations(bundle: Bundle, world: DescribedWorld) -> dict[str, str]:

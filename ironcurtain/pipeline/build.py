@@ -1,18 +1,21 @@
 """The compile, in one straight line: constitution and tools in, a verified and published policy out.
 
-    load -> annotate -> compile rules -> resolve lists -> render and bundle -> scenarios -> verify -> publish
+    load -> annotate -> compile rules -> resolve lists -> scenarios -> verify and repair -> record -> publish
 
-Nothing is written to the output before the last stage, and nothing is published that did not verify.
+Nothing is written to the output before the last stage, and nothing is published that did not verify, or
+about which a question is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.errors import VerificationError
+from ironcurtain.errors import OpenQuestionError, ServerConfigError, VerificationError, raise_all
+from ironcurtain.files import load
 from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, IdentifierRole
@@ -25,17 +28,28 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.annotate import annotate
 from ironcurtain.pipeline.answers import AnswerBook
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.pipeline.assumed_relations import assumed_relations
+from ironcurtain.pipeline.assemble import Release
 from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
-from ironcurtain.pipeline.custom import check_modules, read_modules
+from ironcurtain.pipeline.custom import CustomModule, check_modules, read_modules
+from ironcurtain.pipeline.intent import Intent, IntentContext, ask_intent
 from ironcurtain.pipeline.lists import check_lists
-from ironcurtain.pipeline.load import Inputs, Sources, load_inputs
-from ironcurtain.pipeline.policy_tests import with_policy_tests
+from ironcurtain.pipeline.load import Inputs, Sources, load_inputs, shown_path
 from ironcurtain.pipeline.progress import Progress, Stages
 from ironcurtain.pipeline.publish import only_one, publish
+from ironcurtain.pipeline.questions import (
+    ANSWERS_FILE,
+    OPEN_FILE,
+    OpenQuestion,
+    question_lines,
+    read_answers,
+    with_answers,
+    write_open,
+)
+from ironcurtain.pipeline.repair import Draft, Settled, settle
+from ironcurtain.pipeline.scenarios import Generated, Ground, call_key, generate_calls, record
+from ironcurtain.pipeline.stability import Compared, compare
 from ironcurtain.pipeline.verify import report_lines, verify
-from ironcurtain.roles.registry import Registry
+from ironcurtain.pipeline.workshop import Workshop
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
 from ironcurtain.servers.tools import tool_digest
 
@@ -51,7 +65,13 @@ class Options:
         serial: Number of the policy for "not older than" checks.
         roles: Identifier roles that the project adds.
         saved_tools: Prefer saved tool lists over live servers.
+        offline: Start no server: tool lists are saved ones, or the compile fails.
         server_timeout: Seconds for each server to list its tools.
+        refresh: Stages whose questions are asked anew, whatever answers are kept.
+        intent: Whether to ask for scenarios of what the author means.
+        repair: Whether to ask who judges and repairs what fails; kept answers are used either way.
+        runs: How often the rules are compiled, to compare the results.
+        second: Makes the provider of the second and later runs; None takes `provider`.
     """
 
     provider: Callable[[], Provider] | None
@@ -59,7 +79,13 @@ class Options:
     case_insensitive_hosts: frozenset[str]
     roles: tuple[IdentifierRole, ...] = ()
     saved_tools: bool = False
+    offline: bool = False
     server_timeout: float = DEFAULT_TIMEOUT
+    refresh: frozenset[str] = frozenset()
+    intent: bool = False
+    repair: bool = True
+    runs: int = 1
+    second: Callable[[], Provider] | None = None
 
 
 @dataclass(frozen=True)
@@ -91,71 +117,175 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
 
     Raises:
         IronCurtainError: Of the class that says what failed; the output is then as it was before.
-        VerificationError: If the bundle does not do what its scenarios demand; progress shows the table.
+        VerificationError: If the bundle does not do what people demand; progress shows the table.
+        OpenQuestionError: If a person has to decide something first; progress shows the questions.
     """
     stages = Stages(progress, STAGES)
-    engine = OpaCommand(opa)
-    book = AnswerBook(sources.output / "answers", sources.pending, options.provider)
+    book = AnswerBook(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
             inputs = load_inputs(sources)
-            summary.append(f"{len(inputs.clauses)} clauses, {len(inputs.scenarios.scenarios)} scenarios")
+            fixed = _fixed_scenarios(inputs, sources)
+            summary.append(f"{len(inputs.clauses)} clauses, {len(fixed.scenarios)} scenarios")
         with stages.stage("annotate") as summary:
-            tools = list_tools(inputs.servers, saved=options.saved_tools, timeout=options.server_timeout)
-            annotated = annotate(tools, options.roles, inputs.confirmations, book)
+            tools = _list_tools(inputs, options)
+            previous = _published_annotations(sources)
+            annotated = annotate(tools, options.roles, inputs.confirmations, book, previous=previous)
             summary.append(f"{sum(map(len, tools.values()))} tools of {len(tools)} servers")
         with stages.stage("compile rules") as summary:
-            context = RuleContext(
-                inputs.clauses, annotated.annotations, inputs.lists, options.case_insensitive_hosts
-            )
+            context = _rule_context(inputs, annotated.annotations, options)
             compiled = compile_rules(context, book)
             summary.append(f"{len(compiled.policy.rules)} rules")
         with stages.stage("resolve lists") as summary:
             unused = check_lists(inputs.lists, compiled.policy)
             summary.append(f"{len(inputs.lists.lists)} lists")
-        with stages.stage("render and bundle") as summary:
-            release = Release(
-                engine_version=opa.version,
-                serial=options.serial,
-                provenance=_provenance(inputs, tools, book),
-                case_insensitive_hosts=options.case_insensitive_hosts,
-            )
-            bundle = _bundle(compiled.policy, annotated.annotations, inputs, release, sources.custom, engine)
-            summary.append(f"{len(bundle.modules)} modules, revision {bundle.revision}")
         with stages.stage("scenarios") as summary:
-            scenarios = inputs.scenarios
-            bundle = with_policy_tests(bundle, scenarios, engine)
-            summary.append(f"{len(scenarios.scenarios)} handwritten")
-        with stages.stage("verify") as summary:
+            custom = _custom_modules(sources, opa)
+            release = Release(
+                opa.version, options.serial, case_insensitive_hosts=options.case_insensitive_hosts
+            )
+            workshop = Workshop(annotated.annotations, inputs.lists, fixed, custom, release, opa)
+            intent = _intent(inputs, workshop, book) if options.intent else Intent((), ())
+            summary.append(f"{len(fixed.scenarios)} of people, {len(intent.scenarios)} of a model")
+        with stages.stage("verify and repair") as summary:
+            adviser = book if options.repair else book.kept_only()
+            settled = settle(Draft(compiled.policy, intent.scenarios), workshop, context, adviser)
+            verification = settled.tried.verification
+            summary.append(", ".join(f"{check.name} {check.count}" for check in verification.checks))
+            summary.append(f"{settled.rounds} corrections")
+        with stages.stage("compare and record") as summary:
+            _require_demanded(settled, progress)
+            compared = _compare(settled.draft.policy, options, context, workshop, book)
+            _require_no_questions((*settled.questions, *compared.questions), sources, inputs, progress)
+            calls = generate_calls(_ground(workshop, [settled.draft.policy]))
+            provenance = _provenance(inputs, tools, book)
+            bundle, scenarios = _final(
+                settled.draft, calls, workshop, replace(release, provenance=provenance)
+            )
             verification = verify(bundle, scenarios, opa)
             _require_verified(verification, progress)
-            summary.append(", ".join(f"{check.name} {check.count}" for check in verification.checks))
+            summary.append(
+                f"{options.runs} runs, {len(calls.calls)} calls recorded, revision {bundle.revision}"
+            )
         with stages.stage("publish") as summary:
             documents = _Documents(
-                annotated.annotations, compiled.policy, inputs.lists, scenarios, verification
+                annotated.annotations, settled.draft.policy, inputs.lists, scenarios, verification
             )
             files = _files(bundle, documents, book)
             publish(sources.output, files)
             book.published()
+            write_open(_open_file(sources), ())
             summary.append(f"{len(files)} files")
-    findings = (*inputs.servers.notes, *annotated.notes, *compiled.findings, *unused, *verification.warnings)
+    findings = (
+        *inputs.notes,
+        *inputs.servers.notes,
+        *annotated.notes,
+        *compiled.findings,
+        *unused,
+        *intent.notes,
+        *settled.notes,
+        *compared.notes,
+        *_left_out(calls),
+        *verification.warnings,
+    )
     return Built(bundle, verification, findings)
 
 
-def _bundle(
-    policy: CompiledPolicy,
-    annotations: Annotations,
-    inputs: Inputs,
-    release: Release,
-    custom: Path | None,
-    engine: OpaCommand,
-) -> Bundle:
-    """Assemble the bundle, and record in it how its directories lie where its scenarios assume them."""
-    registry = Registry(annotations.roles)
-    modules = check_modules(read_modules(custom), engine) if custom else ()
-    draft = assemble(policy, annotations, inputs.lists, registry=registry, release=release, custom=modules)
-    assumed = replace(release, relations=assumed_relations(draft, inputs.scenarios.world))
-    return assemble(policy, annotations, inputs.lists, registry=registry, release=assumed, custom=modules)
+def _fixed_scenarios(inputs: Inputs, sources: Sources) -> Scenarios:
+    """Return what people demand: the handwritten scenarios and their answers."""
+    path = sources.scenarios.with_name(ANSWERS_FILE)
+    return with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
+
+
+def _list_tools(inputs: Inputs, options: Options) -> Tools:
+    servers = inputs.servers.servers
+    if options.offline:
+        raise_all(
+            [
+                ServerConfigError(
+                    f"server {name} has no saved tool list, and an offline compile starts no server",
+                    where=str(inputs.servers.path),
+                    hint=f'Save it: ironcurtain tools {name} > FILE, and name the file as "tools".',
+                )
+                for name, server in servers.items()
+                if not server.tools
+            ]
+        )
+    saved = options.saved_tools or options.offline
+    return list_tools(inputs.servers, saved=saved, timeout=options.server_timeout)
+
+
+def _published_annotations(sources: Sources) -> Annotations | None:
+    path = sources.output / "tool-annotations.json"
+    return load(path, Annotations) if path.exists() else None
+
+
+def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) -> RuleContext:
+    return RuleContext(
+        inputs.clauses,
+        annotations,
+        inputs.lists,
+        options.case_insensitive_hosts,
+        confirmations=inputs.confirmations,
+    )
+
+
+def _custom_modules(sources: Sources, opa: Opa) -> Sequence[CustomModule]:
+    return check_modules(read_modules(sources.custom), OpaCommand(opa)) if sources.custom else ()
+
+
+def _intent(inputs: Inputs, workshop: Workshop, book: AnswerBook) -> Intent:
+    context = IntentContext(
+        inputs.clauses, workshop.annotations, inputs.lists, workshop.fixed, workshop.without_rules()
+    )
+    return ask_intent(context, book)
+
+
+def _ground(workshop: Workshop, policies: Iterable[CompiledPolicy]) -> Ground:
+    return Ground(workshop.annotations, tuple(policies), workshop.lists, workshop.world)
+
+
+def _compare(
+    policy: CompiledPolicy, options: Options, context: RuleContext, workshop: Workshop, book: AnswerBook
+) -> Compared:
+    """Compile the rules again, as often as the options say, and compare the results with the policy."""
+    if options.runs == 1:
+        return Compared(0, (), ())
+    policies = [policy]
+    for number in range(2, options.runs + 1):
+        again = book.run(number, options.second or options.provider)
+        policies.append(compile_rules(context, again).policy)
+    calls = generate_calls(_ground(workshop, policies)).calls
+    decide = [partial(workshop.attempt, workshop.bundle(each)) for each in policies]
+    return compare(decide, calls, workshop.fixed.scenarios)
+
+
+def _final(draft: Draft, calls: Generated, workshop: Workshop, release: Release) -> tuple[Bundle, Scenarios]:
+    """Return the bundle as it is published, and all scenarios: demanded ones and records."""
+    demanded = workshop.demanded(draft)
+    bundle = workshop.tested(draft.policy, demanded, release)
+    known = {call_key(scenario.call) for scenario in demanded.scenarios}
+    fresh = [call for call in calls.calls if call_key(call) not in known]
+    records = record(fresh, partial(workshop.attempt, bundle))
+    return bundle, demanded.model_copy(update={"scenarios": (*demanded.scenarios, *records)})
+
+
+def _left_out(calls: Generated) -> list[str]:
+    return [f"{calls.left_out} generated calls were left out: too many"] if calls.left_out else []
+
+
+def _open_file(sources: Sources) -> Path:
+    return sources.pending.parent / OPEN_FILE
+
+
+def _require_demanded(settled: Settled, progress: Progress) -> None:
+    """Fail if something is wrong that no answer of a person could put right."""
+    verification = settled.tried.verification
+    wrong = [mismatch for mismatch in verification.mismatches if mismatch.origin != "intent"]
+    if wrong or not verification.mismatches:
+        for note in settled.notes if not verification.ok else ():
+            progress.show(f"finding: {note}")
+        _require_verified(verification, progress)
 
 
 def _require_verified(verification: Verification, progress: Progress) -> None:
@@ -167,6 +297,23 @@ def _require_verified(verification: Verification, progress: Progress) -> None:
     raise VerificationError(
         f"the compiled policy does not verify: {failed}",
         hint="Nothing was published. Correct the answer, the constitution or the scenario.",
+    )
+
+
+def _require_no_questions(
+    questions: Sequence[OpenQuestion], sources: Sources, inputs: Inputs, progress: Progress
+) -> None:
+    """Keep open questions for `ironcurtain answer`, and publish nothing while there are some."""
+    write_open(_open_file(sources), questions)
+    if not questions:
+        return
+    clauses = {placed.clause.id: placed.clause.text for placed in inputs.clauses}
+    for question in questions:
+        for line in question_lines(question, clauses):
+            progress.show(line)
+    raise OpenQuestionError(
+        f"{len(questions)} questions wait for a person; nothing was published",
+        hint="Answer each with `ironcurtain answer ID yes|no`, then compile again.",
     )
 
 

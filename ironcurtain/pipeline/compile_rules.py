@@ -1,29 +1,34 @@
 """Stage 3, compile rules: from clauses and annotated tools to ordered rules; next, lists are resolved.
 
-One question for each server. What the answer says is data: it becomes rules only after the same checks
-that hand-written rules pass.
+One question for each server, about the clauses that concern it. What the answer says is data: it becomes
+rules only after the checks that hand-written rules pass, and after those that only a model needs.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from ironcurtain.errors import IronCurtainError, SeveralErrors
-from ironcurtain.llm.question import Answer, Question
+from ironcurtain.errors import IronCurtainError, SeveralErrors, UnconfirmedRuleError, raise_all
+from ironcurtain.llm.question import Question
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.lists import Lists, NamedList
-from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
+from ironcurtain.pipeline.allow_checks import rule_mistakes, unlimited, unlimited_text
 from ironcurtain.pipeline.answers import AnswerBook
+from ironcurtain.pipeline.clause_coverage import coverage_mistakes, findings, quote_mistake
+from ironcurtain.pipeline.clause_routes import clause_data, route_clauses
 from ironcurtain.pipeline.clauses import PlacedClause
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.directories import mentioned_directories, unknown_directories
 from ironcurtain.pipeline.lists import used_lists
-from ironcurtain.pipeline.rules import check_policy
+from ironcurtain.pipeline.rules import check_policy, concerned_tools
 from ironcurtain.pipeline.rules_schema import rules_schema
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.roles.registry import Registry
@@ -36,7 +41,7 @@ class Compiled:
 
     Attributes:
         policy: The rules of all servers, in alphabetical order of the servers.
-        findings: For each clause that no rule implements, why; one line each.
+        findings: What a person should know about clauses and rules, one line each.
     """
 
     policy: CompiledPolicy
@@ -45,12 +50,28 @@ class Compiled:
 
 @dataclass(frozen=True)
 class RuleContext:
-    """What rules are judged against, beside the rules themselves."""
+    """What rules are judged against, beside the rules themselves.
+
+    Attributes:
+        confirmations: What people confirmed.
+        directories: Directories that the configuration names, by the name that clauses use.
+    """
 
     clauses: tuple[PlacedClause, ...]
     annotations: Annotations
     lists: Lists
     case_insensitive_hosts: frozenset[str]
+    confirmations: Confirmations = field(default_factory=Confirmations)
+    directories: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def registry(self) -> Registry:
+        """The roles, those of the project included."""
+        return Registry(self.annotations.roles)
+
+    def clause(self, name: str) -> PlacedClause | None:
+        """Return a clause by its id."""
+        return next((placed for placed in self.clauses if placed.clause.id == name), None)
 
 
 def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
@@ -59,16 +80,84 @@ def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
     Raises:
         OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
         RuleError: If rules of two servers have one name.
+        UnconfirmedRuleError: For each rule that allows something without a limit and is not confirmed.
     """
     servers = [name for name, annotated in sorted(context.annotations.servers.items()) if annotated.tools]
-    answers = book.ask([_question(server, context) for server in servers])
-    rules = [
-        rule
-        for server, answer in zip(servers, answers, strict=True)
-        for rule in _read_rules(server, answer.content)
-    ]
+    routes = route_clauses(context.clauses, context.annotations, servers, book)
+    asked = [server for server in servers if any(not p.clause.principle for p in routes[server])]
+    answers = book.ask([_question(server, routes[server], context) for server in asked])
+    contents = {server: answer.content for server, answer in zip(asked, answers, strict=True)}
+    rules = [rule for server, content in contents.items() for rule in read_rules(server, content)]
+    policy = _check(_policy(rules, context), context)
+    raise_all(unconfirmed_rules(policy.rules, _quotes(contents), context))
+    concerned = {placed.clause.id for clauses in routes.values() for placed in clauses}
+    nowhere = [placed.clause.id for placed in context.clauses if placed.clause.id not in concerned]
+    known = mentioned_directories(context.clauses, context.directories)
     return Compiled(
-        _check(_policy(rules, context), context), tuple(_findings(rules, answers, context.clauses))
+        policy,
+        (
+            *findings(list(contents.values()), rules, context.clauses, nowhere),
+            *unknown_directories(policy, known),
+        ),
+    )
+
+
+def model_mistakes(rules: Sequence[Rule], context: RuleContext) -> list[str]:
+    """Return what is wrong with one server's rules that a model wrote or patched, one sentence each.
+
+    These are the checks of hand-written rules and, if those pass, what only a model is held to.
+    """
+    try:
+        _check(_policy(rules, context), context)
+    except SeveralErrors as error:
+        return [_sentence(each) for each in error.errors]
+    except IronCurtainError as error:
+        return [_sentence(error)]
+    return [mistake for rule in rules for mistake in rule_mistakes(rule, rules, context.annotations)]
+
+
+def unconfirmed_rules(
+    rules: Sequence[Rule], quotes: Mapping[str, str], context: RuleContext
+) -> list[IronCurtainError]:
+    """Return an error for each rule that allows something without a limit and that nobody confirmed.
+
+    Args:
+        rules: The rules.
+        quotes: By rule, the words of its clause that are said to permit it.
+        context: What they are judged against.
+    """
+    errors: list[IronCurtainError] = []
+    for rule in rules:
+        found = unlimited(rule, context.annotations, context.registry)
+        digest = rule_digest(rule, context)
+        if not found or context.confirmations.has_rule(rule.name, digest):
+            continue
+        placed = context.clause(rule.clause)
+        entry = {"rule": rule.name, "digest": digest, "by": "…", "reason": "…"}
+        said = f"; clause {rule.clause} says {quoted(quotes[rule.name])}" if rule.name in quotes else ""
+        errors.append(
+            UnconfirmedRuleError(
+                f"rule {quoted(rule.name)}: {unlimited_text(found)}{said}",
+                where=placed.clause.source if placed else None,
+                hint="Write the limit into the clause, or confirm the rule in confirmations.yaml under "
+                f'"rules": {jsontext.canonical(entry).decode()}',
+            )
+        )
+    return errors
+
+
+def rule_digest(rule: Rule, context: RuleContext) -> str:
+    """Return `sha256:<hex>` over what a rule says, the text of its clause, and its tools as they are."""
+    placed = context.clause(rule.clause)
+    return jsontext.digest(
+        {
+            "clause": placed.clause.text if placed else "",
+            "if": rule.if_.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+            "then": rule.then.value,
+            "tools": [
+                [tool.tool, tool.schema_digest] for tool in concerned_tools(rule.if_, context.annotations)
+            ],
+        }
     )
 
 
@@ -77,18 +166,8 @@ def rule_prefix(server: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", server.lower()).strip("-") + "-"
 
 
-def _question(server: str, context: RuleContext) -> Question:
+def _question(server: str, clauses: Sequence[PlacedClause], context: RuleContext) -> Question:
     annotated = context.annotations.servers[server]
-    registry = Registry(context.annotations.roles)
-    clauses = [
-        {
-            "id": placed.clause.id,
-            "under": list(placed.headings),
-            "text": placed.clause.text,
-            "principle": placed.clause.principle,
-        }
-        for placed in context.clauses
-    ]
     lists = {name: found.type for name, found in sorted(context.lists.lists.items())}
     return Question(
         stage="rules",
@@ -98,12 +177,13 @@ def _question(server: str, context: RuleContext) -> Question:
             "rules.user",
             server=server,
             prefix=rule_prefix(server),
-            clauses=as_data(clauses),
+            clauses=as_data(clause_data(clauses)),
             tools=as_data([_tool_data(tool) for tool in annotated.tools]),
+            directories=as_data(mentioned_directories(clauses, context.directories)),
             lists=as_data(lists),
         ),
-        schema=rules_schema(annotated, context.clauses, registry),
-        check=lambda content: _mistakes(server, content, context),
+        schema=rules_schema(annotated, clauses, context.registry),
+        check=lambda content: _mistakes(server, content, clauses, context),
     )
 
 
@@ -117,7 +197,7 @@ def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
     }
 
 
-def _mistakes(server: str, content: Json, context: RuleContext) -> list[str]:
+def _mistakes(server: str, content: Json, clauses: Sequence[PlacedClause], context: RuleContext) -> list[str]:
     """Return what is wrong with the rules of an answer that fits its schema."""
     prefix = rule_prefix(server)
     mistakes = [
@@ -127,17 +207,60 @@ def _mistakes(server: str, content: Json, context: RuleContext) -> list[str]:
     ]
     counts = Counter(rule["name"] for rule in content["rules"])
     mistakes += [f"rule {quoted(name)} is given {count} times" for name, count in counts.items() if count > 1]
+    mistakes += [
+        f"rule {quoted(rule['name'])}: {problem}"
+        for rule in content["rules"]
+        for problem in _empty_conditions(rule["if"])
+    ]
     if mistakes:
         return mistakes
     try:
-        _check(_policy(_read_rules(server, content), context), context)
+        rules = read_rules(server, content)
     except ValidationError as error:
         return [visible(f"{'/'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
-    except SeveralErrors as error:
-        return [_sentence(each) for each in error.errors]
-    except IronCurtainError as error:
-        return [_sentence(error)]
-    return []
+    return [
+        *model_mistakes(rules, context),
+        *_limit_mistakes(rules, _quotes({server: content}), context),
+        *coverage_mistakes(content, rules, clauses, context.annotations.servers[server]),
+    ]
+
+
+def _empty_conditions(conditions: dict[str, Json]) -> list[str]:
+    """Return what is empty: leaving it out instead would make the rule speak of everything."""
+    given = {key: value for key, value in conditions.items() if value is not None}
+    problems = [f"the condition {quoted(key)} is empty" for key, value in given.items() if value == []]
+    return problems if given else ["it has no condition"]
+
+
+def _limit_mistakes(rules: Sequence[Rule], quotes: Mapping[str, str], context: RuleContext) -> list[str]:
+    """Return a mistake for each rule without a limit that the words of its clause do not cover."""
+    mistakes = []
+    for rule in rules:
+        found = unlimited(rule, context.annotations, context.registry)
+        if rule.name in quotes:
+            wrong = quote_mistake(quotes[rule.name], _clause(rule, context))
+            mistakes += [f"rule {quoted(rule.name)}: {wrong}"] if wrong else []
+        elif found:
+            mistakes.append(
+                f"rule {quoted(rule.name)}: {unlimited_text(found)}. Name the directories, domains or "
+                "identifiers that the clause means, name only the harmless roles in `roles`, or escalate; "
+                "only if the clause itself permits all of it, quote its words in `clause_says`"
+            )
+    return mistakes
+
+
+def _clause(rule: Rule, context: RuleContext) -> Clause | None:
+    placed = context.clause(rule.clause)
+    return placed.clause if placed else None
+
+
+def _quotes(contents: Mapping[str, Json]) -> dict[str, str]:
+    return {
+        rule["name"]: rule["clause_says"]
+        for content in contents.values()
+        for rule in content["rules"]
+        if rule.get("clause_says")
+    }
 
 
 def _check(policy: CompiledPolicy, context: RuleContext) -> CompiledPolicy:
@@ -149,7 +272,7 @@ def _check(policy: CompiledPolicy, context: RuleContext) -> CompiledPolicy:
         policy,
         context.annotations,
         Lists(format="ironcurtain/lists/v1", lists=named),
-        Registry(context.annotations.roles),
+        context.registry,
         case_insensitive_hosts=context.case_insensitive_hosts,
     )
 
@@ -159,12 +282,13 @@ def _sentence(error: IronCurtainError) -> str:
     return f"{where}{error.what}" + (f" ({error.hint})" if error.hint else "")
 
 
-def _read_rules(server: str, content: Json) -> list[Rule]:
-    """Make rules of an answer: each is confined to its server, and empty conditions are left out."""
+def read_rules(server: str, content: Json) -> list[Rule]:
+    """Make rules of an answer: each is confined to its server; null stands for no condition."""
     rules = []
     for entry in content["rules"]:
-        conditions = {key: value for key, value in entry["if"].items() if value not in ([], None)}
-        complete = {**entry, "if": {"server": [server], **conditions}}
+        conditions = {key: value for key, value in entry["if"].items() if value is not None}
+        complete = {key: value for key, value in entry.items() if key != "clause_says"}
+        complete["if"] = {"server": [server], **conditions}
         rules.append(Rule.model_validate_json(jsontext.canonical(complete)))
     return rules
 
@@ -172,19 +296,3 @@ def _read_rules(server: str, content: Json) -> list[Rule]:
 def _policy(rules: Sequence[Rule], context: RuleContext) -> CompiledPolicy:
     clauses = tuple(placed.clause for placed in context.clauses)
     return CompiledPolicy(format="ironcurtain/policy/v1", clauses=clauses, rules=tuple(rules))
-
-
-def _findings(rules: Sequence[Rule], answers: Sequence[Answer], clauses: Sequence[PlacedClause]) -> list[str]:
-    """Return a line for each clause, principles aside, that is not enforceable or that no rule names."""
-    reasons: dict[str, list[str]] = {}
-    for answer in answers:
-        for entry in answer.content["not_enforceable"]:
-            reasons.setdefault(entry["clause"], []).append(visible(entry["reason"]))
-    implemented = {rule.clause for rule in rules}
-    findings = []
-    for clause in (placed.clause for placed in clauses):
-        place = f"{clause.source}: {clause.id}"
-        findings += [f"{place} is not enforceable: {reason}" for reason in reasons.get(clause.id, ())]
-        if clause.id not in implemented and clause.id not in reasons and not clause.principle:
-            findings.append(f"{place} is implemented by no rule")
-    return findings

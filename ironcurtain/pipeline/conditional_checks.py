@@ -47,7 +47,11 @@ def _branch_problems(
             yield f"a condition of argument {shown} compares with null; test present: false instead"
         elif leaf is not None and not Draft202012Validator(_value_schema(leaf)).is_valid(value):
             yield f"a condition of argument {shown} tests {quoted(branch.arg)} for an impossible value"
-    if branch.present is False and set(branch.roles) != set(argument.possible_roles) and not _stated(leaf):
+    if (
+        branch.present is False
+        and set(branch.roles) != set(argument.possible_roles)
+        and not states_absence(leaf)
+    ):
         yield (
             f"a condition of argument {shown} narrows where {quoted(branch.arg)} is absent, "
             "but the schema does not say what absent means"
@@ -64,7 +68,8 @@ def _value_schema(leaf: Leaf) -> dict[str, Json]:
     return {key: leaf.schema[key] for key in ("type", "enum", "const") if key in leaf.schema}
 
 
-def _stated(leaf: Leaf | None) -> bool:
+def states_absence(leaf: Leaf | None) -> bool:
+    """Tell whether the schema says of a place what leaving it out means."""
     if leaf is None:
         return False
     return "default" in leaf.schema or bool(_STATES_ABSENCE.search(str(leaf.schema.get("description", ""))))

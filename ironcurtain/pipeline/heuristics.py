@@ -1,4 +1,4 @@
-"""The check that no argument which looks like a resource goes without a resource role.
+"""The check that no argument which looks like a resource, or like several, is annotated as less.
 
 It reads names, defaults, examples and descriptions, so it raises false alarms; a person confirms those,
 with a reason, for the tool as it is: a changed tool has to be confirmed again.
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
-
-from pydantic import Field
 
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
-from ironcurtain.model.base import Digest, Frozen, Json, ServerName
+from ironcurtain.model.base import Json
+from ironcurtain.pipeline.languages import languages
 from ironcurtain.pipeline.schema_leaves import Leaf, leaves
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import quoted
@@ -45,33 +43,9 @@ _LISTED = re.compile(
     r"comma[- ]separated|JSON(?:[- ]encoded)? (?:array|list|string|object)|as JSON", re.IGNORECASE
 )
 _VALUE_KEYS = ("default", "const", "example")
-
-
-class ConfirmedArgument(Frozen):
-    """A person's word about one argument of a tool, or about what the tool's effects are confined to.
-
-    Attributes:
-        arg: The argument that is no resource although it looks like one; None when `contained` is meant.
-        contained: True confirms that every effect of the tool lies under its path arguments or is named
-            by another resource argument.
-        schema_digest: The tool as it was when the person looked at it.
-        by: Who says so.
-    """
-
-    server: ServerName
-    tool: str
-    arg: str | None = None
-    contained: bool = False
-    schema_digest: Digest
-    by: str = Field(min_length=1)
-    reason: str = Field(min_length=1)
-
-
-class Confirmations(Frozen):
-    """The file `confirmations.yaml`."""
-
-    format: Literal["ironcurtain/confirmations/v1"]
-    confirmed: tuple[ConfirmedArgument, ...] = ()
+_STATED_DEFAULT = re.compile(
+    r"\bdefault(?:s\s+to|\s+is|\s+value(?:\s+is)?|\s*[:=])\s*[:=]?\s*(?P<value>[^\s,;()]+)", re.IGNORECASE
+)
 
 
 def check_heuristics(annotations: Annotations, registry: Registry) -> list[IronCurtainError]:
@@ -87,13 +61,52 @@ def check_heuristics(annotations: Annotations, registry: Registry) -> list[IronC
     ]
 
 
+def heuristic_notes(annotations: Annotations, registry: Registry) -> list[str]:
+    """Return what a person should know about arguments, one line each.
+
+    These are resources whose default stands only in a description, and arguments that hold a language.
+    """
+    return [
+        f"{server}: {note}"
+        for server, annotated in annotations.servers.items()
+        for tool in annotated.tools
+        for note in (*_stated_defaults(tool, registry), *_language_notes(tool))
+    ]
+
+
+def _stated_defaults(tool: ToolAnnotation, registry: Registry) -> Iterator[str]:
+    required = {argument.name for argument in tool.args if argument.required}
+    demanded = (tool.input_schema or {}).get("required", [])
+    for leaf in leaves(tool):
+        stated = _STATED_DEFAULT.search(str(leaf.schema.get("description", "")))
+        if stated is None or leaf.schema.get("default") is not None or not _is_resource(leaf, tool, registry):
+            continue
+        if leaf.name not in required and leaf.name not in demanded:
+            yield (
+                f"argument {quoted(leaf.name)} of {quoted(tool.tool)} is said to default to "
+                f"{quoted(stated['value'].rstrip('.'))}, but the schema declares no default, so nothing is "
+                "judged where it is left out"
+            )
+
+
+def _language_notes(tool: ToolAnnotation) -> Iterator[str]:
+    for name, language in languages(tool).items():
+        yield (
+            f"argument {quoted(name)} of {quoted(tool.tool)} holds {language}, which cannot be judged by its "
+            "value; rules judge the tool as a whole"
+        )
+
+
 def _tool_errors(server: str, tool: ToolAnnotation, registry: Registry) -> Iterator[IronCurtainError]:
     confirmed = {confirmation.arg for confirmation in tool.confirmed}
     covered = {name for composite in tool.composites for name in composite.join}
     for leaf in leaves(tool):
         if leaf.is_plain_element:
             continue  # the array itself is looked at, with what the schema says of its elements
-        if {leaf.name, leaf.top_level} & (confirmed | covered) or _is_resource(leaf, tool, registry):
+        if {leaf.name, leaf.top_level} & (confirmed | covered):
+            continue
+        if _is_resource(leaf, tool, registry):
+            yield from _codec_errors(server, tool, leaf)
             continue
         suspicion = suspicion_of(leaf)
         if suspicion:
@@ -104,6 +117,22 @@ def _tool_errors(server: str, tool: ToolAnnotation, registry: Registry) -> Itera
                 hint="Give it the role, or confirm that it is none in confirmations.yaml: "
                 + jsontext.canonical(_entry(server, tool, leaf)).decode(),
             )
+
+
+def _codec_errors(server: str, tool: ToolAnnotation, leaf: Leaf) -> Iterator[IronCurtainError]:
+    """Yield an error for a string that seems to hold several resources but is judged as one."""
+    argument = next((a for a in tool.args if a.name == leaf.name), None)
+    texts = leaf.schema.get("type") in ("string", ["string", "null"], ["null", "string"])
+    if argument is None or argument.codec or not texts:
+        return
+    if _LISTED.search(str(leaf.schema.get("description", ""))):
+        yield UnconfirmedArgumentError(
+            f"argument {quoted(leaf.name)} of {quoted(tool.tool)} seems to hold several values in one string "
+            "but has no codec",
+            where=server,
+            hint="Give it the codec, or confirm that it holds one value in confirmations.yaml: "
+            + jsontext.canonical(_entry(server, tool, leaf)).decode(),
+        )
 
 
 def suspicion_of(leaf: Leaf) -> str | None:

@@ -1,6 +1,7 @@
 """Stage 4, resolve lists: every `@name` that a rule uses must be there, resolved; the next stage renders.
 
-Lists are kept by hand for now; values of an earlier result, and what people added and removed, are kept.
+A compile asks nobody for members: `ironcurtain lists` fills lists by hand (`lists_edit`) or through MCP
+servers (`lists_resolve`). Values of an earlier result, and what people added and removed, are kept.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ def check_lists(lists: Lists, policy: CompiledPolicy) -> tuple[str, ...]:
         found = lists.lists.get(name)
         if found is None or (found.resolved is None and not found.added):
             state = "is not defined" if found is None else "is not resolved"
-            entry = f'"{name}": {{"type": "{kind}", "resolved": [...]}}'
             errors.append(
                 ListError(
                     f"rules use @{name}, which {state}",
                     where="dynamic-lists.json",
-                    hint=f'Write its members under "lists" in dynamic-lists.json: {entry}.',
+                    hint=f"`ironcurtain lists add {name} --type {kind} VALUE…` fills it by hand, "
+                    f"`ironcurtain lists refresh {name} --type {kind}` through a server.",
                 )
             )
     raise_all([*errors])

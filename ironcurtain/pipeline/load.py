@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from ironcurtain.errors import raise_all
 from ironcurtain.files import load, read_text
 from ironcurtain.model.base import Frozen
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.pipeline.clauses import PlacedClause, read_clauses
-from ironcurtain.pipeline.heuristics import Confirmations
+from ironcurtain.pipeline.clauses import PlacedClause, read_clauses, read_user_clauses
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.linter import contradictions, lint
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 MAX_CONSTITUTION_BYTES = 1 << 20
@@ -26,6 +28,7 @@ class Sources:
 
     Attributes:
         root: Directory that places in results are relative to, so that no result names a machine's path.
+        user_constitution: The user's own guidance, which supersedes the constitution, if it is to be read.
         custom: Directory of the project's own Rego modules, if it has one.
         output: The published directory, `generated/`.
         pending: Directory for answers that are paid for and not published yet.
@@ -40,11 +43,18 @@ class Sources:
     output: Path
     pending: Path
     custom: Path | None = None
+    user_constitution: Path | None = None
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was read, validated."""
+    """What was read, validated.
+
+    Attributes:
+        constitution: The whole text, the user's own guidance at its end: what the digest is made of.
+        clauses: The user's own clauses first, since they supersede the others.
+        notes: What the linter has to say about the clauses, one line each.
+    """
 
     constitution: str
     clauses: tuple[PlacedClause, ...]
@@ -52,6 +62,7 @@ class Inputs:
     scenarios: Scenarios
     lists: Lists
     confirmations: Confirmations
+    notes: tuple[str, ...] = ()
 
 
 def load_inputs(sources: Sources) -> Inputs:
@@ -62,18 +73,42 @@ def load_inputs(sources: Sources) -> Inputs:
 
     Raises:
         FileError, FormatError, NewerFormatError, ServerConfigError: For whatever is wrong with a file.
+        ConstitutionError: For each contradiction among the clauses.
     """
-    text = read_text(sources.constitution, max_bytes=MAX_CONSTITUTION_BYTES)
+    text, clauses = read_constitution(sources.constitution, sources.user_constitution, sources.root)
     published_lists = sources.output / "dynamic-lists.json"
     lists_file = sources.lists if sources.lists.exists() else published_lists
+    found = lint(clauses)
+    raise_all([*contradictions(found)])
     return Inputs(
         constitution=text,
-        clauses=read_clauses(text, shown_path(sources.constitution, sources.root)),
+        clauses=clauses,
         servers=load_servers(sources.servers),
         scenarios=load(sources.scenarios, Scenarios),
         lists=_optional(lists_file, Lists(format="ironcurtain/lists/v1")),
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),
+        notes=tuple(finding.line for finding in found),
     )
+
+
+def read_constitution(base: Path, user: Path | None, root: Path) -> tuple[str, tuple[PlacedClause, ...]]:
+    """Return the combined text and the numbered clauses of a constitution.
+
+    Args:
+        base: The constitution; its clauses are `C1`, `C2`, ….
+        user: The user's own guidance, if there is any; its clauses are `U1`, `U2`, … and come first.
+        root: Directory that places are relative to.
+
+    Raises:
+        FileError: If a file cannot be read, or the constitution holds no sentence.
+    """
+    text = read_text(base, max_bytes=MAX_CONSTITUTION_BYTES)
+    clauses = read_clauses(text, shown_path(base, root))
+    if user is None:
+        return text, clauses
+    own = read_text(user, max_bytes=MAX_CONSTITUTION_BYTES)
+    # The NUL keeps two files apart from one that holds both texts.
+    return f"{text}\0{own}", (*read_user_clauses(own, shown_path(user, root)), *clauses)
 
 
 def shown_path(path: Path, root: Path) -> str:

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.decide import Prepared
+from ironcurtain.evidence.evaluate import load_described, prepare_scenarios
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.pipeline.assemble import policy_directory
-from ironcurtain.pipeline.evaluate import load_described, prepare_scenarios
 
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
+from ironcurtain.llm.ledger import Ledger, Spent
+from ironcurtain.text import printable
+
 
 class Progress(Protocol):
     """Receives the progress of a compile."""
@@ -23,6 +26,10 @@ class Progress(Protocol):
         """Show a line of a report, as it is."""
         ...
 
+    def close(self) -> None:
+        """Nothing more will come, whether the compile succeeded or not."""
+        ...
+
 
 class Silent:
     """Shows nothing."""
@@ -36,30 +43,47 @@ class Silent:
     def show(self, line: str) -> None:
         """Show nothing."""
 
+    def close(self) -> None:
+        """Show nothing."""
+
 
 class Lines:
-    """Writes one line per finished stage, and reports as they are: for pipes and logs."""
+    """Writes one line per finished stage, and reports as they are: for pipes and logs.
 
-    def __init__(self, stream: TextIO) -> None:
+    Args:
+        stream: Where to; never stdout, which belongs to results.
+        ledger: What calls cost: each stage's line tells its share, and the last line the sum.
+    """
+
+    def __init__(self, stream: TextIO, ledger: Ledger | None = None) -> None:
         self._stream = stream
+        self._ledger = ledger if ledger is not None else Ledger()
         self._stage = ""
         self._begun = 0.0
+        self._spent = Spent()
 
     def begin(self, number: int, count: int, name: str) -> None:
-        """Remember the stage and when it began."""
+        """Remember the stage, when it began and what was spent before."""
         self._stage = f"{number}/{count} {name}"
         self._begun = time.monotonic()
+        self._spent = self._ledger.total
 
     def end(self, summary: str) -> None:
         """Write the line of the stage."""
         elapsed = time.monotonic() - self._begun
-        self._stream.write(f"{self._stage}: {summary} ({elapsed:.1f} s)\n")
-        self._stream.flush()
+        spent = self._ledger.total - self._spent
+        cost = f"; {spent}" if spent.calls else ""
+        self.show(f"{self._stage}: {summary}{cost} ({elapsed:.1f} s)")
 
     def show(self, line: str) -> None:
-        """Write the line."""
-        self._stream.write(f"{line}\n")
+        """Write the line; whatever could harm a terminal is written as an escape."""
+        self._stream.write(f"{printable(line)}\n")
         self._stream.flush()
+
+    def close(self) -> None:
+        """Write what all calls used, if there were any: also when the compile failed."""
+        if self._ledger.total.calls:
+            self.show(f"model: {self._ledger.total}")
 
 
 class Stages:

@@ -9,6 +9,8 @@ from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import Operator
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.pipeline.allow_checks import resource_roles
+from ironcurtain.pipeline.clause_coverage import KINDS
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.roles.registry import NONE, Registry
 
@@ -19,7 +21,7 @@ _BOOLEAN: dict[str, Json] = {"type": "boolean"}
 def rules_schema(
     annotated: ServerAnnotations, clauses: Sequence[PlacedClause], registry: Registry
 ) -> dict[str, Json]:
-    """Return the schema for one server's rules: only its tools, their roles and the clauses there are."""
+    """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
     ids = {"enum": [placed.clause.id for placed in clauses]}
     rule = _object(
         {
@@ -29,14 +31,18 @@ def rules_schema(
             "if": _condition(annotated, registry),
             "then": {"enum": [verdict.value for verdict in Verdict]},
             "reason": _STRING,
-        }
+        },
+        {"clause_says": _STRING},
     )
-    not_enforceable = _object({"clause": ids, "reason": _STRING})
+    tools = _array({"enum": [tool.tool for tool in annotated.tools]})
+    not_enforceable = _object(
+        {"clause": ids, "reason": _STRING}, {"kind": {"enum": list(KINDS)}, "tools": tools}
+    )
     return _object({"rules": _array(rule), "not_enforceable": _array(not_enforceable)})
 
 
 def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Json]:
-    used = _used_roles(annotated)
+    used = {role for tool in annotated.tools for role in resource_roles(tool)}
     resources = [role for role in registry.resources if role.name in used]
     optional: dict[str, Json] = {
         "tool": _array({"enum": [tool.tool for tool in annotated.tools]}),
@@ -74,15 +80,6 @@ def _argument_test() -> dict[str, Json]:
             "measure": {"enum": ["count", "length"]},
         },
     )
-
-
-def _used_roles(annotated: ServerAnnotations) -> set[str]:
-    """Return every role that a subject of the server's tools can have."""
-    arguments = {role for tool in annotated.tools for a in tool.args for role in a.possible_roles}
-    composites = {composite.role for tool in annotated.tools for composite in tool.composites}
-    used = arguments | composites
-    # A git remote may turn out to be a local directory, which is then read and written.
-    return used | {"read-path", "write-path"} if "git-remote-url" in used else used
 
 
 def _object(required: dict[str, Json], optional: dict[str, Json] | None = None) -> dict[str, Json]:

@@ -7,20 +7,20 @@ a model nor a network, and every scenario is prepared by the code that prepares 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
+from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
-from ironcurtain.model.verdict import Verdict
 from ironcurtain.model.verification import Check, Mismatch, Verification
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.bundle_checks import check_bundle
-from ironcurtain.pipeline.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.pipeline.scenarios_checks import impossible
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import visible
 
@@ -43,8 +43,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
     checks = [_revision(bundle), _opa_check(bundle, engine)]
     # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
     outcome = _scenarios(bundle, scenarios, engine) if checks[-1].name != REJECTED else _Outcome()
-    if outcome.check:
-        checks.append(outcome.check)
+    checks += outcome.checks
     return Verification(
         ok=all(check.ok for check in checks),
         revision=bundle.revision,
@@ -58,7 +57,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
 
 @dataclass(frozen=True)
 class _Outcome:
-    check: Check | None = None
+    checks: tuple[Check, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -87,28 +86,26 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
 def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:
     policy = load_described(bundle, scenarios.world)
     prepared = prepare_scenarios(scenarios.scenarios, policy)
-    warnings = [w for s in scenarios.scenarios if (w := _impossible(s, prepared[s.id]))]
-    kept = [s for s in scenarios.scenarios if not _impossible(s, prepared[s.id])]
+    warnings = {s.id: why for s in scenarios.scenarios if (why := impossible(s, prepared[s.id]))}
+    kept = [s for s in scenarios.scenarios if s.id not in warnings]
     decisions = decide_prepared({s.id: prepared[s.id] for s in kept}, bundle, policy, opa)
-    mismatches = tuple(_mismatch(s, decisions[s.id]) for s in kept if not _is_met(s, decisions[s.id]))
-    if not kept:
-        check = Check(name="scenarios", ok=False, count=0, detail="no scenarios, which proves nothing")
-    else:
-        detail = f"{len(mismatches)} of {len(kept)} fail" if mismatches else "all come true"
-        check = Check(name="scenarios", ok=not mismatches, count=len(kept), detail=detail)
-    return _Outcome(check, mismatches, tuple(warnings))
+    failed = {s.id: _mismatch(s, decisions[s.id]) for s in kept if not _is_met(s, decisions[s.id])}
+    # A record repeats what a policy did; only what somebody demanded can show that it is right.
+    demanded = [s.id for s in kept if s.origin != "generated"]
+    records = [s.id for s in kept if s.origin == "generated"]
+    checks = [
+        _check("scenarios", demanded, failed),
+        *([_check("records", records, failed)] if records else []),
+    ]
+    return _Outcome(tuple(checks), tuple(failed.values()), tuple(warnings.values()))
 
 
-def _impossible(scenario: Scenario, prepared: object) -> str | None:
-    """Say why a scenario can never come true: a structural deny stands before every policy."""
-    if not isinstance(prepared, Decision) or scenario.expect is Verdict.DENY:
-        return None
-    if not prepared.rule.startswith("structural-"):
-        return None  # a fault of ours: the scenario stays, and fails
-    return (
-        f"scenario {visible(scenario.id)} expects {scenario.expect}, but no policy can reach that "
-        f"({prepared.rule}: {prepared.reason}); it is left out"
-    )
+def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> Check:
+    if not ids:
+        return Check(name=name, ok=False, count=0, detail="no scenarios, which proves nothing")
+    count = sum(id_ in failed for id_ in ids)
+    detail = f"{count} of {len(ids)} fail" if count else "all come true"
+    return Check(name=name, ok=not count, count=len(ids), detail=detail)
 
 
 def _is_met(scenario: Scenario, decision: Decision) -> bool:

@@ -1,39 +1,31 @@
 """Reading tool lists from the servers of a configuration: live over stdio, or from saved files.
 
-This module alone imports `mcp` on the compile side. A server's standard error goes to a temporary file;
-only its last lines are ever shown, escaped, inside an error.
+How a server is started, and what is said when it fails, stands in `connect`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 from mcp import Client, StdioServerParameters
-from mcp.client.stdio import get_default_environment, stdio_client
+from mcp.client.stdio import stdio_client
 
-from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, raise_all
+from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.connect import cause, failed, parameters
 from ironcurtain.servers.saved import read_saved_tools
 from ironcurtain.servers.tools import ToolListing, check_tools
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import quoted
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a server has to start and to list its tools."""
 
 _MAX_PAGES = 100
-_TAIL_BYTES = 4_096
-_TAIL_LINES = 5
-
-# The SDK logs what it cannot parse; without a handler Python would print that on our standard error.
-logging.getLogger("mcp").addHandler(logging.NullHandler())
-logging.getLogger("client").addHandler(logging.NullHandler())
 
 Tools = dict[str, tuple[ToolListing, ...]]
 """The tools of each server, by server name, sorted by name."""
@@ -100,39 +92,23 @@ async def _list_one(
     """Return one server's tools or what is wrong with it; errors are values so that none hides another's."""
     with tempfile.TemporaryFile() as stderr:
         try:
-            parameters = _parameters(name, server, directory)
+            program = parameters(name, server, directory)
             async with asyncio.timeout(seconds):
-                tools = await _ask(parameters, stderr)
+                tools = await _ask(program, stderr)
         except TimeoutError:
-            return [_failed(name, f"gave no tool list within {seconds:g} seconds", stderr)], ()
+            return [failed(name, f"gave no tool list within {seconds:g} seconds", stderr)], ()
         except IronCurtainError as error:
             return [error], ()
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
-            return [_failed(name, f"failed: {_cause(error)}", stderr)], ()
+            return [failed(name, f"failed: {cause(error)}", stderr)], ()
     errors = check_tools(name, tools)
     return errors, () if errors else tools
 
 
-def _parameters(name: str, server: Server, directory: Path) -> StdioServerParameters:
-    cwd = directory / (server.cwd or "")
-    if not cwd.is_dir():
-        raise ServerFailedError(f"the working directory {quoted(str(cwd))} does not exist", where=name)
-    environment = get_default_environment() | server.env
-    command = server.command or ""
-    program = str(cwd / command) if "/" in command else command
-    if shutil.which(program, path=environment.get("PATH")) is None:
-        raise ServerFailedError(
-            f"the server does not start: the command {quoted(command)} was not found",
-            where=name,
-            hint="Install it, or write its absolute path.",
-        )
-    return StdioServerParameters(command=program, args=list(server.args), env=environment, cwd=cwd)
-
-
-async def _ask(parameters: StdioServerParameters, stderr: IO[bytes]) -> tuple[ToolListing, ...]:
+async def _ask(program: StdioServerParameters, stderr: IO[bytes]) -> tuple[ToolListing, ...]:
     tools: list[ToolListing] = []
     cursor: str | None = None
-    async with Client(stdio_client(parameters, errlog=stderr), mode="auto", cache=None) as client:  # type: ignore[arg-type]
+    async with Client(stdio_client(program, errlog=stderr), mode="auto", cache=None) as client:  # type: ignore[arg-type]
         for _ in range(_MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             tools += [
@@ -150,23 +126,6 @@ async def _ask(parameters: StdioServerParameters, stderr: IO[bytes]) -> tuple[To
             if cursor is None:
                 return tuple(tools)
     raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
-
-
-def _failed(name: str, what: str, stderr: IO[bytes]) -> ServerFailedError:
-    """Make the error for a server, with the last lines that it wrote to its standard error."""
-    stderr.seek(0, 2)
-    stderr.seek(max(0, stderr.tell() - _TAIL_BYTES))
-    lines = stderr.read().decode("utf-8", "replace").split("\n")
-    shown = [visible(line.rstrip("\r"))[:300] for line in lines if line.strip()][-_TAIL_LINES:]
-    hint = "It last wrote: " + " | ".join(shown) if shown else "It wrote nothing to its standard error."
-    return ServerFailedError(f"the server {what}", where=name, hint=hint)
-
-
-def _cause(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    text = visible(str(error)).strip()
-    return f"{text[:300]} ({type(error).__name__})" if text else type(error).__name__
 
 
 def _check_face_names(tools: Tools, config: ServerConfig) -> None:

@@ -144,7 +144,7 @@ def make_repository(place: str, repository: Repository) -> None:
 def test_the_twins_agree_on_repositories(
     remotes: dict[str, Remote],
     tracking: dict[str, str],
-    bare: bool,  # noqa: FBT001 - hypothesis draws it
+    bare: bool,
 ) -> None:
     with tempfile.TemporaryDirectory() as made:
         top = os.path.realpath(made) + "/r"

@@ -60,3 +60,22 @@ def test_a_misspelt_key_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         load_settings(write(tmp_path, 'constitutoin = "x"'))
     assert caught.value.hint == 'Did you mean "constitution"?'
+
+
+def test_the_users_own_guidance_is_off_until_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("IRONCURTAIN_HOME", str(home))
+
+    def found(text: str) -> object:
+        path = write(tmp_path, text)
+        return defaults(path, load_settings(path))["user_constitution"]
+
+    home.mkdir()
+    assert found("serial = 1") is None
+    assert found("user_constitution = true") is None
+    (home / "constitution-user.md").write_text("- Mine.\n")
+    assert found("serial = 1") is None
+    assert found("user_constitution = true") == str(home / "constitution-user.md")
+    assert found('user_constitution = "mine.md"') == str(tmp_path / "mine.md")

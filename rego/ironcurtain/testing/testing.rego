@@ -143,15 +143,29 @@ default _declared := []
 # regal ignore:unresolved-reference
 _declared := data.ironcurtain.annotations.roles
 
-_covers(role, pattern, value) if _covers_one(_kind(role), pattern, value)
+_covers(role, pattern, value) if _covers_one(_kind(role), pattern, _compared(role, value))
 
 _covers(role, pattern, value) if {
 	startswith(pattern, "@")
 
 	# regal ignore:unresolved-reference
 	some member in data.ironcurtain.lists[substring(pattern, 1, -1)].values
-	_covers_one(_kind(role), member, value)
+	_covers_one(_kind(role), member, _compared(role, value))
 }
+
+# What a pattern is compared with: URLs without the `.git` of a remote, and folded where the host ignores case.
+_compared(role, value) := value if _kind(role) != "url"
+
+_compared("fetch-url", value) := _host_folded(value)
+
+_compared("git-remote-url", value) := trim_suffix(_host_folded(trim_suffix(value, "/")), ".git")
+
+_host_folded(value) := lower(value) if _folds(value)
+
+_host_folded(value) := value if not _folds(value)
+
+# regal ignore:unresolved-reference
+_folds(value) if split(value, "/")[2] in data.ironcurtain.patterns.case_insensitive_hosts
 
 _covers_one("path", pattern, value) if _is_below(_directory(pattern), value)
 

@@ -155,7 +155,7 @@ def test_an_absolute_path_needs_no_directory_to_start_from(text: str) -> None:
         ("/" * 4096, True),
     ],
 )
-def test_bounds_of_the_text(text: str, fits: bool) -> None:  # noqa: FBT001 - a table's column
+def test_bounds_of_the_text(text: str, fits: bool) -> None:
     if fits:
         assert resolve(text).startswith("/")
     else:
@@ -164,7 +164,7 @@ def test_bounds_of_the_text(text: str, fits: bool) -> None:  # noqa: FBT001 - a 
 
 
 @pytest.mark.parametrize(("tail", "fits"), [(78, True), (79, False)])
-def test_bounds_hold_for_what_a_symlink_leads_to(tail: int, fits: bool) -> None:  # noqa: FBT001 - a table's column
+def test_bounds_hold_for_what_a_symlink_leads_to(tail: int, fits: bool) -> None:
     world = MemoryWorld(DescribedWorld(symlinks={"/deep": "/t" * 50}))
     text = "/deep" + "/n" * tail
     if fits:
@@ -175,7 +175,7 @@ def test_bounds_hold_for_what_a_symlink_leads_to(tail: int, fits: bool) -> None:
 
 
 @pytest.mark.parametrize(("links", "fits"), [(1, True), (40, True), (41, False)])
-def test_as_many_symlinks_as_the_kernel_follows(links: int, fits: bool) -> None:  # noqa: FBT001 - a table's column
+def test_as_many_symlinks_as_the_kernel_follows(links: int, fits: bool) -> None:
     chain = {f"/l{number}": f"l{number - 1}" for number in range(1, links + 1)}
     resolver = Resolver(MemoryWorld(DescribedWorld(symlinks=chain)), home=HOME)
     if fits:
@@ -281,7 +281,7 @@ def test_entry_tells_what_stands_at_a_real_path() -> None:
         ("/", "/a", False),
     ],
 )
-def test_is_within_compares_whole_components(path: str, directory: str, within: bool) -> None:  # noqa: FBT001 - a table's column
+def test_is_within_compares_whole_components(path: str, directory: str, within: bool) -> None:
     assert is_within(path, directory) is within
     assert (directory in ancestors(path)) is within
 

@@ -82,7 +82,7 @@ def test_files_of_answered_questions_go_when_the_result_is_published(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize("model", ["openai:x", ":x", "anthropic:", "nobody:"])
+@pytest.mark.parametrize("model", ["nobody:x", ":x", "anthropic:", "nobody:", "google:../x", "a b", ""])
 def test_an_unknown_provider_is_a_usage_error(tmp_path: Path, model: str) -> None:
     with pytest.raises(UsageError):
         provider_for(model, questions=tmp_path)

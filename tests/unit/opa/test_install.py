@@ -166,7 +166,7 @@ def test_build_that_is_not_the_pinned_module_is_refused(tmp_path: Path, httpserv
         ("gcc", False),
     ],
 )
-def test_go_must_be_new_enough(tmp_path: Path, says: str, usable: bool) -> None:  # noqa: FBT001 - a table
+def test_go_must_be_new_enough(tmp_path: Path, says: str, usable: bool) -> None:
     script(tmp_path, "go", f"echo {says}")
     assert (find_go(str(tmp_path)) is not None) is usable
 

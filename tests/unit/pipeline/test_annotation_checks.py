@@ -134,17 +134,6 @@ def test_a_tool_that_contradicts_itself(more: dict[str, Any], said: str) -> None
     assert any(said in problem for problem in problems), problems
 
 
-def test_contained_needs_a_path() -> None:
-    tool = {
-        "tool": "t",
-        "side_effects": True,
-        "contained": True,
-        "args": [{"name": "x", "roles": ["fetch-url"]}],
-    }
-    problems = tool_problems(ToolAnnotation.model_validate_json(json.dumps(tool)), Registry())
-    assert problems == ["contained is true, but no argument is a path"]
-
-
 def test_without_a_schema_arguments_are_known_by_the_annotation_alone() -> None:
     assert tool_problems(annotation({"anything": {"roles": ["none"]}}, schema=False), Registry()) == []
     narrowed = {"path": when({"arg": "mode", "present": False, "roles": ["read-path"]})}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ironcurtain.errors import ListError, ModelFailedError
+from ironcurtain.errors import ListError, ModelFailedError, UnconfirmedRuleError
 from ironcurtain.llm.question import Answer, Keep, Question, answer_to
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clauses import read_clauses
 from ironcurtain.pipeline.compile_rules import Compiled, RuleContext, compile_rules, rule_prefix
+from ironcurtain.pipeline.confirmations import Confirmations, ConfirmedRule
 from ironcurtain.pipeline.lists import check_lists
 
 TOOL = {
@@ -70,22 +72,27 @@ class Scripted:
         """Do nothing."""
 
 
-def run(tmp_path: Path, within: RuleContext, **answers: Any) -> Compiled:
+def run(tmp_path: Path, within: RuleContext, routes: Any = None, **answers: Any) -> Compiled:
     contents = {f"rules-{server}": content for server, content in answers.items()}
+    everywhere = dict.fromkeys(("C2", "C3"), sorted(answers))
+    named = [{"clause": clause, "servers": to} for clause, to in {**everywhere, **(routes or {})}.items()]
+    contents["clauses"] = {"clauses": named}
     return compile_rules(within, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: Scripted(contents)))
 
 
-def content(*rules: dict[str, Any], not_enforceable: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
-    reasons = [{"clause": clause, "reason": reason} for clause, reason in not_enforceable]
-    return {"rules": list(rules), "not_enforceable": reasons}
+QUICK = {"clause": "C3", "reason": "quick is no property of a call"}
+
+
+def content(*rules: dict[str, Any], reasons: tuple[dict[str, Any], ...] = (QUICK,)) -> dict[str, Any]:
+    return {"rules": list(rules), "not_enforceable": list(reasons)}
 
 
 def test_rules_are_merged_in_the_order_of_the_servers_and_confined_to_them(tmp_path: Path) -> None:
     compiled = run(
         tmp_path,
         context("zoo", "Bee"),
-        zoo=content(rule("zoo-b", tool=["send"]), rule("zoo-a", roles=["recipient"])),
-        Bee=content(rule("bee-x", tool=["send"])),
+        zoo=content(rule("zoo-b", "deny", tool=["send"]), rule("zoo-a", "escalate", roles=["recipient"])),
+        Bee=content(rule("bee-x", "deny", tool=["send"])),
     )
     assert [found.name for found in compiled.policy.rules] == ["bee-x", "zoo-b", "zoo-a"]
     assert [found.if_.server for found in compiled.policy.rules] == [("Bee",), ("zoo",), ("zoo",)]
@@ -129,13 +136,66 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
         run(tmp_path, context("s"), s=twice)
 
 
-def test_every_clause_has_a_rule_or_a_reason_or_a_finding(tmp_path: Path) -> None:
-    answer = content(rule("s-a", tool=["send"]), not_enforceable=(("C3", "quick is no property of a call"),))
-    assert run(tmp_path, context("s"), s=answer).findings == (
+ASKED = rule("s-a", "escalate", tool=["send"])
+SLOW = rule("s-slow", "escalate", tool=["send"]) | {"clause": "C3"}
+
+
+def test_reasons_are_told(tmp_path: Path) -> None:
+    assert run(tmp_path, context("s"), s=content(ASKED)).findings == (
         "c.md:8: C3 is not enforceable: quick is no property of a call",
     )
-    silent = run(tmp_path / "silent", context("s"), s=content(rule("s-a", tool=["send"])))
-    assert silent.findings == ("c.md:8: C3 is implemented by no rule",)
+    structural = content(ASKED, reasons=({**QUICK, "kind": "structural", "reason": "it holds"},))
+    assert run(tmp_path / "t", context("s"), s=structural).findings == ("c.md:8: C3 needs no rule: it holds",)
+    clock = content(ASKED, SLOW, reasons=({**QUICK, "kind": "clock", "tools": ["send"]},))
+    (said,) = run(tmp_path / "u", context("s"), s=clock).findings
+    assert said.endswith("quick is no property of a call (escalated: send)")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        ((), "clause C3 has no rule and no reason"),
+        ((QUICK, QUICK), "clause C3 is given 2 reasons"),
+        (({**QUICK, "reason": " "},), "the reason is empty"),
+        (({**QUICK, "kind": "clock", "tools": ["send"]},), 'cannot be enforced for "send": add a rule'),
+        (
+            ({**QUICK, "clause": "C2", "kind": "not-here"}, QUICK),
+            "said not to concern this server, and has a rule",
+        ),
+    ],
+)
+def test_no_clause_is_silently_dropped(tmp_path: Path, reasons: Any, said: str) -> None:
+    with pytest.raises(ModelFailedError) as caught:
+        run(tmp_path, context("s"), s=content(ASKED, reasons=reasons))
+    assert said in caught.value.what
+
+
+def test_a_clause_that_concerns_no_server_is_told(tmp_path: Path) -> None:
+    elsewhere = content(reasons=({"clause": "C2", "kind": "not-here", "reason": "no mail"},))
+    compiled = run(
+        tmp_path,
+        context("a", "b"),
+        routes={"C2": ["a", "b"], "C3": []},
+        a=content(rule("a-x", "deny", tool=["send"]), reasons=()),
+        b=elsewhere,
+    )
+    assert compiled.findings == ("c.md:8: C3 is implemented by no rule: it concerns no server",)
+
+
+def test_a_server_that_no_clause_concerns_is_not_asked_about(tmp_path: Path) -> None:
+    answers = {"a": content(rule("a-x", "deny", tool=["send"])), "b": "never read"}
+    compiled = run(tmp_path, context("a", "b"), routes={"C2": ["a"], "C3": ["a"]}, **answers)
+    assert [found.name for found in compiled.policy.rules] == ["a-x"]
+
+
+@pytest.mark.parametrize(
+    ("routes", "said"),
+    [({"C3": ["c"]}, "'c' is not one of"), ({"C1": ["a"]}, "'C1' is not one of")],
+)
+def test_clauses_are_routed_to_servers_that_exist(tmp_path: Path, routes: Any, said: str) -> None:
+    with pytest.raises(ModelFailedError) as caught:
+        run(tmp_path, context("a", "b"), routes=routes, a=content(), b=content())
+    assert said in caught.value.what
 
 
 def test_a_list_that_nobody_resolved_stops_the_compile_not_the_answer(tmp_path: Path) -> None:
@@ -143,7 +203,7 @@ def test_a_list_that_nobody_resolved_stops_the_compile_not_the_answer(tmp_path: 
     undefined = context("s")
     with pytest.raises(ListError, match="@friends, which is not defined") as caught:
         check_lists(undefined.lists, run(tmp_path, undefined, s=answer).policy)
-    assert '"type": "recipient"' in caught.value.hint
+    assert "--type recipient" in caught.value.hint
     unresolved = context("s", lists={"friends": NamedList(type="recipient")})
     with pytest.raises(ListError, match="not resolved"):
         check_lists(unresolved.lists, run(tmp_path / "u", unresolved, s=answer).policy)
@@ -160,3 +220,55 @@ def test_a_list_of_the_wrong_type_is_refused(tmp_path: Path) -> None:
     wrong = context("s", lists={"friends": NamedList(type="domain", resolved=("example.com",))})
     with pytest.raises(ModelFailedError, match="friends"):
         run(tmp_path, wrong, s=content(rule("s-a", lists=FRIENDS)))
+
+
+UNLIMITED: list[dict[str, Any]] = [
+    {"tool": ["send"]},
+    {"side_effects": True},
+    {"roles": ["recipient", "fetch-url"]},
+    {"roles": ["none"]},
+    {"domains": [{"roles": ["fetch-url"], "allowed": ["*"]}]},
+    {"domains": [{"roles": ["fetch-url"], "allowed": ["example.com", "http://*"]}]},
+    {"tool": ["send"], "args": [{"name": "n", "op": "equals", "value": 1, "or_absent": False}]},
+    {"roles": ["fetch-url"], "lists": [{"roles": ["recipient"], "allowed": ["@friends"]}]},
+]
+
+
+@pytest.mark.parametrize("conditions", UNLIMITED)
+def test_a_rule_that_allows_everything_is_sent_back(tmp_path: Path, conditions: dict[str, Any]) -> None:
+    with pytest.raises(ModelFailedError, match='rule "s-a": it allows without a limit: send'):
+        run(tmp_path, context("s"), s=content(rule("s-a", **conditions)))
+    strict = content(rule("s-a", "escalate", **conditions))
+    assert len(run(tmp_path / "strict", context("s"), s=strict).policy.rules) == 1
+
+
+@pytest.mark.parametrize("quote", ["anybody may get mail", "", "friends may get mails"])
+def test_words_that_the_clause_does_not_hold_permit_nothing(tmp_path: Path, quote: str) -> None:
+    with pytest.raises(ModelFailedError, match=r"does not stand in the clause|without a limit"):
+        run(tmp_path, context("s"), s=content({**rule("s-a", tool=["send"]), "clause_says": quote}))
+
+
+def test_words_of_the_clause_permit_only_what_a_person_confirms(tmp_path: Path) -> None:
+    answer = content({**rule("s-a", tool=["send"]), "clause_says": "friends  MAY get mail"})
+    within = context("s")
+    with pytest.raises(UnconfirmedRuleError) as caught:
+        run(tmp_path, within, s=answer)
+    assert "any recipient" in caught.value.what
+    assert str(caught.value.where) == "c.md:7"
+    entry = json.loads(caught.value.hint.split('"rules": ')[1])
+    word = Confirmations(rules=(ConfirmedRule.model_validate({**entry, "by": "kim", "reason": "r"}),))
+    assert len(run(tmp_path, replace(within, confirmations=word), s=answer).policy.rules) == 1
+    other = content({**rule("s-a", side_effects=True), "clause_says": "friends may get mail"})
+    with pytest.raises(UnconfirmedRuleError):
+        run(tmp_path / "other", replace(within, confirmations=word), s=other)
+
+
+def test_a_directory_that_nobody_named_is_told(tmp_path: Path) -> None:
+    document = context("s").annotations.model_dump(mode="json", exclude_unset=True)
+    document["servers"]["s"]["tools"][0]["args"][1]["roles"] = ["read-path"]
+    annotations = Annotations.model_validate_json(json.dumps(document))
+    within = replace(context("s"), annotations=annotations, directories={"Friends": "/srv/friends"})
+    paths = [{"roles": ["read-path"], "within": ["/srv/friends/a", "/srv/other"]}]
+    answer = content(rule("s-a", paths=paths), reasons=(QUICK | {"kind": "not-here"},))
+    said, _ = run(tmp_path, within, s=answer).findings[::-1]
+    assert '"/srv/other"' in said

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fixtures.tiny_project import write_project
 
-from ironcurtain.errors import FileError, IronCurtainError
+from ironcurtain.errors import ConstitutionError, FileError, IronCurtainError
+from ironcurtain.pipeline.clauses import SUPERSEDING
 from ironcurtain.pipeline.load import MAX_CONSTITUTION_BYTES, Sources, load_inputs, shown_path
 
 
@@ -70,3 +72,40 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
 )
 def test_a_shown_path_never_leaves_the_project(tmp_path: Path, path: str, shown: str) -> None:
     assert shown_path(tmp_path / path, tmp_path) == shown
+
+
+def test_the_users_own_guidance_comes_first_and_changes_the_digest(tmp_path: Path) -> None:
+    own = tmp_path / "home" / "constitution-user.md"
+    for folder in ("project", "home"):
+        (tmp_path / folder).mkdir()
+    root = write_project(tmp_path / "project")
+    own.write_text("- The agent must not read notes.\n")
+    plain = load_inputs(sources(root))
+    both = load_inputs(replace(sources(root), user_constitution=own))
+    first = both.clauses[0].clause
+    assert (first.id, first.source) == ("U1", "constitution-user.md:1")
+    assert both.clauses[0].headings == (SUPERSEDING,)
+    assert both.clauses[1:] == plain.clauses
+    assert plain.constitution == (root / "constitution.md").read_text()
+    assert both.constitution != plain.constitution + own.read_text()
+
+
+def test_a_users_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    with pytest.raises(FileError) as caught:
+        load_inputs(replace(sources(root), user_constitution=tmp_path / "mine.md"))
+    assert str(caught.value.where).endswith("mine.md")
+
+
+def test_a_contradiction_stops_before_anything_else_is_read(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    (root / "constitution.md").write_text("- Notes may be read.\n- Notes must not be read.\n")
+    (root / "mcp-servers.json").unlink()
+    with pytest.raises(ConstitutionError) as caught:
+        load_inputs(sources(root))
+    assert str(caught.value.where) == "constitution.md:2"
+
+
+def test_what_the_linter_says_goes_with_the_result(tmp_path: Path) -> None:
+    notes = load_inputs(sources(write_project(tmp_path))).notes
+    assert any(note.startswith("constitution.md:") and "needs-clock" in note for note in notes)

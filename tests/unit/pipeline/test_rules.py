@@ -103,7 +103,7 @@ GOOD = {
     "a list of hosts": domains("@hosts", "*.example.com"),
     "a number": arg("amount", "le", 50),
     "an element": arg("/files/*/mode", "equals", "r", over="some"),
-    "what an open object holds": arg("/options/anything", "present", True),  # noqa: FBT003
+    "what an open object holds": arg("/options/anything", "present", True),
     "a count": arg("note", "le", 100, measure="length", or_absent=True),
     "another value": arg("note", "equals", {"caller": "/sub"}),
     "a pattern": arg("note", "matches", "a|b"),
@@ -137,18 +137,18 @@ BAD = {
         "input_schema",
     ),
     "a resource": (arg("to", "equals", "x"), RuleError, "takes a resource"),
-    "a resource below": (arg("files", "present", True), RuleError, "takes a resource"),  # noqa: FBT003
+    "a resource below": (arg("files", "present", True), RuleError, "takes a resource"),
     "a resource by pointer": (arg("/files/*/path", "equals", "x"), RuleError, "takes a resource"),
     "a resource as a value": (arg("note", "equals", {"arg": "to"}), RuleError, "takes a resource"),
     "two stars": (arg("/files/*/*", "equals", "x"), RuleError, "at most one"),
     "a bound that is no number": (arg("amount", "le", "50"), RuleError, "a number"),
-    "a bound that is true": (arg("amount", "ge", True), RuleError, "a number"),  # noqa: FBT003
+    "a bound that is true": (arg("amount", "ge", True), RuleError, "a number"),
     "an empty list of values": (arg("note", "in", []), RuleError, "not empty"),
     "values of two types": (arg("note", "in", ["1", 1]), RuleError, "several types"),
     "true among numbers": (arg("amount", "not_in", [1, True]), RuleError, "several types"),
     "null": (arg("note", "equals", None), RuleError, "absent"),
     "present with a text": (arg("note", "present", "true"), RuleError, "true or false"),
-    "present or absent": (arg("note", "present", True, or_absent=True), RuleError, "or_absent"),  # noqa: FBT003
+    "present or absent": (arg("note", "present", True, or_absent=True), RuleError, "or_absent"),
     "a broken regular expression": (arg("note", "matches", "a("), RuleError, "regular expression"),
     "a group that is escaped from": (arg("note", "matches", "a)|(b"), RuleError, "regular expression"),
     "an open quotation": (arg("note", "matches", r"\Qa"), RuleError, "anchored"),

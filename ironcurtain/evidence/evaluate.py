@@ -6,6 +6,7 @@ The world is the scenarios' own, as data, so the outcome is the same on every ma
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,8 @@ from ironcurtain.text import visible
 
 _QUERY = "data.ironcurtain_verify.results"
 _SHARD = 2_500
+_LARGEST = 10_000
+"""So many inputs that one run of OPA ends well within its time."""
 
 
 def load_described(bundle: Bundle, world: DescribedWorld) -> LoadedPolicy:
@@ -73,8 +76,9 @@ def evaluate(questions: Mapping[str, Json], bundle: Bundle, opa: OpaCommand) -> 
         VerificationError: Naming the ids whose decision is undefined.
     """
     ids = sorted(questions)
-    shards = min(os.cpu_count() or 1, max(1, len(ids) // _SHARD + 1))
-    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name, ThreadPoolExecutor(shards) as pool:
+    workers = min(os.cpu_count() or 1, max(1, len(ids) // _SHARD + 1))
+    shards = max(workers, math.ceil(len(ids) / _LARGEST))
+    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name, ThreadPoolExecutor(workers) as pool:
         archive = Path(name) / "bundle.tar.gz"
         archive.write_bytes(bundle.archive())
         parts = [{id_: questions[id_] for id_ in ids[n::shards]} for n in range(shards)]

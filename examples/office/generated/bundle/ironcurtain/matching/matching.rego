@@ -1,0 +1,172 @@
+# METADATA
+# title: Matching
+# description: |
+#   What the rendered rules ask about a call: its subjects, guards over them, and tests of arguments and
+#   caller facts. A comparison with a value of another JSON type is false, and so is every comparison
+#   with something that is missing; null counts as missing.
+package ironcurtain.matching
+
+# METADATA
+# description: The subjects that sandbox containment has not discharged, as an object from id to true.
+undischarged := {id: true | some id, subject in input.subjects; subject.discharged == false}
+
+# METADATA
+# description: All subjects, discharged ones too, as an object from id to true.
+subjects := {id: true | some id, _ in input.subjects}
+
+# METADATA
+# description: An undischarged subject of one of the roles exists.
+some_subject(roles) if count(_named(roles)) > 0
+
+# METADATA
+# description: A subject of one of the roles exists, discharged or not.
+some_subject_anywhere(roles) if count(_named_anywhere(roles)) > 0
+
+# METADATA
+# description: |
+#   Undischarged subjects of the roles exist, and each of them is covered by one of the patterns.
+every_covered(roles, patterns) if {
+	ids := _named(roles)
+	count(ids) > 0
+	count(ids - _covered(roles, patterns)) == 0
+}
+
+# METADATA
+# description: Every undischarged subject of the roles is covered by one of the patterns; there may be none.
+none_or_every_covered(roles, patterns) if count(_named(roles) - _covered(roles, patterns)) == 0
+
+# METADATA
+# description: An undischarged subject of one of the roles is covered by one of the patterns.
+some_covered(roles, patterns) if count(_covered(roles, patterns)) > 0
+
+# METADATA
+# description: Like `every_covered`, over discharged subjects too.
+every_covered_anywhere(roles, patterns) if {
+	ids := _named_anywhere(roles)
+	count(ids) > 0
+	count(ids - _covered_anywhere(roles, patterns)) == 0
+}
+
+# METADATA
+# description: Like `none_or_every_covered`, over discharged subjects too.
+none_or_every_covered_anywhere(roles, patterns) if {
+	count(_named_anywhere(roles) - _covered_anywhere(roles, patterns)) == 0
+}
+
+# METADATA
+# description: Like `some_covered`, over discharged subjects too.
+some_covered_anywhere(roles, patterns) if count(_covered_anywhere(roles, patterns)) > 0
+
+# METADATA
+# description: |
+#   The value at a path of object keys, or null where there is none: below the arguments, the caller
+#   facts, or one element of an array.
+lookup(root, path) := object.get(root, path, null) if is_object(root)
+
+lookup(root, path) := null if {
+	not is_object(root)
+	count(path) > 0
+}
+
+lookup(root, []) := root if not is_object(root)
+
+# METADATA
+# description: |
+#   The value satisfies the test `{op, value, or_absent?, measure?}`; null is a missing value.
+satisfies(value, test) if {
+	value != null
+	_compare(_measured(value, object.get(test, "measure", "value")), test.op, test.value)
+}
+
+satisfies(null, test) if object.get(test, "or_absent", false)
+
+satisfies(null, {"op": "present", "value": false})
+
+# METADATA
+# description: |
+#   Each element of an array, at `path` below it, satisfies the test; an empty array does not, and a
+#   missing one is tested as one missing value.
+every_element(elements, path, test) if {
+	is_array(elements)
+	count(elements) > 0
+	every element in elements {
+		satisfies(lookup(element, path), test)
+	}
+}
+
+every_element(null, _, test) if satisfies(null, test)
+
+# METADATA
+# description: Like `every_element`, for at least one element.
+some_element(elements, path, test) if {
+	is_array(elements)
+	some element in elements
+	satisfies(lookup(element, path), test)
+}
+
+some_element(null, _, test) if satisfies(null, test)
+
+_named(roles) := {id | some role in roles; some id, _ in input.roles[role]}
+
+_named_anywhere(roles) := _named(roles) | {id | some role in roles; some id, _ in input.sandboxed.roles[role]}
+
+_covered(roles, patterns) := {id |
+	some role in roles
+	some pattern in patterns
+	some id, _ in input.within[role][pattern]
+}
+
+_covered_anywhere(roles, patterns) := _covered(roles, patterns) | {id |
+	some role in roles
+	some pattern in patterns
+	some id, _ in input.sandboxed.within[role][pattern]
+}
+
+_measured(value, "value") := value
+
+_measured(value, "count") := count(value) if is_array(value)
+
+_measured(value, "length") := count(value) if is_string(value)
+
+_same_type(left, right) if type_name(left) == type_name(right)
+
+_compare(value, "present", true) if value != null
+
+_compare(value, "equals", operand) if value == operand
+
+_compare(value, "not_equals", operand) if {
+	_same_type(value, operand)
+	value != operand
+}
+
+_compare(value, "in", operands) if value in operands
+
+_compare(value, "not_in", operands) if {
+	_same_type(value, operands[0])
+	not value in operands
+}
+
+_compare(value, "lt", bound) if {
+	is_number(value)
+	value < bound
+}
+
+_compare(value, "le", bound) if {
+	is_number(value)
+	value <= bound
+}
+
+_compare(value, "gt", bound) if {
+	is_number(value)
+	value > bound
+}
+
+_compare(value, "ge", bound) if {
+	is_number(value)
+	value >= bound
+}
+
+_compare(value, "matches", pattern) if {
+	is_string(value)
+	regex.match(pattern, value)
+}

@@ -1,0 +1,24 @@
+"""The world that a report about a policy assumes: that of its scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ironcurtain.errors import UsageError
+from ironcurtain.files import load
+from ironcurtain.model.scenarios import DescribedWorld, Scenarios
+
+_BESIDE = "test-scenarios.json"
+_PLAIN = DescribedWorld(sandbox="/home/user/sandbox")
+
+
+def assumed_world(bundle: str, given: str | None) -> DescribedWorld:
+    """Return the world of a scenarios file, of the one beside a bundle, or a plain one with a sandbox.
+
+    Raises:
+        UsageError: If the file that was named does not exist.
+    """
+    if given is not None and not Path(given).exists():
+        raise UsageError("no scenarios: the file does not exist", where=given)
+    path = Path(given) if given else Path(bundle).absolute().parent / _BESIDE
+    return load(path, Scenarios).world if path.exists() else _PLAIN

@@ -1,0 +1,36 @@
+"""`ironcurtain guarantees`: what a policy must never and must always do, decided over all calls."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import FORMAT, OPA, QUIET
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.argument("bundle")
+@click.option(
+    "--file", "file_", metavar="FILE", default="guarantees.yaml", show_default=True, help="The guarantees."
+)
+@click.option(
+    "--scenarios",
+    metavar="FILE",
+    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
+)
+@FORMAT
+@OPA
+@QUIET
+def command(**options: object) -> Exit:
+    """Decide the guarantees of a file about the policy in BUNDLE.
+
+    \b
+    Example:
+      ironcurtain guarantees generated/bundle --file guarantees.yaml
+
+    \b
+    Exit: 0 all hold, 1 one is broken (the smallest call that breaks it is shown),
+    2 wrong options or files, 3 the engine gives no answer.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("guarantees", **options)

@@ -1,0 +1,27 @@
+"""`ironcurtain init`: the files of a new project."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import QUIET
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.argument("directory", default=".", metavar="[DIR]")
+@QUIET
+def command(**options: object) -> Exit:
+    """Write a first constitution, servers, scenarios, settings and a CI script into DIR.
+
+    Works offline and never overwrites: what is there stays as it is.
+
+    \b
+    Example:
+      ironcurtain init my-agent
+
+    \b
+    Exit: 0 the files are there, 2 DIR cannot be one.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("init", **options)

@@ -1,0 +1,31 @@
+"""`ironcurtain lint`: what is wrong with a constitution, said before any model is asked."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import CONFIG, FORMAT, QUIET
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.argument("constitution", required=False)
+@CONFIG
+@click.option("--strict", is_flag=True, help="Fail for warnings too.")
+@FORMAT
+@QUIET
+def command(**options: object) -> Exit:
+    """Read CONSTITUTION (default: the project's, with your own guidance) and say what stands out.
+
+    Findings are contradictions, repetitions, and sentences that no rule can keep: they need a clock, memory
+    or judgement, name nothing, or say nothing about what may be done. No model is asked.
+
+    \b
+    Example:
+      ironcurtain lint
+
+    \b
+    Exit: 0 nothing is wrong, 1 there is an error (with --strict: or a warning), 2 wrong options or files.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("lint", **options)

@@ -1,0 +1,40 @@
+"""`ironcurtain matrix`: what a policy decides, tool by tool, proven by evaluating every case in OPA."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import OPA
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.argument("bundle")
+@click.option(
+    "--scenarios",
+    metavar="FILE",
+    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
+    help="How to print the matrix.",
+)
+@OPA
+def command(**options: object) -> Exit:
+    """Print what the policy in BUNDLE decides about every tool, role and place.
+
+    \b
+    Example:
+      ironcurtain matrix generated/bundle --format html > matrix.html
+
+    \b
+    Exit: 0 printed, 1 the bundle's Rego is not what its rules say,
+    2 wrong options or files, or a policy that is too large to examine,
+    3 the bundle is corrupt or the engine gives no answer.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("matrix", **options)

@@ -1,0 +1,110 @@
+"""What `ironcurtain annotate` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.errors import Exit
+from ironcurtain.files import load
+from ironcurtain.llm.providers import provider_for
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
+from ironcurtain.pipeline.annotate import annotate
+from ironcurtain.pipeline.annotation_changes import published_annotations
+from ironcurtain.pipeline.answers import AnswerBook
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.listing import list_tools
+from ironcurtain.text import printable, visible
+
+_FLAGS = ("required", "recursive", "repository")
+_MEANINGS = ("codec", "relative_to", "assume_scheme")
+
+
+def run(
+    *,
+    servers: tuple[str, ...],
+    config: str | None,
+    model: str | None,
+    locked: bool,
+    saved_tools: bool,
+    format_: str,
+) -> Exit:
+    """Annotate, print the annotations, and say what stands out."""
+    project = read_project(config)
+    tools = list_tools(load_servers(project.path("servers")), only=servers or None, saved=saved_tools)
+    annotated = annotate(
+        tools,
+        project.settings.roles,
+        _confirmations(project.path("confirmations"), set(tools)),
+        _book(project, model, locked=locked),
+        previous=_previous(project.path("output"), set(tools)),
+    )
+    for note in annotated.notes:
+        click.echo(printable(f"finding: {note}"), err=True)
+    if format_ == "json":
+        document = annotated.annotations.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        click.echo(jsontext.pretty(document), nl=False)
+        return Exit.YES
+    for line in _lines(annotated.annotations):
+        click.echo(printable(line))
+    return Exit.YES
+
+
+def _book(project: Project, model: str | None, *, locked: bool) -> AnswerBook:
+    """Return the same book as a compile's, so that it finds the answers given here."""
+    questions = project.path("questions")
+    chosen = model or project.settings.model
+    provider = None if locked else lambda: provider_for(chosen, questions=questions)
+    return AnswerBook(project.path("output") / "answers", questions / "kept", provider)
+
+
+def _confirmations(path: Path, servers: set[str]) -> Confirmations:
+    found = load(path, Confirmations) if path.exists() else Confirmations()
+    about = tuple(entry for entry in found.confirmed if entry.server in servers)
+    return found.model_copy(update={"confirmed": about})
+
+
+def _previous(output: Path, servers: set[str]) -> Annotations | None:
+    found = published_annotations(output)
+    if found is None:
+        return None
+    kept = {server: annotated for server, annotated in found.servers.items() if server in servers}
+    return found.model_copy(update={"servers": kept})
+
+
+def _lines(annotations: Annotations) -> Iterator[str]:
+    for server, annotated in annotations.servers.items():
+        for tool in annotated.tools:
+            yield f"{server} {visible(tool.tool)}: {_effects(tool)}"
+            yield from (f"    {visible(argument.name)}: {_roles(argument)}" for argument in tool.args)
+            for composite in tool.composites:
+                yield f"    {visible(composite.with_.join(composite.join))}: {composite.role}"
+            if tool.comment:
+                yield f"    # {visible(tool.comment)}"
+
+
+def _effects(tool: ToolAnnotation) -> str:
+    effects = "side effects" if tool.side_effects else "no side effects"
+    return f"{effects}, contained" if tool.contained else effects
+
+
+def _roles(argument: Argument) -> str:
+    roles = ", ".join(argument.possible_roles)
+    for branch in argument.conditional.when if argument.conditional else ():
+        roles += f"; {_shown_branch(branch)}"
+    flags = [flag for flag in _FLAGS if getattr(argument, flag)]
+    flags += [f"{key} {visible(getattr(argument, key))}" for key in _MEANINGS if getattr(argument, key)]
+    return f"{roles} ({', '.join(flags)})" if flags else roles
+
+
+def _shown_branch(branch: When) -> str:
+    """Say a branch in words: `if mode in ["list"]: read-path`."""
+    test = branch.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"arg", "roles"})
+    ((word, value),) = test.items()
+    shown = visible(jsontext.canonical(value).decode())
+    return f"if {visible(branch.arg)} {word} {shown}: {', '.join(branch.roles)}"

@@ -1,0 +1,76 @@
+"""What `ironcurtain answer` does."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.model import jsontext
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.pipeline.load import read_constitution
+from ironcurtain.pipeline.publish import only_one
+from ironcurtain.pipeline.questions import (
+    ANSWERS_FILE,
+    OPEN_FILE,
+    OpenQuestion,
+    OpenQuestions,
+    question_lines,
+    read_open,
+    record_answer,
+    write_open,
+)
+from ironcurtain.text import quoted
+
+
+def run(*, question: str | None, verdict: str | None, why: str, config: str | None, format_: str) -> Exit:
+    """List questions or record an answer."""
+    project = read_project(config)
+    if question is None:
+        return _list(project, format_)
+    if verdict is None:
+        raise UsageError("an answer is missing", hint="Write yes, no, allow, escalate or deny.")
+    return _record(project, question, verdict, why)
+
+
+def _list(project: Project, format_: str) -> Exit:
+    questions = read_open(project.path("questions") / OPEN_FILE)
+    if format_ == "json":
+        document = OpenQuestions(questions=questions).model_dump(mode="json")
+        click.echo(jsontext.pretty(document), nl=False)
+    else:
+        clauses = _clauses(project) if questions else {}
+        for each in questions:
+            click.echo("\n".join(question_lines(each, clauses)))
+        if not questions:
+            click.echo("no question is open", err=True)
+    return Exit.PERSON if questions else Exit.YES
+
+
+def _record(project: Project, id_: str, said: str, why: str) -> Exit:
+    # A compile that runs at the same time would read one file and write the other.
+    with only_one(project.path("output")):
+        open_file = project.path("questions") / OPEN_FILE
+        questions = read_open(open_file)
+        asked = next((each for each in questions if each.id == id_), None)
+        if asked is None:
+            raise UsageError(
+                f"there is no open question {quoted(id_)}", hint="`ironcurtain answer` lists them."
+            )
+        verdict = _verdict(asked, said)
+        path = project.path("scenarios").with_name(ANSWERS_FILE)
+        answer = record_answer(path, asked, verdict, why)
+        write_open(open_file, [each for each in questions if each.id != id_])
+    left = len(questions) - 1
+    click.echo(f"{answer.id}: {verdict}, kept in {path.name}")
+    click.echo(f"{left} questions are open" if left else "now `ironcurtain compile` again", err=True)
+    return Exit.YES
+
+
+def _verdict(question: OpenQuestion, said: str) -> Verdict:
+    return {"yes": question.yes, "no": question.no}.get(said) or Verdict(said)
+
+
+def _clauses(project: Project) -> dict[str, str]:
+    _, clauses = read_constitution(project.path("constitution"), project.existing_guidance, project.root)
+    return {placed.clause.id: placed.clause.text for placed in clauses}

@@ -1,0 +1,34 @@
+"""What `ironcurtain guarantees` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.errors import Exit
+from ironcurtain.evidence.guarantees import check_guarantees, report_lines
+from ironcurtain.files import load
+from ironcurtain.model import jsontext
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.rendered import check_rendered
+
+
+def run(
+    *, bundle: str, file_: str, scenarios: str | None, format_: str, opa: str | None, quiet: bool
+) -> Exit:
+    """Decide guarantees and print the result."""
+    guarantees = load(Path(file_), Guarantees)
+    read = Bundle.read(Path(bundle))
+    check_rendered(read)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    report = check_guarantees(read, guarantees, assumed_world(bundle, scenarios), engine)
+    if format_ == "json":
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
+    elif not (quiet and report.ok):
+        click.echo("\n".join(report_lines(report)))
+    return Exit.YES if report.ok else Exit.NO

@@ -1,0 +1,29 @@
+"""What `ironcurtain init` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.errors import Exit
+from ironcurtain.pipeline.init import NEXT, init
+from ironcurtain.text import visible
+
+
+def run(*, directory: str, quiet: bool) -> Exit:
+    """Write the starter files and name the next commands."""
+    done = init(Path(directory))
+    if quiet:
+        return Exit.YES
+    for name in done.written:
+        click.echo(f"wrote  {visible(str(Path(directory) / name))}")
+    for name in done.kept:
+        click.echo(f"kept   {visible(str(Path(directory) / name))}")
+    click.echo("\nNext:")
+    if directory != ".":
+        click.echo(f"  cd {visible(directory)}")
+    width = max(len(command) for command, _ in NEXT)
+    for command, purpose in NEXT:
+        click.echo(f"  {command.ljust(width)}  # {purpose}")
+    return Exit.YES

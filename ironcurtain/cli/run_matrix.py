@@ -1,0 +1,33 @@
+"""What `ironcurtain matrix` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.errors import Exit
+from ironcurtain.evidence.matrix import decision_matrix, matrix_json
+from ironcurtain.evidence.matrix_html import html_page
+from ironcurtain.evidence.matrix_text import markdown_lines, text_lines
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.rendered import check_rendered
+
+
+def run(*, bundle: str, scenarios: str | None, format_: str, opa: str | None) -> Exit:
+    """Examine a bundle and print its decision matrix."""
+    read = Bundle.read(Path(bundle))
+    check_rendered(read)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    matrix = decision_matrix(read, assumed_world(bundle, scenarios), engine)
+    if format_ == "json":
+        click.echo(matrix_json(matrix), nl=False)
+    elif format_ == "html":
+        click.echo(html_page(matrix), nl=False)
+    else:
+        lines = text_lines(matrix) if format_ == "text" else markdown_lines(matrix)
+        click.echo("\n".join(lines))
+    return Exit.YES

@@ -1,0 +1,176 @@
+"""Atoms: the tests of arguments and caller facts that a policy makes, each decided on given values.
+
+Python decides an atom only to choose questions: which values must be tried so that every combination of
+atoms is seen. What a policy makes of them is OPA's answer, and each answer is held against this reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+import re2
+
+from ironcurtain.canonical import pointers
+from ironcurtain.canonical.conditional import same_json
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import When
+from ironcurtain.model.base import Json
+from ironcurtain.model.policy import ArgCondition
+
+Root: TypeAlias = Literal["args", "caller"]
+Place: TypeAlias = tuple[Root, str]
+"""A top-level argument or caller fact, by its name."""
+Values: TypeAlias = Mapping[Root, Mapping[str, Json]]
+"""The arguments and the caller facts of a call."""
+
+_ORDERED = {"lt", "le", "gt", "ge"}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One test.
+
+    Attributes:
+        key: Its content as canonical JSON: equal tests of two policies are one atom.
+        root: Where its pointer begins.
+        condition: The test of a rule, or
+        when: the test of a conditional role.
+    """
+
+    key: str
+    root: Root
+    condition: ArgCondition | None = None
+    when: When | None = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The reference tokens of the place that is tested."""
+        if self.when is not None:
+            return (self.when.arg,)
+        return _path(self.condition.name) if self.condition else ()
+
+    @property
+    def reference(self) -> tuple[Root, tuple[str, ...]] | None:
+        """The other place that the tested one is compared with, if it is compared with one."""
+        return _reference(self.condition.value) if self.condition else None
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The one or two top-level values that decide it."""
+        own: Place = (self.root, self.path[0])
+        other = self.reference
+        return (own,) if other is None else (own, (other[0], other[1][0]))
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether the test holds; null counts as absent."""
+        if self.when is not None:
+            return _branch_holds(self.when, values[self.root].get(self.when.arg))
+        if self.condition is None:
+            return False
+        return _test_holds(self.condition, self.path, values[self.root], values)
+
+
+def rule_atom(root: Root, condition: ArgCondition) -> Atom:
+    """Return the atom of a rule's test."""
+    content = condition.model_dump(mode="json", exclude_defaults=True)
+    return Atom(jsontext.canonical([root, content]).decode(), root, condition=condition)
+
+
+def role_atom(when: When) -> Atom:
+    """Return the atom of one branch of a conditional role."""
+    content = when.model_dump(mode="json", by_alias=True, exclude={"roles"}, exclude_unset=True)
+    return Atom(jsontext.canonical(["when", content]).decode(), "args", when=when)
+
+
+def find(value: Json, path: tuple[str, ...]) -> Json:
+    """Return what stands at a path of object keys, or None."""
+    for token in path:
+        value = value.get(token) if isinstance(value, Mapping) else None
+    return value
+
+
+def compare(test: ArgCondition, value: Json, operand: Json) -> bool:
+    """Tell whether one value, without `*`, satisfies a test's operator."""
+    if test.op == "present":
+        return (value is not None) is operand
+    if value is None:
+        return test.or_absent
+    if operand is None:
+        return False
+    if test.measure is not None:
+        if not isinstance(value, list if test.measure == "count" else str):
+            return False
+        value = len(value)
+    return _compare_typed(test.op, value, operand)
+
+
+def _compare_typed(op: str, value: Json, operand: Json) -> bool:
+    listed = op in ("in", "not_in")
+    operands = list(operand) if listed else [operand]
+    if _type(value) != _type(operands[0]):
+        return False
+    if op in ("equals", "in"):
+        return any(same_json(value, one) for one in operands)
+    if op in ("not_equals", "not_in"):
+        return not any(same_json(value, one) for one in operands)
+    if op == "matches":
+        return matcher(operand).fullmatch(value) is not None
+    if op not in _ORDERED or _type(value) != "number":
+        return False
+    outcomes = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
+    return bool(outcomes[op])
+
+
+@lru_cache(maxsize=4096)
+def matcher(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
+    """Return a rule's regular expression, as OPA gets it: over whole strings and line breaks."""
+    return re2.compile(f"(?s:{pattern})")
+
+
+def _test_holds(test: ArgCondition, path: tuple[str, ...], root: Mapping[str, Json], values: Values) -> bool:
+    reference = _reference(test.value)
+    operand = test.value if reference is None else find(values[reference[0]], reference[1])
+    if pointers.EVERY not in path:
+        return compare(test, find(root, path), operand)
+    star = path.index(pointers.EVERY)
+    elements = find(root, path[:star])
+    if elements is None:
+        return compare(test, None, operand)
+    if not isinstance(elements, list) or not elements:
+        return False
+    results = [compare(test, find(element, path[star + 1 :]), operand) for element in elements]
+    return any(results) if test.over == "some" else all(results)
+
+
+def _branch_holds(when: When, value: Json) -> bool:
+    if when.present is not None:
+        return (value is not None) == when.present
+    if value is None:
+        return False
+    candidates = when.in_ if when.in_ is not None else (when.equals,)
+    return any(same_json(value, candidate) for candidate in candidates)
+
+
+def _reference(value: Json) -> tuple[Root, tuple[str, ...]] | None:
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((kind, pointer),) = value.items()
+        if kind in ("caller", "arg") and isinstance(pointer, str):
+            return ("caller" if kind == "caller" else "args"), _path(pointer)
+    return None
+
+
+def _path(name: str) -> tuple[str, ...]:
+    return pointers.tokens(pointers.of_name(name))
+
+
+def _type(value: Json) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, list | tuple):
+        return "array"
+    return "object" if isinstance(value, Mapping) else type(value).__name__

@@ -1,0 +1,295 @@
+"""The semantic difference of two policies, on the common refinement of both.
+
+Every cell of either policy is judged under both at once. A changed verdict is shown by a whole call that
+the two policies decide differently; where the exhaustive search finds none, the change is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decide.decide import Call, prepare
+from ironcurtain.errors import VerificationError
+from ironcurtain.evidence.cells import Cell
+from ironcurtain.evidence.diagram import Path, paths
+from ironcurtain.evidence.evaluate import decide_prepared
+from ironcurtain.evidence.matrix import verdict_diagram
+from ironcurtain.evidence.questions import Examined, examine
+from ironcurtain.evidence.regions import Region, grouped
+from ironcurtain.evidence.search import FoundCall, Search, Severities
+from ironcurtain.evidence.sides import Sides, load_sides
+from ironcurtain.evidence.space import ToolSpace
+from ironcurtain.evidence.wording import path_words
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.difference import Change, Decided, Difference, DifferentCall, Direction
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.text import visible
+
+_SAME = ("same",)
+
+
+def difference(old: Bundle, new: Bundle, world: DescribedWorld, opa: OpaCommand) -> Difference:
+    """Compare two policies in an assumed world.
+
+    Raises:
+        EvidenceError: If one of the policies cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than a bundle's rules say.
+    """
+    sides = load_sides([old, new], world)
+    tools = _tools(sides)
+    same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
+    examined = examine([ToolSpace(server, tool, sides) for server, tool in same], opa)
+    found = [each for one in examined for each in _changes(one)]
+    decisions = _decided(found, sides, opa)
+    changes = [*_statements(found, decisions), *_whole_tools(tools)]
+    reasons = {f"{one.space.server}/{one.space.tool}: {reason}" for one in examined for reason in one.reasons}
+    return Difference(
+        old_revision=old.revision,
+        new_revision=new.revision,
+        exactness="sampled" if reasons else "exact",
+        reasons=tuple(sorted(reasons)),
+        changes=tuple(sorted(changes, key=lambda c: (c.direction, c.tools, c.roles, c.where, c.when))),
+        world=world,
+    )
+
+
+# -- tools ---------------------------------------------------------------------------------------
+
+
+def _tools(sides: Sides) -> dict[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]]:
+    annotated = [side.content.annotations for side in sides.sides]
+    names = {(s, t.tool) for a in annotated for s, tools in a.servers.items() for t in tools.tools}
+    return {name: (annotated[0].find(*name), annotated[1].find(*name)) for name in sorted(names)}
+
+
+def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
+    """Tell whether two annotations mean the same: what people say about a tool does not count."""
+    told = {"comment", "confirmed", "schema_digest"}
+    return one.model_dump(exclude=told) == other.model_dump(exclude=told)
+
+
+def _whole_tools(
+    tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]],
+) -> Iterator[Change]:
+    for (server, tool), (one, other) in tools.items():
+        if one is not None and other is not None and _alike(one, other):
+            continue
+        if other is None:
+            direction, note = "tightened", "the tool is gone"
+        elif one is None:
+            direction, note = "loosened", "the tool is new; see the matrix"
+        else:
+            direction, note = (
+                "loosened",
+                "the annotation changed, so its cells cannot be compared; see both matrices",
+            )
+        content = {"tool": [server, tool], "note": note}
+        yield Change(
+            id=_id(content),
+            direction="loosened" if direction == "loosened" else "tightened",
+            tools=(f"{server}/{tool}",),
+            note=note,
+        )
+
+
+# -- cells ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A path of a cell on which the verdict changed."""
+
+    one: Examined
+    cell: Cell
+    path: Path
+    when: tuple[str, ...]
+    old: Verdict
+    new: Verdict
+    call: FoundCall | None
+    masked: FoundCall | None
+    gave_up: bool
+
+    @property
+    def behaviour(self) -> tuple[Hashable, ...]:
+        return (self.when, self.old, self.new, self.call is None)
+
+
+def _changes(one: Examined) -> Iterator[_Changed]:
+    search = Search(one)
+    for cell in one.space.cells.values():
+        diagram = verdict_diagram(one.space, cell, one.answers.get(cell.keys, ()))
+        outcomes = {path.outcome for path in paths(diagram)}
+        mapped: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
+        mapped |= {outcome: _change(cell, outcome) for outcome in outcomes}
+        for path in paths(one.space.diagrams.mapped(diagram, mapped)):
+            if path.outcome != _SAME and one.calls.is_taken(cell, path):
+                yield _shown(one, search, cell, path)
+
+
+def _change(cell: Cell, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """Return (old verdict, new verdict) where they differ; a subject that one side lacks has not changed."""
+    verdicts = [each[0] for each in outcome if isinstance(each, tuple)]
+    if None in cell.keys or verdicts[0] == verdicts[1]:
+        return _SAME
+    return tuple(verdicts)
+
+
+def _shown(one: Examined, search: Search, cell: Cell, path: Path) -> _Changed:
+    old, new = (Verdict(str(each)) for each in path.outcome)
+    loosened = new.severity < old.severity
+
+    def differs(_: Severities, call: Severities) -> bool:
+        return call[1] < call[0] if loosened else call[1] > call[0]
+
+    search.gave_up = False
+    call = search.find(cell, differs, path)
+    masked = None if call is not None else search.find(cell, lambda _, __: True, path)
+    when = tuple(sorted(path_words(path, one.space.variables)))
+    return _Changed(one, cell, path, when, old, new, call, masked, search.gave_up)
+
+
+# -- decisions -----------------------------------------------------------------------------------
+
+
+def _decided(found: list[_Changed], sides: Sides, opa: OpaCommand) -> list[dict[str, Decision]]:
+    """Decide every witness under both policies, by the real steps and OPA."""
+    decisions = []
+    for side in sides.sides:
+        prepared = {}
+        for number, each in enumerate(found):
+            call = each.call or each.masked
+            if call is not None:
+                space = each.one.space
+                asked = Call(space.server, space.tool, call.arguments, call.caller)
+                prepared[str(number)] = prepare(asked, side.policy)
+        decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
+    for number, each in enumerate(found):
+        if each.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
+            raise VerificationError(
+                f"the call {visible(str(each.call.arguments))} of {visible(each.one.space.tool)} "
+                "was expected to be decided differently, but is not"
+            )
+    return decisions
+
+
+def _verdicts(decisions: list[dict[str, Decision]], number: int) -> list[Verdict]:
+    return [each[str(number)].verdict for each in decisions]
+
+
+def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
+    """Group changes: places that changed alike, then roles, then tools."""
+    numbers = {id(each): number for number, each in enumerate(found)}
+    groups: dict[tuple[Hashable, tuple[str, ...]], tuple[set[str], set[str], list[_Changed]]] = {}
+    for server_tool, role, where, each in _places(found):
+        one = groups.setdefault((each.behaviour, where), (set(), set(), []))
+        one[0].add(server_tool)
+        one[1].add(role)
+        one[2].append(each)
+    for (_, where), (tools, roles, members) in groups.items():
+        first = min(members, key=_size)
+        decided = [side.get(str(numbers[id(first)])) for side in decisions]
+        yield _statement(first, tuple(sorted(tools)), tuple(sorted(roles)), where, decided)
+
+
+def _places(found: Iterable[_Changed]) -> Iterator[tuple[str, str, tuple[str, ...], _Changed]]:
+    """Yield every change once for each tool and role, with the places it concerns."""
+    tools: dict[int, list[_Changed]] = {}
+    for each in found:
+        tools.setdefault(id(each.one), []).append(each)
+    for changed in tools.values():
+        space = changed[0].one.space
+        for role in sorted({each.cell.role for each in changed}):
+            behaviours: dict[tuple[object, ...], tuple[Hashable, ...]] = {}
+            for keys, cell in space.cells.items():
+                own = [each.behaviour for each in changed if each.cell is cell]
+                if cell.role == role:
+                    behaviours[keys] = tuple(own)
+            regions = [
+                Region(c, label, behaviours[k])
+                for k, cell in space.cells.items()
+                if k in behaviours
+                for c, label in cell.regions
+            ]
+            for behaviour, labels in grouped(regions).items():
+                for one in behaviour:
+                    member = next(
+                        each
+                        for each in changed
+                        if each.cell.role == role
+                        and each.behaviour == one
+                        and behaviours[each.cell.keys] == behaviour
+                    )
+                    yield f"{space.server}/{space.tool}", role, labels, member
+
+
+def _size(each: _Changed) -> tuple[int, str]:
+    call = each.call or each.masked
+    return (len(str(call.arguments)), str(call)) if call is not None else (0, "")
+
+
+def _statement(
+    first: _Changed,
+    tools: tuple[str, ...],
+    roles: tuple[str, ...],
+    where: tuple[str, ...],
+    decided: list[Decision | None],
+) -> Change:
+    direction: Direction = "loosened" if first.new.severity < first.old.severity else "tightened"
+    content = {"tools": list(tools), "roles": list(roles), "where": list(where), "when": list(first.when)}
+    rules = [_rules(first, side, decision) for side, decision in enumerate(decided)]
+    known = [each for each in decided if each is not None]
+    witness = None
+    if first.call is not None and len(known) == len(decided):
+        witness = DifferentCall(
+            server=first.one.space.server,
+            tool=first.one.space.tool,
+            arguments=first.call.arguments,
+            caller=first.call.caller,
+            old=_as_decided(known[0]),
+            new=_as_decided(known[1]),
+        )
+    masks = (
+        tuple(dict.fromkeys(each.rule for each in known)) if first.call is None and not first.gave_up else ()
+    )
+    return Change(
+        id=_id({**content, "old": first.old.value, "new": first.new.value}),
+        direction=direction,
+        tools=tools,
+        roles=roles,
+        where=where,
+        when=first.when,
+        old=first.old,
+        new=first.new,
+        old_rules=rules[0],
+        new_rules=rules[1],
+        witness=witness,
+        masked_by=masks,
+        note="the search for a call was cut short" if first.gave_up and first.call is None else "",
+    )
+
+
+def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, ...]:
+    """Return the rule that decides the changed subject under a policy, with its clause."""
+    call = first.call or first.masked
+    if decision is None or call is None:
+        return ()
+    content = first.one.space.sides.sides[side].content
+    names = {s.rule for s in decision.subjects if (s.role, s.value) == (call.role, call.value)}
+    names |= {decision.rule} if call.role == "none" else set()
+    return tuple(sorted(f"{n} ({content.rules[n].clause})" if n in content.rules else n for n in names))
+
+
+def _as_decided(decision: Decision) -> Decided:
+    return Decided(verdict=decision.verdict, rule=decision.rule, clause=decision.clause)
+
+
+def _id(content: Json) -> str:
+    return jsontext.digest(content).removeprefix("sha256:")[:12]

@@ -1,0 +1,188 @@
+"""Reading guarantees: their names looked up, their patterns canonical, contradictions refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.canonical.patterns import canonical_pattern, contains
+from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
+from ironcurtain.evidence.atoms import Atom, rule_atom
+from ironcurtain.evidence.sources import SubjectKey
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.roles.registry import NONE, Registry
+from ironcurtain.text import quoted, visible
+
+SANDBOX = "sandbox"
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class ReadGuarantee:
+    """A guarantee with its names looked up.
+
+    Attributes:
+        tools: The tools that it speaks of.
+        kind: The kind of its patterns.
+        within: Canonical patterns, the sandbox as its directory; None if it does not ask.
+    """
+
+    guarantee: Guarantee
+    tools: tuple[tuple[str, str], ...]
+    kind: str
+    within: frozenset[str] | None
+    outside: frozenset[str] | None
+    atoms: tuple[Atom, ...]
+
+    @property
+    def patterns(self) -> frozenset[str]:
+        """All its patterns."""
+        return (self.within or frozenset()) | (self.outside or frozenset())
+
+    def matches(self, key: SubjectKey, registry: Registry) -> bool:
+        """Tell whether the guarantee's roles and patterns speak of a subject."""
+        roles = self.guarantee.when.roles
+        if roles is not None and key.role not in roles:
+            return False
+        if self.within is None and self.outside is None:
+            return True
+        if key.role == NONE or registry[key.role].pattern_kind != self.kind:
+            return False
+        inside = self.within is None or bool(self.within & key.marks)
+        return inside and not (self.outside or frozenset()) & key.marks
+
+
+def read_guarantees(
+    guarantees: Guarantees, content: PolicyContent, registry: Registry, world: DescribedWorld
+) -> list[ReadGuarantee]:
+    """Look up everything that guarantees name.
+
+    Raises:
+        GuaranteeError: For each one that names what does not exist, or contradicts itself.
+    """
+    prepared: list[ReadGuarantee] = []
+    problems: list[IronCurtainError] = []
+    for guarantee in guarantees.guarantees:
+        try:
+            prepared.append(_prepare(guarantee, content, registry, world))
+        except GuaranteeError as error:
+            problems.append(GuaranteeError(f"guarantee {guarantee.id}: {error.what}", hint=error.hint))
+    raise_all(problems)
+    return prepared
+
+
+def _prepare(
+    guarantee: Guarantee, content: PolicyContent, registry: Registry, world: DescribedWorld
+) -> ReadGuarantee:
+    scope = guarantee.when
+    if guarantee.clause is not None and content.clauses and guarantee.clause not in content.clauses:
+        raise GuaranteeError(f"there is no clause {quoted(guarantee.clause)}", hint=_known(content.clauses))
+    tools = _tools(scope, content.annotations)
+    _check_roles(scope, tools, content.annotations, registry)
+    kind = _kind(scope, registry)
+    within, outside = (_patterns(p, kind, content, registry, world) for p in (scope.within, scope.outside))
+    _check_contradiction(within, outside, kind, registry)
+    atoms = (*(rule_atom("args", t) for t in scope.args), *(rule_atom("caller", t) for t in scope.caller))
+    return ReadGuarantee(guarantee, tools, kind, within, outside, atoms)
+
+
+def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, str], ...]:
+    for server in scope.server or ():
+        if server not in annotations.servers:
+            raise GuaranteeError(f"there is no server {quoted(server)}", hint=_known(annotations.servers))
+    servers = [s for s in annotations.servers if scope.server is None or s in scope.server]
+    names = {tool.tool for server in servers for tool in annotations.servers[server].tools}
+    for tool in scope.tool or ():
+        if tool not in names:
+            raise GuaranteeError(f"there is no tool {quoted(tool)}", hint=_known(names))
+    return tuple(
+        (server, tool.tool)
+        for server in servers
+        for tool in annotations.servers[server].tools
+        if scope.tool is None or tool.tool in scope.tool
+    )
+
+
+def _check_roles(
+    scope: GuaranteeScope, tools: Iterable[tuple[str, str]], annotations: Annotations, registry: Registry
+) -> None:
+    resources = [role.name for role in registry.resources]
+    for role in scope.roles or ():
+        if role not in resources:
+            raise GuaranteeError(f"there is no role {quoted(role)} of resources", hint=_known(resources))
+    carried = {
+        role
+        for server, name in tools
+        for tool in [annotations.find(server, name)]
+        if tool is not None
+        for role in (*(r for a in tool.args for r in a.possible_roles), *(c.role for c in tool.composites))
+    }
+    if "git-remote-url" in carried:
+        carried |= {"read-path", "write-path"}
+    if scope.roles is not None and not carried & set(scope.roles):
+        raise GuaranteeError(
+            f"no tool that it speaks of has a resource of role {', '.join(scope.roles)}", hint=_known(carried)
+        )
+
+
+def _kind(scope: GuaranteeScope, registry: Registry) -> str:
+    if scope.roles is None:
+        patterns = (*(scope.within or ()), *(scope.outside or ()))
+        if any(p != SANDBOX and not p.startswith(("/", "~")) for p in patterns):
+            raise GuaranteeError(
+                "its patterns are no directories", hint="Name the roles that they belong to."
+            )
+        return "path"
+    kinds = {registry[role].pattern_kind for role in scope.roles}
+    if len(kinds) > 1 and (scope.within or scope.outside):
+        raise GuaranteeError(
+            f"one pattern cannot speak of {' and '.join(sorted(kinds))}",
+            hint="Write one guarantee for each role.",
+        )
+    return min(kinds)
+
+
+def _patterns(
+    texts: Sequence[str] | None, kind: str, content: PolicyContent, registry: Registry, world: DescribedWorld
+) -> frozenset[str] | None:
+    if texts is None:
+        return None
+    found = set()
+    for text in texts:
+        if text == SANDBOX and kind == "path":
+            if world.sandbox is None:
+                raise GuaranteeError(
+                    "the assumed world has no sandbox", hint="Give the scenarios' world one."
+                )
+            found.add(world.sandbox)
+            continue
+        try:
+            found.add(
+                canonical_pattern(kind, text, registry, case_insensitive_hosts=content.case_insensitive_hosts)
+            )
+        except PatternError as error:
+            raise GuaranteeError(error.what, hint=error.hint) from None
+    return frozenset(found)
+
+
+def _check_contradiction(
+    within: frozenset[str] | None, outside: frozenset[str] | None, kind: str, registry: Registry
+) -> None:
+    """Refuse patterns that leave nothing: then the guarantee would hold whatever the policy says."""
+    if within is None or outside is None:
+        return
+    if all(any(contains(kind, outer, inner, registry) for outer in outside) for inner in within):
+        raise GuaranteeError(
+            f"nothing lies within {', '.join(map(visible, sorted(within)))} and outside "
+            f"{', '.join(map(visible, sorted(outside)))}",
+            hint="Correct one of the two.",
+        )
+
+
+def _known(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    more = ", …" if len(listed) > _SHOWN else ""
+    return f"Known: {', '.join(visible(name) for name in listed[:_SHOWN])}{more}."

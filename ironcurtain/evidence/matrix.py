@@ -1,0 +1,148 @@
+"""The decision matrix: what a policy decides about every tool, role and place, grouped for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.evidence.cells import Cell
+from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
+from ironcurtain.evidence.diagram import Node as Diagram
+from ironcurtain.evidence.questions import Answered, Examined, examine
+from ironcurtain.evidence.regions import Region, grouped
+from ironcurtain.evidence.sides import load_sides
+from ironcurtain.evidence.space import ToolSpace
+from ironcurtain.evidence.witnesses import OUTSIDE
+from ironcurtain.evidence.wording import path_words
+from ironcurtain.model import jsontext
+from ironcurtain.model.matrix import Matrix, Outcome, Row, Table
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.opa.command import OpaCommand
+
+
+def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Matrix:
+    """Return the decision matrix of a bundle in an assumed world.
+
+    Args:
+        bundle: The policy.
+        world: Home, sandbox, domain lists and whatever else the answers shall assume.
+        opa: The engine that evaluates every question.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    sides = load_sides([bundle], world)
+    annotations = sides.sides[0].content.annotations
+    spaces = [
+        ToolSpace(server, tool.tool, sides)
+        for server, annotated in sorted(annotations.servers.items())
+        for tool in annotated.tools
+    ]
+    tables: dict[str, list[Table]] = {}
+    for one in examine(spaces, opa):
+        tables.setdefault(one.space.server, []).append(tool_table(one))
+    return Matrix(world=world, servers={server: _grouped(each) for server, each in tables.items()})
+
+
+def matrix_json(matrix: Matrix) -> str:
+    """Return the text of `decision-matrix.json`: the same bytes for the same behaviour, on every machine."""
+    return jsontext.pretty(
+        matrix.model_dump(mode="json", exclude_defaults=True, exclude_none=True) | {"format": matrix.format}
+    )
+
+
+def tool_table(one: Examined) -> Table:
+    """Return the table of one examined tool."""
+    behaviours = {
+        keys: _behaviour(one, cell) for keys, cell in one.space.cells.items() if one.answers.get(keys)
+    }
+    rows: dict[tuple[_Behaviour, tuple[str, ...]], list[str]] = {}
+    for role in dict.fromkeys(cell.role for cell in one.space.cells.values()):
+        own = [
+            Region(chain, label, behaviours[keys])
+            for keys, cell in one.space.cells.items()
+            if cell.role == role and keys in behaviours
+            for chain, label in cell.regions
+        ]
+        for behaviour, labels in grouped(own).items():
+            rows.setdefault((behaviour, labels), []).append(role)
+    listed = [
+        Row(roles=tuple(sorted(roles)), where=labels, floor=behaviour.floor, outcomes=behaviour.outcomes)
+        for (behaviour, labels), roles in rows.items()
+    ]
+    ordered = tuple(sorted(listed, key=lambda row: (row.roles, OUTSIDE in row.where, row.where)))
+    reasons = tuple(sorted(set(one.reasons)))
+    return Table(
+        tools=(one.space.tool,), exactness="sampled" if reasons else "exact", reasons=reasons, rows=ordered
+    )
+
+
+@dataclass(frozen=True)
+class _Behaviour:
+    """All that a reader sees of a cell."""
+
+    floor: str | None
+    outcomes: tuple[Outcome, ...]
+
+
+def _behaviour(one: Examined, cell: Cell) -> _Behaviour:
+    """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
+    answers = one.answers[cell.keys]
+    reduced = verdict_diagram(one.space, cell, answers)
+    reached = {
+        (tuple(sorted(path_words(path, one.space.variables))), *_verdict_and_clause(path))
+        for path in paths(reduced)
+        if one.calls.is_taken(cell, path)
+    }
+    key = cell.keys[0]
+    outcomes = sorted(
+        (Outcome(when=when, verdict=Verdict(verdict), clause=clause) for when, verdict, clause in reached),
+        key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
+    )
+    return _Behaviour(key.floor if key is not None else None, tuple(outcomes))
+
+
+def _verdict_and_clause(path: Path) -> tuple[str, str | None]:
+    said = path.outcome[0]
+    return (str(said[0]), said[1]) if isinstance(said, tuple) else (Verdict.DENY.value, None)
+
+
+def verdict_diagram(space: ToolSpace, cell: Cell, answers: Iterable[Answered]) -> Diagram:
+    """Return a cell's diagram with what OPA said in place of rules, reduced anew.
+
+    Each outcome is, per policy, (verdict, clause); ways that no call takes keep what their rule says.
+    """
+    said: dict[tuple[int, Hashable], tuple[str, str | None]] = {}
+    for answer in answers:
+        for side, outcome in enumerate(answer.outcomes):
+            if outcome is not None:
+                said[side, answer.path.outcome[side]] = (outcome.verdict.value, outcome.clause)
+    full = space.diagram(cell)
+    replaced: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
+    for path in paths(full):
+        replaced[path.outcome] = tuple(
+            said.get((side, order), _by_rule(space, cell, side, order))
+            for side, order in enumerate(path.outcome)
+        )
+    return space.diagrams.mapped(full, replaced)
+
+
+def _by_rule(space: ToolSpace, cell: Cell, side: int, order: Hashable) -> tuple[str, str | None]:
+    if order == FALLS_THROUGH:
+        key = cell.keys[side]
+        return (Verdict.ALLOW.value if key is not None and key.discharged else Verdict.DENY.value), None
+    rule = next(rule for rule in space.rules[side] if rule.order == order)
+    return rule.then.value, rule.clause
+
+
+def _grouped(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """Put tools together that are decided alike."""
+    groups: dict[Table, list[str]] = {}
+    for table in tables:
+        groups.setdefault(table.model_copy(update={"tools": ()}), []).extend(table.tools)
+    merged = [table.model_copy(update={"tools": tuple(sorted(tools))}) for table, tools in groups.items()]
+    return tuple(sorted(merged, key=lambda table: table.tools))

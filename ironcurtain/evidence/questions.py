@@ -1,0 +1,262 @@
+"""Asking OPA: every path of every diagram is one question, and many questions are one input.
+
+Each answer is held against the rule that the diagram expects. So what evidence says is what OPA says, and
+a difference between OPA's reading of the policy and ours ends the run instead of going unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.canonical.subjects import CALL, Subject
+from ironcurtain.decide.answer import read_answer
+from ironcurtain.decide.policy_input import policy_input
+from ironcurtain.decide.refusal import Refusal
+from ironcurtain.errors import VerificationError
+from ironcurtain.evidence.calls import Calls, Chosen, TooManyStatesError
+from ironcurtain.evidence.cells import CALL_KEY, Cell
+from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
+from ironcurtain.evidence.evaluate import evaluate
+from ironcurtain.evidence.sources import Seen, SubjectKey
+from ironcurtain.evidence.space import MAX_PATHS, ToolSpace
+from ironcurtain.model.base import Json
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.roles.registry import NONE
+from ironcurtain.text import visible
+
+_BATCH = 1_000
+DEFAULT_DENY = "default-deny"
+SANDBOX_ALLOW = "structural-sandbox-allow"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What OPA says of a subject: the verdict of step 6, and the clause and rule behind it."""
+
+    verdict: Verdict
+    rule: str
+    clause: str | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A path of a cell's diagram that some call takes, with OPA's answers per policy.
+
+    Attributes:
+        chosen: A class for every variable.
+        elements: What the question's call holds besides the subject, to meet the path's guards.
+    """
+
+    path: Path
+    outcomes: tuple[Outcome | None, ...]
+    chosen: Mapping[int, int]
+    elements: Chosen
+
+
+@dataclass(frozen=True)
+class _Question:
+    space: ToolSpace
+    cell: Cell
+    path: Path
+    chosen: Mapping[int, int]
+    elements: Chosen
+    mask: int | None = None
+
+
+@dataclass
+class Examined:
+    """One tool after OPA was asked about it.
+
+    Attributes:
+        answers: By cell, its paths in order.
+        reasons: Why something may have been missed; empty where all is exact.
+        questions: How many paths were asked about.
+    """
+
+    space: ToolSpace
+    calls: Calls
+    answers: dict[tuple[SubjectKey | None, ...], list[Answered]]
+    reasons: list[str]
+    questions: int = 0
+
+
+def examine(spaces: Iterable[ToolSpace], opa: OpaCommand) -> list[Examined]:
+    """Ask OPA about every path of every cell of some tools.
+
+    Raises:
+        EvidenceError: If a tool's diagrams have more paths than can be asked about.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA answers otherwise than the rules were read.
+    """
+    examined, questions = [], []
+    for space in spaces:
+        calls = Calls(space)
+        one = Examined(space, calls, {}, list(dict.fromkeys(space.reasons)))
+        own = list(_questions(one))
+        one.questions = len(own)
+        questions += own
+        examined.append(one)
+    if not examined:
+        return []
+    sides = examined[0].space.sides.sides
+    per_side = [_ask(questions, side, opa) for side in range(len(sides))]
+    tables = {id(one.space): one for one in examined}
+    for number, question in enumerate(questions):
+        outcomes = tuple(answers.get(number) for answers in per_side)
+        answered = Answered(question.path, outcomes, question.chosen, question.elements)
+        tables[id(question.space)].answers.setdefault(question.cell.keys, []).append(answered)
+    return examined
+
+
+def _questions(one: Examined) -> Iterator[_Question]:
+    total = 0
+    for cell in one.space.cells.values():
+        diagram = one.space.diagram(cell)
+        total += diagram.paths
+        if total > MAX_PATHS:
+            raise one.space.too_many()
+        for path in paths(diagram):
+            question = _question(one, cell, path)
+            if question is not None:
+                yield question
+
+
+def _question(one: Examined, cell: Cell, path: Path) -> _Question | None:
+    """Return the question of a path, None if no call takes it."""
+    if path.guards:
+        try:
+            found = one.calls.guarded(cell, path)
+        except TooManyStatesError:
+            one.reasons.append("more combinations of guards than can be followed")
+            return None
+        if found is None:
+            return None
+        mask = 0
+        for _, element in found[1]:
+            mask |= one.calls.mask(element)
+        return _Question(one.space, cell, path, *found, mask)
+    mode = next(one.calls.modes(cell, path), None)
+    return None if mode is None else _Question(one.space, cell, path, mode[0], ())
+
+
+def _ask(questions: list[_Question], side: int, opa: OpaCommand) -> dict[int, Outcome]:
+    """Put questions that share a mode and guards into one input each; return the outcomes by number."""
+    batches: dict[tuple[object, ...], list[int]] = {}
+    for number, question in enumerate(questions):
+        if question.cell.keys[side] is not None:
+            batches.setdefault(_batch_key(question), []).append(number)
+    inputs: dict[str, Json] = {}
+    places: dict[str, dict[str, int]] = {}
+    for numbers in batches.values():
+        for start in range(0, len(numbers), _BATCH):
+            id_ = f"q{len(inputs):06d}"
+            inputs[id_], places[id_] = _input(questions, numbers[start : start + _BATCH], side)
+    if not questions:
+        return {}
+    bundle = questions[0].space.sides.sides[side].bundle
+    answers = evaluate(inputs, bundle, opa)
+    return {
+        number: outcome
+        for id_, table in places.items()
+        for number, outcome in _read(questions, table, answers[id_], side, set(inputs[id_]["subjects"]))
+    }
+
+
+def _batch_key(question: _Question) -> tuple[object, ...]:
+    return (
+        id(question.space),
+        tuple(sorted(question.chosen.items())),
+        question.cell.role == NONE,
+        question.mask,
+    )
+
+
+def _input(
+    questions: list[_Question], numbers: list[int], side: int
+) -> tuple[dict[str, Json], dict[str, int]]:
+    """Return one policy input with the subjects of several questions, and which id asks which of them."""
+    first = questions[numbers[0]]
+    space = first.space
+    loaded = space.sides.sides[side]
+    subjects: list[Subject] = []
+    discharged: set[str] = set()
+    table: dict[str, int] = {}
+
+    def add(key: SubjectKey, subject: Subject) -> str:
+        id_ = CALL if key.role == NONE else f"{len(subjects):05d}"
+        subjects.append(subject._replace(id=id_))
+        if key.discharged:
+            discharged.add(id_)
+        return id_
+
+    for number in numbers:
+        key, subject = _subject(questions[number], side)
+        table[add(key, subject)] = number
+    # All questions of a batch meet the same guard bits, and so do their subjects together.
+    fillers = {
+        (seen.key, seen.subject.value): seen.subject for n in numbers for seen in _fillers(questions[n], side)
+    }
+    for (key, _), subject in fillers.items():
+        add(key, subject)
+    values = space.values(first.chosen)
+    arguments = {name: value for name, value in values["args"].items() if name not in _resource_names(space)}
+    question = policy_input(
+        space.server,
+        space.annotation,
+        arguments,
+        values["caller"],
+        tuple(subjects),
+        frozenset(discharged),
+        loaded.policy.patterns,
+    )
+    return question, table
+
+
+def _fillers(question: _Question, side: int) -> Iterator[Seen]:
+    for _, element in question.elements:
+        yield from element.seen[side]
+
+
+def _resource_names(space: ToolSpace) -> set[str]:
+    return {name for source in space.sources if source.argument is not None for name in source.places}
+
+
+def _subject(question: _Question, side: int) -> tuple[SubjectKey, Subject]:
+    key = question.cell.keys[side]
+    if question.cell.example is None or key is None:
+        return CALL_KEY, Subject(CALL, question.space.sides.registry[NONE], CALL, at="")
+    _, element, value = question.cell.example
+    seen = next(s for s in element.seen[side] if s.key == key and s.subject.value == value)
+    return key, seen.subject
+
+
+def _read(
+    questions: list[_Question], table: Mapping[str, int], answer: Json, side: int, ids: set[str]
+) -> Iterator[tuple[int, Outcome]]:
+    try:
+        read = read_answer(answer, ids)
+    except Refusal as refusal:
+        raise VerificationError(refusal.reason) from None
+    for id_, number in table.items():
+        question = questions[number]
+        said = read.subjects[id_]
+        content = question.space.sides.sides[side].content
+        rule = content.rules.get(said.rule)
+        _check(question, side, said.rule)
+        yield number, Outcome(said.verdict, said.rule, rule.clause if rule else None)
+
+
+def _check(question: _Question, side: int, said: str) -> None:
+    """Hold OPA's rule against the one that the diagram expects."""
+    order, key = question.path.outcome[side], question.cell.keys[side]
+    names = {rule.order: rule.name for rule in question.space.rules[side]}
+    fallback = SANDBOX_ALLOW if key is not None and key.discharged else DEFAULT_DENY
+    expected = fallback if order == FALLS_THROUGH else names[order]  # type: ignore[index]
+    if said != expected and not said.startswith("custom-"):
+        raise VerificationError(
+            f"OPA decides a {visible(question.cell.role)} of {visible(question.space.tool)} by "
+            f"{visible(said)}, but the rules say {visible(expected)}",
+            hint="The bundle's Rego is not what its rules say: build it again.",
+        )

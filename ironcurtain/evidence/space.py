@@ -1,0 +1,370 @@
+"""The space of one tool's calls under one or two policies: variables, sources, cells and their rules."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from ironcurtain.canonical.fit import FittedTool
+from ironcurtain.canonical.subjects import CALL
+from ironcurtain.errors import EvidenceError
+from ironcurtain.evidence.atoms import Atom, Place, role_atom
+from ironcurtain.evidence.candidates import Builder
+from ironcurtain.evidence.cells import CALL_KEY, Cell, RuleIndex, lies_there, pairs
+from ironcurtain.evidence.diagram import (
+    ALWAYS,
+    Activity,
+    Diagrams,
+    TooManyError,
+    guard_order,
+)
+from ironcurtain.evidence.diagram import Node as Diagram
+from ironcurtain.evidence.rules import GuardKey, rules_of_tool
+from ironcurtain.evidence.sides import GIT_REMOTE, Sides
+from ironcurtain.evidence.sources import Element, Source, SourceReader, SubjectKey, carried
+from ironcurtain.evidence.variables import PRESENT, variables_of
+from ironcurtain.model.base import Json
+from ironcurtain.roles.registry import NONE
+from ironcurtain.text import visible
+
+MAX_PATHS = 100_000
+MAX_MODES = 20_000
+RoleMode: TypeAlias = tuple[dict[int, int], tuple[tuple[str, ...], ...]]
+"""Classes of the variables that roles depend on, and the roles that each source has then."""
+Assignment: TypeAlias = Mapping[int, int]
+"""A class for each variable, by their indexes."""
+
+
+class ToolSpace:
+    """Everything that can be told apart about the calls of one tool.
+
+    Args:
+        server: The tool's server.
+        tool: Its name, known to every policy.
+        sides: The policies.
+        more: Further tests that calls are told apart by, beside those of the rules.
+
+    Raises:
+        EvidenceError: If there is more to tell apart than can be examined.
+    """
+
+    def __init__(self, server: str, tool: str, sides: Sides, more: Sequence[Atom] = ()) -> None:
+        self.server, self.tool, self.sides = server, tool, sides
+        fitted = [_fitted(side.policy.tool(server, tool)) for side in sides.sides]
+        self.reader = SourceReader(server, fitted, sides)
+        self.sources: tuple[Source, ...] = self.reader.sources
+        self.annotation = fitted[0].annotation
+        self.rules = tuple(
+            rules_of_tool(side.content, server, self.annotation, side.tokens) for side in sides.sides
+        )
+        atoms = [
+            *self._role_atoms(),
+            *(atom for rules in self.rules for rule in rules for atom in rule.atoms),
+        ]
+        self.used_atoms = frozenset(atom.key for atom in atoms)
+        self.variables, problems = variables_of([*atoms, *more], fitted[0], sides.registry, sides.fresh)
+        self.diagrams = Diagrams(self.variables)
+        self.reasons = [*problems, *self.reader.reasons(), *self._custom_reasons(), *self._tied_reasons()]
+        self._indexes = [RuleIndex(rules) for rules in self.rules]
+        self._role_variables = [
+            index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
+        ]
+        self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
+        self._modes: dict[frozenset[tuple[int, frozenset[int]]], list[RoleMode]] = {}
+        self._fillers: dict[str, Json] | None = None
+        self.guards: tuple[GuardKey, ...] = self._guard_keys()
+        self.cells = self._find_cells()
+
+    # -- modes ------------------------------------------------------------------------------------
+
+    def assignments(
+        self, wanted: Mapping[int, frozenset[int]], over: Sequence[int]
+    ) -> Iterator[dict[int, int]]:
+        """Yield the assignments over some variables that keep to the wanted classes, plainest first."""
+        pools = [self._ordered(index, wanted.get(index)) for index in over]
+        for combination in itertools.islice(itertools.product(*pools), MAX_MODES):
+            yield dict(zip(over, combination, strict=True))
+
+    def role_modes(self, wanted: Mapping[int, frozenset[int]]) -> list[RoleMode]:
+        """Return the assignments of what roles depend on, with each source's roles; one for each such."""
+        memo = frozenset((index, wanted[index]) for index in self._role_variables if index in wanted)
+        if memo not in self._modes:
+            self._modes[memo] = self._role_modes(wanted)
+        return self._modes[memo]
+
+    def _role_modes(self, wanted: Mapping[int, frozenset[int]]) -> list[RoleMode]:
+        found: dict[tuple[object, ...], tuple[dict[int, int], tuple[tuple[str, ...], ...]]] = {}
+        for chosen in self.assignments(wanted, self._role_variables):
+            arguments = self.values(chosen)["args"]
+            roles = tuple(self._roles(source, arguments) for source in self.sources)
+            present = tuple(self.given(source, chosen) for source in self.sources)
+            found.setdefault((roles, present), (chosen, roles))
+        return list(found.values())
+
+    def roles_in(self, chosen: Assignment) -> tuple[tuple[str, ...], ...]:
+        """Return the roles that each source has in a mode."""
+        arguments = self.values(chosen)["args"]
+        return tuple(self._roles(source, arguments) for source in self.sources)
+
+    def plain(self, chosen: Mapping[int, int], wanted: Mapping[int, frozenset[int]]) -> dict[int, int]:
+        """Complete an assignment, taking the plainest class of every other variable."""
+        return {
+            index: chosen.get(index, self._ordered(index, wanted.get(index))[0])
+            for index in range(len(self.variables))
+        }
+
+    def values(self, chosen: Assignment) -> dict[str, dict[str, Json]]:
+        """Return the arguments and caller facts of an assignment."""
+        found: dict[str, dict[str, Json]] = {"args": {}, "caller": {}}
+        for index, class_ in chosen.items():
+            for (root, name), value in self.variables[index].classes[class_].values:
+                found[root][name] = value
+        return found
+
+    def given(self, source: Source, chosen: Assignment) -> bool | None:
+        """Tell whether an assignment demands that a source's argument is given, or not given, or neither."""
+        places: set[Place] = {("args", name) for name in source.places}
+        for index, class_ in chosen.items():
+            variable = self.variables[index]
+            if places & set(variable.places):
+                values = dict(variable.classes[class_].values)
+                return any(values.get(place) == PRESENT for place in places)
+        return None
+
+    def _ordered(self, index: int, wanted: frozenset[int] | None) -> list[int]:
+        variable = self.variables[index]
+        allowed = sorted(wanted) if wanted is not None else range(len(variable.classes))
+        return sorted(allowed, key=variable.plainness)
+
+    # -- sources and elements ---------------------------------------------------------------------
+
+    def elements(self, source: int, roles: tuple[str, ...]) -> list[Element]:
+        """Return the elements of a source while it has some roles."""
+        if (source, roles) not in self._elements:
+            found: list[Element] = []
+            if any(self.sides.registry[role].resource for role in roles):
+                for chosen, each in self.role_modes({}):
+                    if each[source] == roles and self.given(self.sources[source], chosen) is not False:
+                        found = self.reader.elements(
+                            self.sources[source], self.call_arguments(chosen, source)
+                        )
+                        break
+            self._elements[source, roles] = found
+        return self._elements[source, roles]
+
+    def absent(self, source: int, chosen: Assignment) -> Element | None:
+        """Return what a call without the source's argument yields, None if it must be given."""
+        if self.given(self.sources[source], chosen):
+            return None
+        return self.reader.absent(self.sources[source], self.call_arguments(chosen, source))
+
+    def call_arguments(self, chosen: Assignment, but: int | None = None) -> dict[str, Json]:
+        """Return plain arguments of a call in a mode: the tested ones, and what must be there besides."""
+        given = {n: v for n, v in self.values(chosen)["args"].items() if v != PRESENT}
+        skipped = set(self.sources[but].places) if but is not None else set()
+        if but is not None and self._needs_repository(but):
+            given = {**self._repository(), **given}
+        return {**{n: v for n, v in self.fillers().items() if n not in given and n not in skipped}, **given}
+
+    def _needs_repository(self, source: int) -> bool:
+        argument = self.sources[source].argument
+        return argument is not None and GIT_REMOTE in argument.possible_roles and bool(self.sides.remotes)
+
+    def _repository(self) -> dict[str, Json]:
+        """Return the argument that names a repository, where remotes are configured."""
+        for source in self.sources:
+            if source.argument is not None and source.argument.repository:
+                return self.reader.place(source, (next(self._plain_witnesses(source)),))
+        return {}
+
+    def fillers(self) -> dict[str, Json]:
+        """Return a plain value for every argument that must be given."""
+        if self._fillers is None:
+            schema = self.annotation.input_schema or {}
+            needed = [*schema.get("required", []), *(a.top_level for a in self.annotation.args if a.required)]
+            self._fillers = {}
+            for name in dict.fromkeys(needed):
+                self._fillers.update(self._filler(name, schema.get("properties", {}).get(name, {})))
+        return self._fillers
+
+    def _filler(self, name: str, schema: Json) -> dict[str, Json]:
+        source = next((s for s in self.sources if name in s.places), None)
+        if source is not None:
+            for witness in self._plain_witnesses(source):
+                placed = self.reader.place(source, (witness,))
+                if self.reader.fits(placed):
+                    return placed
+        return {
+            name: Builder(self.annotation.input_schema or {}, self.sides.fresh, refers=False).minimal(schema)
+        }
+
+    def _plain_witnesses(self, source: Source) -> Iterator[Json]:
+        roles = (
+            source.argument.possible_roles
+            if source.argument
+            else (source.composite.role,)
+            if source.composite
+            else ()
+        )
+        kinds = {self.sides.registry[r].pattern_kind for r in roles if self.sides.registry[r].resource}
+        if "path" in kinds and self.sides.sandbox is not None:
+            yield f"{self.sides.sandbox}/{self.sides.fresh[0]}"
+        for kind in sorted(kinds):
+            yield from (v for w in self.sides.witnesses.get(kind, ()) if not w.chain for v in w.values)
+        yield from list(self.sides.remotes.values())[:1]
+
+    def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+        if source.composite is not None:
+            return (source.composite.role,)
+        return carried(source.argument, arguments) if source.argument else ()
+
+    # -- cells ------------------------------------------------------------------------------------
+
+    def _find_cells(self) -> dict[tuple[SubjectKey | None, ...], Cell]:
+        found: dict[tuple[SubjectKey | None, ...], Cell] = {}
+        for _, roles in self.role_modes({}):
+            for source, own in enumerate(roles):
+                for element in self.elements(source, own):
+                    for keys, value in pairs(element):
+                        role = next(key.role for key in keys if key is not None)
+                        cell = found.setdefault(keys, Cell(role, keys))
+                        cell.homes.add((source, own))
+                        witness = element.witness
+                        if witness is not None and not witness.whole and lies_there(witness, keys):
+                            cell.regions.add((witness.chain, witness.label))
+                            cell.example = cell.example or (source, element, value)
+                        elif cell.example is None:
+                            cell.example = (source, element, value)
+        if self._can_be_bare():
+            keys = tuple(CALL_KEY for _ in self.sides.sides)
+            found[keys] = Cell(NONE, keys, {((), CALL)})
+        return found
+
+    def _can_be_bare(self) -> bool:
+        """Tell whether some call of the tool has no resources."""
+        return any(
+            all(self._can_be_empty(source, own, chosen) for source, own in enumerate(roles))
+            for chosen, roles in self.role_modes({})
+        )
+
+    def _can_be_empty(self, source: int, roles: tuple[str, ...], chosen: Assignment) -> bool:
+        if not any(self.sides.registry[role].resource for role in roles):
+            return True
+        absent = self.absent(source, chosen)
+        if absent is not None and not any(absent.seen):
+            return not self.is_implied(roles)
+        return self.empty(source, chosen) is not None
+
+    def empty(self, source: int, chosen: Assignment) -> Element | None:
+        """Return the element of an empty array, None if the source takes none."""
+        if not self.sources[source].many or self.sources[source].argument is None:
+            return None
+        return self.reader.empty(self.sources[source], self.call_arguments(chosen, source))
+
+    def is_implied(self, roles: tuple[str, ...]) -> bool:
+        """Tell whether git would choose a remote where the argument is absent."""
+        return GIT_REMOTE in roles and any(a.repository for a in self.annotation.args)
+
+    # -- decision lists ---------------------------------------------------------------------------
+
+    def diagram(self, cell: Cell) -> Diagram:
+        """Return the diagram of a cell: its outcomes are, per policy, orders of rules.
+
+        Raises:
+            EvidenceError: If it grows beyond what can be examined.
+        """
+        lists = tuple(
+            self._indexes[side].decision_list(key) if key is not None else ()
+            for side, key in enumerate(cell.keys)
+        )
+        try:
+            return self.diagrams.of(self._activity(cell), lists)
+        except TooManyError:
+            raise self.too_many() from None
+
+    def too_many(self) -> EvidenceError:
+        """Return the error that names what makes the tool's policy too large to examine."""
+        most = sorted(self.variables, key=lambda v: -len(v.classes))[:5]
+        named = ", ".join(f"{visible(v.places[0][1])} ({len(v.classes)} classes)" for v in most)
+        return EvidenceError(
+            f"the rules of {visible(self.server)}/{visible(self.tool)} have more than {MAX_PATHS:,} ways to "
+            "a verdict",
+            hint=f"Rules test too many arguments together: {named}. Split or drop such tests.",
+        )
+
+    def _activity(self, cell: Cell) -> Activity:
+        """Return when a cell's subjects can exist, from the conditional roles of their sources."""
+        if cell.role == NONE:
+            sources = [
+                self._branches(source, lambda roles, s=index: not self._must_yield(s, roles))
+                for index, source in enumerate(self.sources)
+            ]
+            known = [branches for branches in sources if branches[0][0] or not branches[0][1]]
+            return Activity(tuple(known), every=True) if known else ALWAYS
+        found = [
+            self._branches(self.sources[index], lambda roles, s=index: (s, roles) in cell.homes)
+            for index in sorted({source for source, _ in cell.homes})
+        ]
+        return ALWAYS if any(not b[0][0] and b[0][1] for b in found) else Activity(tuple(found))
+
+    def _must_yield(self, source: int, roles: tuple[str, ...]) -> bool:
+        if not any(self.sides.registry[role].resource for role in roles):
+            return False
+        return not any(
+            self._can_be_empty(source, roles, chosen)
+            for chosen, each in self.role_modes({})
+            if each[source] == roles
+        )
+
+    def _branches(self, source: Source, wanted: object) -> tuple[tuple[frozenset[str], bool], ...]:
+        test = wanted if callable(wanted) else bool
+        if source.argument is None or source.argument.conditional is None:
+            return ((frozenset(), test(self._roles(source, {}))),)
+        conditional = source.argument.conditional
+        branches = [(frozenset({role_atom(when).key}), test(when.roles)) for when in conditional.when]
+        return (*branches, (frozenset(), test(conditional.default)))
+
+    def _role_atoms(self) -> Iterator[Atom]:
+        for argument in self.annotation.args:
+            for when in argument.conditional.when if argument.conditional else ():
+                yield role_atom(when)
+
+    def _guard_keys(self) -> tuple[GuardKey, ...]:
+        roles = {role for source in self.sources for role in self._possible(source)} | {NONE}
+        found = set()
+        for rules in self.rules:
+            for rule in rules:
+                for role in (roles & rule.named_roles) or ():
+                    found |= {guard.key for guard in rule.guards_of(role)}
+        return tuple(sorted(found, key=guard_order))
+
+    def _possible(self, source: Source) -> tuple[str, ...]:
+        roles = (
+            source.argument.possible_roles
+            if source.argument
+            else (source.composite.role,)
+            if source.composite
+            else ()
+        )
+        return (*roles, "read-path", "write-path") if GIT_REMOTE in roles else roles
+
+    # -- what cannot be exact ---------------------------------------------------------------------
+
+    def _custom_reasons(self) -> list[str]:
+        return ["modules of the project's own"] if any(s.has_custom_modules for s in self.sides.sides) else []
+
+    def _tied_reasons(self) -> list[str]:
+        tested = {name for v in self.variables for root, name in v.places if root == "args"}
+        return [
+            f"the argument {name} is tested, and is part of a {composite.role}"
+            for composite in self.annotation.composites
+            for name in composite.join
+            if name in tested
+        ]
+
+
+def _fitted(tool: FittedTool | None) -> FittedTool:
+    if tool is None:
+        raise EvidenceError("a tool is missing from one of the policies")
+    return tool

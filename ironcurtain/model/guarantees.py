@@ -1,0 +1,120 @@
+"""Guarantees: statements about a policy that are decided exactly (`guarantees.yaml`), and their results."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ironcurtain.model.base import Frozen, Json, ServerName
+from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.verdict import Verdict
+
+
+class GuaranteeScope(Frozen):
+    """Which calls a guarantee speaks of; a key that is absent tests nothing.
+
+    Attributes:
+        within: Patterns, or `sandbox`: one of them covers the subject.
+        outside: Patterns, or `sandbox`: none of them covers the subject.
+        args: Tests of arguments, as in rules.
+        caller: Tests of caller facts, as in rules.
+    """
+
+    server: tuple[ServerName, ...] | None = Field(default=None, min_length=1)
+    tool: tuple[str, ...] | None = Field(default=None, min_length=1)
+    roles: tuple[str, ...] | None = Field(default=None, min_length=1)
+    within: tuple[str, ...] | None = Field(default=None, min_length=1)
+    outside: tuple[str, ...] | None = Field(default=None, min_length=1)
+    args: tuple[ArgCondition, ...] = ()
+    caller: tuple[ArgCondition, ...] = ()
+
+
+class Guarantee(Frozen):
+    """One guarantee: `never V` (no such call is decided V or looser) or `always V` (it is V).
+
+    With `roles` both speak of a subject: no call that holds it, or its own verdict.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
+    clause: str | None = None
+    never: Verdict | None = None
+    always: Verdict | None = None
+    when: GuaranteeScope
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _one_demand(self) -> Guarantee:
+        if (self.never is None) == (self.always is None):
+            msg = "give either never or always"
+            raise ValueError(msg)
+        if self.never is Verdict.DENY:
+            msg = "never: deny says that everything is denied and is not"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def words(self) -> str:
+        """The demand in two words."""
+        return f"never {self.never}" if self.never is not None else f"always {self.always}"
+
+
+class Guarantees(Frozen):
+    """The file `guarantees.yaml`."""
+
+    format: Literal["ironcurtain/guarantees/v1"]
+    guarantees: tuple[Guarantee, ...]
+
+    @model_validator(mode="after")
+    def _ids_are_distinct(self) -> Guarantees:
+        ids = [guarantee.id for guarantee in self.guarantees]
+        if len(ids) != len(set(ids)):
+            msg = "two guarantees have the same id"
+            raise ValueError(msg)
+        return self
+
+
+class WitnessCall(Frozen):
+    """A whole call in the assumed world, and how it is decided.
+
+    Attributes:
+        subject: The subject that it is about, as `role value`.
+    """
+
+    server: str
+    tool: str
+    arguments: dict[str, Json]
+    caller: dict[str, Json] = Field(default_factory=dict)
+    subject: str
+    verdict: Verdict
+    rule: str
+    clause: str | None = None
+
+
+class GuaranteeResult(Frozen):
+    """Whether one guarantee holds.
+
+    Attributes:
+        demand: `never V` or `always V`.
+        exactness: `sampled` where something may have been missed, for the `reasons` given.
+        cells: How many kinds of subjects it speaks of.
+        witness: The smallest call that breaks it.
+    """
+
+    id: str
+    clause: str | None = None
+    demand: str
+    holds: bool
+    exactness: Literal["exact", "sampled"]
+    reasons: tuple[str, ...] = ()
+    cells: int
+    witness: WitnessCall | None = None
+
+
+class GuaranteeReport(Frozen):
+    """The result of checking all guarantees of a file."""
+
+    format: Literal["ironcurtain/guarantee-report/v1"] = "ironcurtain/guarantee-report/v1"
+    ok: bool
+    revision: str
+    results: tuple[GuaranteeResult, ...]

@@ -1,0 +1,196 @@
+"""The questions of the annotate stage: one for each tool, asked together in batches of at most 25.
+
+What is kept is one answer for each tool. Its key is the digest of the question about this tool alone: the
+prompt, all roles, and what the server lists of the tool (name, description, schema, hints). The other tools
+of its batch are no part of it, so a changed tool is asked again and its neighbours are not; and what is
+valid in a batch is exactly what is valid for each of its tools alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from ironcurtain.llm.question import Check, Question
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
+from ironcurtain.model.base import Json
+from ironcurtain.pipeline.annotation_checks import tool_problems
+from ironcurtain.pipeline.annotation_schema import annotation_schema
+from ironcurtain.pipeline.answers import Joint
+from ironcurtain.pipeline.templates import as_data, fill
+from ironcurtain.roles.registry import Registry
+from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.text import quoted, visible
+
+BATCH = 25
+"""The most tools that one question asks about."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+_NOT_ANNOTATION = ("server", "proposed_roles")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One tool of one server."""
+
+    server: str
+    tool: ToolListing
+
+
+def all_listed(tools: Tools) -> list[Listed]:
+    """Return all tools in the order of their servers' and their own names."""
+    return [
+        Listed(server, tool)
+        for server, listed in sorted(tools.items())
+        for tool in sorted(listed, key=lambda tool: tool.name)
+    ]
+
+
+def tool_question(listed: Listed, registry: Registry) -> Question:
+    """Return the question about one tool: `{"tools": [entry]}` answers it."""
+    key = f"annotate-{listed.server}__{_file_name(listed.tool.name)}"
+    return _question(
+        key, [listed], registry, lambda content: _entry_mistakes(content["tools"], listed, registry)
+    )
+
+
+def batches(listed: Sequence[Listed], registry: Registry) -> list[Joint]:
+    """Join tools, of whichever servers, into as few questions as there can be."""
+    chunks = [listed[start : start + BATCH] for start in range(0, len(listed), BATCH)]
+    return [_joint(number, chunk, registry) for number, chunk in enumerate(chunks, 1)]
+
+
+def read_annotation(content: Json, listed: Listed) -> ToolAnnotation:
+    """Join what was answered about a tool with what its server says of it.
+
+    Raises:
+        ValidationError: If the answer is none of an annotation's shape.
+    """
+    (entry,) = content["tools"]
+    complete = {key: value for key, value in entry.items() if key not in _NOT_ANNOTATION} | {
+        "input_schema": listed.tool.input_schema,
+        "schema_digest": tool_digest(listed.tool),
+    }
+    return ToolAnnotation.model_validate_json(jsontext.canonical(complete))
+
+
+def read_proposals(content: Json) -> list[tuple[str, IdentifierRole]]:
+    """Return the identifier roles that an answer proposes, each with the argument it is for.
+
+    Raises:
+        ValidationError: If one is no valid declaration.
+    """
+    (entry,) = content["tools"]
+    return [
+        (
+            proposed["arg"],
+            IdentifierRole.model_validate_json(
+                jsontext.canonical({key: value for key, value in proposed.items() if key != "arg"})
+            ),
+        )
+        for proposed in entry.get("proposed_roles", [])
+    ]
+
+
+def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
+    servers = {one.server for one in chunk}
+    mixed = len(servers) > 1
+    parts = tuple(tool_question(one, registry) for one in chunk)
+
+    def divide(content: Json) -> list[Json]:
+        return [
+            {"tools": [{key: value for key, value in entry.items() if key != "server"}]}
+            for one in chunk
+            for entry in content["tools"]
+            if _names(entry, one)
+        ]
+
+    def check(content: Json) -> list[str]:
+        return _count_mistakes(content["tools"], chunk) or [
+            f"tool {quoted(one.tool.name)}: {mistake}"
+            for one, part, its_content in zip(chunk, parts, divide(content), strict=True)
+            for mistake in part.mistakes(its_content)
+        ]
+
+    key = f"annotate-{'mixed' if mixed else chunk[0].server}-{number}"
+    return Joint(_question(key, chunk, registry, check), parts, divide)
+
+
+def _file_name(tool: str) -> str:
+    """Return a tool's name as a part of a file's name; two different names stay different."""
+    safe = _UNSAFE.sub("_", tool)
+    return safe if safe == tool else f"{safe}-{jsontext.digest(tool)[-8:]}"
+
+
+def _names(entry: Json, listed: Listed) -> bool:
+    """Tell whether an entry is about a tool; in a batch of one server it names no server."""
+    return bool(entry["tool"] == listed.tool.name and entry.get("server", listed.server) == listed.server)
+
+
+def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Check) -> Question:
+    data = [
+        {
+            "server": one.server,
+            "tool": one.tool.name,
+            "description": one.tool.description,
+            "input_schema": one.tool.input_schema,
+            "server_hints": one.tool.annotations,
+        }
+        for one in listed
+    ]
+    servers = sorted({one.server for one in listed})
+    return Question(
+        stage="annotate",
+        key=key,
+        system=fill("annotate.system", roles=_roles_text(registry)),
+        prompt=fill("annotate.user", count=str(len(listed)), tools=as_data(data)),
+        schema=annotation_schema([one.tool for one in listed], registry, servers=servers),
+        check=check,
+    )
+
+
+def _roles_text(registry: Registry) -> str:
+    return "\n".join(
+        f"- `{role.name}` ({role.category}): {role.description} {role.guidance}".rstrip()
+        for role in registry.all
+    )
+
+
+def _count_mistakes(entries: Sequence[Json], chunk: Sequence[Listed]) -> list[str]:
+    """Return what is wrong with the number of entries: every tool has to be there once."""
+    mistakes = []
+    for one in chunk:
+        count = sum(_names(entry, one) for entry in entries)
+        if count != 1:
+            state = "is missing" if not count else f"is given {count} times"
+            mistakes.append(f"tool {quoted(one.tool.name)} of {one.server} {state}")
+    counts = Counter((entry.get("server"), entry["tool"]) for entry in entries)
+    known = {(one.server, one.tool.name) for one in chunk} | {(None, one.tool.name) for one in chunk}
+    mistakes += [
+        f"{server} has no tool {quoted(tool)}" for server, tool in counts if (server, tool) not in known
+    ]
+    return mistakes
+
+
+def _entry_mistakes(entries: Sequence[Json], listed: Listed, registry: Registry) -> list[str]:
+    if len(entries) != 1:
+        return _count_mistakes(entries, [listed])
+    content = {"tools": entries}
+    try:
+        annotation, proposals = read_annotation(content, listed), read_proposals(content)
+    except ValidationError as error:
+        return [visible(f"{'/'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
+    return [
+        *tool_problems(annotation, registry),
+        *(
+            f"proposed role {quoted(role.name)} exists already; use it"
+            for _, role in proposals
+            if role.name in registry
+        ),
+    ]

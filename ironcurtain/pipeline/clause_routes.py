@@ -1,0 +1,104 @@
+"""Which clauses concern which server: one question for the whole constitution, asked for several servers.
+
+Each server's rules are then compiled from its own clauses, so that editing one clause asks again only about
+the servers that it concerns. With one server every clause concerns it, and nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ironcurtain.llm.question import Question
+from ironcurtain.model.annotations import Annotations, ServerAnnotations
+from ironcurtain.model.base import Json
+from ironcurtain.pipeline.allow_checks import resource_roles
+from ironcurtain.pipeline.answers import AnswerBook
+from ironcurtain.pipeline.clauses import PlacedClause
+from ironcurtain.pipeline.templates import as_data, fill
+
+Routes = Mapping[str, tuple[PlacedClause, ...]]
+"""By server, the clauses that concern it, principles included, in the order of the constitution."""
+
+
+def route_clauses(
+    clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str], book: AnswerBook
+) -> Routes:
+    """Return the clauses of each server.
+
+    Raises:
+        OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answer.
+    """
+    enforced = [placed for placed in clauses if not placed.clause.principle]
+    if len(servers) <= 1 or not enforced:
+        return dict.fromkeys(servers, tuple(clauses))
+    (answer,) = book.ask([_question(enforced, annotations, servers)])
+    concerned = {entry["clause"]: set(entry["servers"]) for entry in answer.content["clauses"]}
+    return {
+        server: tuple(
+            placed for placed in clauses if placed.clause.principle or server in concerned[placed.clause.id]
+        )
+        for server in servers
+    }
+
+
+def clause_data(clauses: Sequence[PlacedClause]) -> list[Json]:
+    """Return clauses as prompts show them."""
+    return [
+        {
+            "id": placed.clause.id,
+            "under": list(placed.headings),
+            "text": placed.clause.text,
+            "principle": placed.clause.principle,
+            **({"introduced_by": placed.lead} if placed.lead else {}),
+        }
+        for placed in clauses
+    ]
+
+
+def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str]) -> Question:
+    ids = [placed.clause.id for placed in clauses]
+    entry = {
+        "type": "object",
+        "properties": {
+            "clause": {"enum": ids},
+            "servers": {"type": "array", "items": {"enum": list(servers)}},
+        },
+        "required": ["clause", "servers"],
+        "additionalProperties": False,
+    }
+    return Question(
+        stage="rules",
+        key="clauses",
+        system=fill("clauses.system"),
+        prompt=fill(
+            "clauses.user",
+            clauses=as_data(clause_data(clauses)),
+            servers=as_data({name: _summary(annotations.servers[name]) for name in servers}),
+        ),
+        schema={
+            "type": "object",
+            "properties": {"clauses": {"type": "array", "items": entry}},
+            "required": ["clauses"],
+            "additionalProperties": False,
+        },
+        check=lambda content: _mistakes(content, ids),
+    )
+
+
+def _summary(annotated: ServerAnnotations) -> Json:
+    """Return what decides whether a clause concerns a server: its tools and what they do to what."""
+    return {
+        tool.tool: [role for role in resource_roles(tool) if role != "none"]
+        + ([] if tool.side_effects else ["changes nothing"])
+        for tool in annotated.tools
+    }
+
+
+def _mistakes(content: Json, ids: Sequence[str]) -> list[str]:
+    counts = Counter(entry["clause"] for entry in content["clauses"])
+    return [
+        f"clause {clause} is {'missing' if not counts[clause] else f'given {counts[clause]} times'}"
+        for clause in ids
+        if counts[clause] != 1
+    ]

@@ -1,0 +1,215 @@
+"""Stage intent: what the author means, as concrete calls, written by a model that sees no rules.
+
+One question for all servers (two where their tools are too many for one). What comes back is held
+against the tools' schemas and the structural checks at once: a call that cannot be made, or a verdict
+that no policy can reach, is left out with a note, and costs no further call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.evidence.evaluate import prepare_scenarios
+from ironcurtain.llm.question import Question
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.base import Json
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.pipeline.answers import AnswerBook
+from ironcurtain.pipeline.clause_routes import clause_data
+from ironcurtain.pipeline.clauses import PlacedClause
+from ironcurtain.pipeline.scenarios import call_key
+from ironcurtain.pipeline.scenarios_checks import no_use
+from ironcurtain.pipeline.templates import as_data, fill
+from ironcurtain.text import quoted, visible
+
+MAX_SCENARIOS = 120
+_ONE_QUESTION = 150_000
+"""Characters of tool data up to which one question is enough."""
+
+
+@dataclass(frozen=True)
+class IntentContext:
+    """What the model is told, and what its scenarios are held against.
+
+    Attributes:
+        fixed: Scenarios that people wrote, with the world of all scenarios; a call among them is decided.
+        policy: A policy without rules in the scenarios' world, for the structural checks.
+    """
+
+    clauses: tuple[PlacedClause, ...]
+    annotations: Annotations
+    lists: Lists
+    fixed: Scenarios
+    policy: LoadedPolicy
+
+
+@dataclass(frozen=True)
+class Intent:
+    """The stage's result.
+
+    Attributes:
+        notes: For each scenario that was left out, why; one line each.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    notes: tuple[str, ...]
+
+
+def ask_intent(context: IntentContext, book: AnswerBook) -> Intent:
+    """Ask for the scenarios and keep those that can come true.
+
+    Raises:
+        OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
+    """
+    groups = _groups(context.annotations)
+    questions = [_question(f"intent-{number}", servers, context) for number, servers in enumerate(groups, 1)]
+    entries = [entry for answer in book.ask(questions) for entry in answer.content["scenarios"]]
+    taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
+    names = {scenario.id for scenario in context.fixed.scenarios}
+    scenarios: list[Scenario] = []
+    notes: list[str] = []
+    for entry in entries[:MAX_SCENARIOS]:
+        scenario, why = _read(entry, context)
+        if scenario is None:
+            notes.append(f"left out, {why}")
+        elif call_key(scenario.call) not in taken:
+            taken.add(call_key(scenario.call))
+            scenario = scenario.model_copy(update={"id": _free(scenario.id, names)})
+            scenarios.append(scenario)
+    return Intent(tuple(scenarios), tuple(notes))
+
+
+def _groups(annotations: Annotations) -> list[list[str]]:
+    """Put all servers into one question, or into two of about the same size."""
+    sizes = {
+        server: len(as_data([tool_data(server, tool) for tool in annotated.tools]))
+        for server, annotated in sorted(annotations.servers.items())
+        if annotated.tools
+    }
+    if sum(sizes.values()) <= _ONE_QUESTION or len(sizes) == 1:
+        return [list(sizes)] if sizes else []
+    first: list[str] = []
+    for server, size in sizes.items():
+        if not first or sum(sizes[name] for name in first) + size <= sum(sizes.values()) / 2:
+            first.append(server)
+    return [first, [server for server in sizes if server not in first]]
+
+
+def _question(key: str, servers: Sequence[str], context: IntentContext) -> Question:
+    tools = [tool_data(s, tool) for s in servers for tool in context.annotations.servers[s].tools]
+    world = context.fixed.world.model_dump(mode="json", exclude_defaults=True)
+    lists = {name: [*(found.resolved or ()), *found.added] for name, found in context.lists.lists.items()}
+    return Question(
+        stage="intent",
+        key=key,
+        system=fill("intent.system"),
+        prompt=fill(
+            "intent.user",
+            servers=", ".join(servers),
+            clauses=as_data(clause_data(context.clauses)),
+            tools=as_data(tools),
+            world=as_data({"home": context.fixed.world.home, **world, "lists": dict(sorted(lists.items()))}),
+        ),
+        schema=_schema(servers, context),
+        check=lambda content: [] if content["scenarios"] else ["there is no scenario"],
+    )
+
+
+def tool_data(server: str, tool: ToolAnnotation) -> dict[str, Json]:
+    """Return a tool as prompts show it: what it is called with, and what its arguments are."""
+    schema = tool.input_schema or {}
+    return {
+        "server": server,
+        **tool.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_unset=True,
+            include={"tool", "contained", "args", "composites"},
+        ),
+        "input_schema": {key: schema[key] for key in ("properties", "required") if key in schema},
+    }
+
+
+def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, Json]:
+    """Return the schema of a call to one of the servers' tools, as properties of an object."""
+    tools = sorted({tool.tool for server in servers for tool in annotations.servers[server].tools})
+    return {
+        "server": {"enum": list(servers)},
+        "tool": {"enum": tools},
+        "arguments": {"type": "string", "description": "A JSON object, as text."},
+    }
+
+
+def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, Json]:
+    properties = {
+        "id": {"type": "string"},
+        "clause": {"enum": [placed.clause.id for placed in context.clauses]},
+        **call_schema(servers, context.annotations),
+        "expect": {"enum": [verdict.value for verdict in Verdict]},
+        "why": {"type": "string"},
+    }
+    scenario = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"scenarios": {"type": "array", "items": scenario}},
+        "required": ["scenarios"],
+        "additionalProperties": False,
+    }
+
+
+def read_call(entry: Json) -> ScenarioCall | str:
+    """Return the call of an answer, or say why it is none."""
+    try:
+        arguments = jsontext.parse(entry["arguments"])
+    except jsontext.MalformedJsonError as error:
+        return f"the arguments are no JSON: {visible(str(error))}"
+    if not isinstance(arguments, dict):
+        return "the arguments are no JSON object"
+    return ScenarioCall(server=entry["server"], tool=entry["tool"], arguments=arguments)
+
+
+def _read(entry: Json, context: IntentContext) -> tuple[Scenario | None, str]:
+    """Return a scenario, or None and why it is left out."""
+    name = f"scenario {quoted(entry['id'], 60)}"
+    call = read_call(entry)
+    if isinstance(call, str):
+        return None, f"{name}: {call}"
+    try:
+        scenario = Scenario(
+            id=_slug(entry["id"]),
+            call=call,
+            expect=Verdict(entry["expect"]),
+            clause=entry["clause"],
+            why=visible(entry["why"]),
+            origin="intent",
+        )
+    except ValidationError:
+        return None, f"{name}: it is not of the right shape"
+    prepared = prepare_scenarios([scenario], context.policy)[scenario.id]
+    why = no_use(scenario, prepared, context.annotations.find(call.server, call.tool))
+    return (None, why) if why else (scenario, "")
+
+
+def _slug(text: str) -> str:
+    return f"intent.{re.sub(r'[^a-z0-9]+', '-', text.lower()).strip('-')[:80] or 'scenario'}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    free = next(each for each in names if each not in taken)
+    taken.add(free)
+    return free

@@ -1,0 +1,107 @@
+"""Progress on a terminal: a table that lives while the compile runs, reports above it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ironcurtain.llm.ledger import Entry, Ledger, Spent
+from ironcurtain.pipeline.progress import Lines, Progress
+from ironcurtain.text import printable
+
+
+@dataclass
+class _Stage:
+    """One stage of the table.
+
+    Attributes:
+        summary: None while the stage runs.
+        entries: Where its questions begin and end in the ledger.
+    """
+
+    name: str
+    begun: float
+    first: int
+    summary: str | None = None
+    last: int | None = None
+    seconds: float = 0.0
+
+
+class LiveTable:
+    """Shows stages, their questions, calls, tokens, cost and time as they come.
+
+    Args:
+        stream: The terminal; `NO_COLOR` and its width are respected.
+        ledger: The book of the calls.
+    """
+
+    def __init__(self, stream: TextIO, ledger: Ledger) -> None:
+        self._console = Console(file=stream, highlight=False, emoji=False)
+        self._ledger = ledger
+        self._stages: list[_Stage] = []
+        self._live = Live(get_renderable=self._table, console=self._console, refresh_per_second=4)
+        self._live.start()
+
+    def begin(self, number: int, count: int, name: str) -> None:
+        """Add a stage."""
+        self._stages.append(_Stage(f"{number}/{count} {name}", time.monotonic(), len(self._ledger.entries)))
+
+    def end(self, summary: str) -> None:
+        """Complete the last stage."""
+        stage = self._stages[-1]
+        stage.summary, stage.last = summary, len(self._ledger.entries)
+        stage.seconds = time.monotonic() - stage.begun
+
+    def show(self, line: str) -> None:
+        """Print a line above the table."""
+        self._console.print(Text(printable(line)), soft_wrap=True)
+
+    def close(self) -> None:
+        """Leave the table as it is, and the terminal as it was."""
+        self._live.stop()
+
+    def _table(self) -> Table:
+        table = Table(box=None, pad_edge=False)
+        for name in ("stage", "server", "calls", "tokens in + out", "cost", "elapsed"):
+            table.add_column(
+                name, justify="left" if name in ("stage", "server") else "right", overflow="fold"
+            )
+        for stage in self._stages:
+            _add_stage(table, stage, self._ledger.entries[stage.first : stage.last])
+        if self._ledger.total.calls:
+            table.add_section()
+            _add_row(table, "all", "", self._ledger.total, None)
+        return table
+
+
+def for_terminal(stream: TextIO, ledger: Ledger) -> Progress:
+    """Return a live table where the stream is a terminal that can show one, else plain lines."""
+    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        return LiveTable(stream, ledger)
+    return Lines(stream, ledger)
+
+
+def _add_stage(table: Table, stage: _Stage, entries: list[Entry]) -> None:
+    running = stage.summary is None
+    seconds = time.monotonic() - stage.begun if running else stage.seconds
+    spent = sum((entry.spent for entry in entries), Spent())
+    _add_row(table, stage.name, stage.summary or "…", spent, seconds, style="bold" if running else "")
+    for entry in entries:
+        about = f"{entry.about} {entry.state}".strip()
+        _add_row(table, "", about, entry.spent, entry.seconds, style="dim")
+
+
+def _add_row(
+    table: Table, stage: str, server: str, spent: Spent, seconds: float | None, *, style: str = ""
+) -> None:
+    figures = (str(spent.calls), spent.tokens_text, spent.cost_text) if spent.calls else ("", "", "")
+    elapsed = "" if seconds is None else f"{seconds:.1f} s"
+    cells = (stage, server, *figures, elapsed)
+    table.add_row(*(Text(printable(cell)) for cell in cells), style=style)

@@ -1,0 +1,88 @@
+"""Calling one tool of an MCP server over stdio, at compile time, to resolve a list.
+
+What a server answers is data written by strangers: it is bounded, parsed strictly and never shown raw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+
+from mcp import Client
+from mcp.client.stdio import stdio_client
+from mcp.types import CallToolResult, TextContent
+
+from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.connect import cause, failed, parameters
+from ironcurtain.servers.listing import DEFAULT_TIMEOUT
+from ironcurtain.text import quoted, visible
+
+MAX_RESULT_BYTES = 8 << 20
+_SHOWN = 200
+
+
+def call_tool(
+    config: ServerConfig,
+    server: str,
+    tool: str,
+    arguments: dict[str, Json],
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Json:
+    """Call a tool and return its result as JSON: structured content, or else its text parsed as JSON.
+
+    Several texts that are JSON each become an array.
+
+    Raises:
+        ServerConfigError: If the server is not configured with a command.
+        ServerFailedError: If it fails, is too slow, refuses the call, or answers with anything but JSON.
+    """
+    configured = config.servers.get(server)
+    if configured is None or not configured.command:
+        raise ServerConfigError(
+            f"the server {quoted(server)} is not started over stdio, and no tool of it can be called",
+            where=str(config.path),
+        )
+    with tempfile.TemporaryFile() as stderr:
+        try:
+            program = parameters(server, configured, config.directory)
+
+            async def ask() -> CallToolResult:
+                async with (
+                    asyncio.timeout(timeout),
+                    Client(stdio_client(program, errlog=stderr), mode="auto", cache=None) as client,  # type: ignore[arg-type]
+                ):
+                    return await client.call_tool(tool, arguments)
+
+            result = asyncio.run(ask())
+        except IronCurtainError:
+            raise
+        except TimeoutError:
+            raise failed(server, f"gave no answer within {timeout:g} seconds", stderr) from None
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
+            raise failed(server, f"failed: {cause(error)}", stderr) from None
+    return _content(server, tool, result)
+
+
+def _content(server: str, tool: str, result: CallToolResult) -> Json:
+    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    if result.is_error:
+        raise ServerFailedError(
+            f"the tool {quoted(tool)} refused the call: {visible(' '.join(texts))[:_SHOWN]}", where=server
+        )
+    if result.structured_content is not None:
+        return result.structured_content
+    if sum(map(len, texts)) > MAX_RESULT_BYTES:
+        raise ServerFailedError(f"the tool {quoted(tool)} answered more than 8 MiB", where=server)
+    try:
+        values = [jsontext.parse(text, max_bytes=MAX_RESULT_BYTES) for text in texts]
+    except jsontext.MalformedJsonError as error:
+        raise ServerFailedError(
+            f"the tool {quoted(tool)} answered with text that is no JSON: {visible(str(error))[:_SHOWN]}",
+            where=server,
+            hint="Choose another tool, or keep the list by hand.",
+        ) from None
+    return values[0] if len(values) == 1 else values

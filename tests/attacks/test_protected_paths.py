@@ -1,0 +1,121 @@
+"""Attack: reach the system's own files through any argument of any tool, under a policy that allows all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.called import HOME, SANDBOX, answering, decide_with, one_tool
+from support.policies import rule, tool
+
+from ironcurtain.decide.decide import Call
+
+ANYTHING = [rule("anything", "allow", server=["s"])]
+SECRET, INNER = f"{HOME}/secret", f"{SANDBOX}/.env"
+PROTECTED = ("deny", "structural-protected-path")
+LINKS = {
+    f"{SANDBOX}/link": SECRET,
+    f"{SANDBOX}/loose": "../secret/new",
+    f"{SANDBOX}/to-home": HOME,
+    f"{SANDBOX}/hop": "link",
+}
+TOOL = tool(
+    "t",
+    read=["read-path"],
+    write=["write-path"],
+    gone=["delete-path"],
+    tree={"roles": ["read-path"], "recursive": True},
+    history=["write-history"],
+    repo={"roles": ["read-path"], "repository": True},
+    remote=["git-remote-url"],
+    list={"roles": ["read-path"], "codec": "json-or-comma"},
+    note=["none"],
+    message=["commit-message"],
+    branch=["branch-name"],
+    key=["remote-path"],
+)
+POLICY = one_tool(TOOL, ANYTHING, protected=(SECRET, INNER), symlinks=LINKS)
+
+
+def decide(arguments: dict[str, Any]) -> tuple[str, str]:
+    given = {"repo": SANDBOX, "remote": "https://github.com/u/r"} | arguments
+    decision = decide_with(POLICY, Call("s", "t", given), answering(ANYTHING))
+    return decision.verdict, decision.rule
+
+
+SPELLINGS = [
+    SECRET,
+    f"{SECRET}/",
+    f"{SECRET}/below",
+    f"{SECRET}/./a/../b",
+    "~/secret",
+    "~/./secret/x",
+    f"{SANDBOX}/../secret",
+    "../secret/x",
+    "link",
+    "link/x",
+    "hop",
+    "loose",
+    "to-home/secret",
+    ".env",
+    f"/{INNER}",
+    "//home//user//secret",
+    "/etc/../home/user/secret",
+    "~/.ironcurtain/constitution-user.md",
+]
+
+
+@pytest.mark.parametrize("path", SPELLINGS)
+@pytest.mark.parametrize("name", ["read", "write", "gone", "tree", "history", "list"])
+def test_every_role_of_a_path(name: str, path: str) -> None:
+    assert decide({name: path}) == PROTECTED
+
+
+@pytest.mark.parametrize("path", [p for p in SPELLINGS if p.startswith(("/", ".", "~"))])
+@pytest.mark.parametrize("name", ["note", "message"])
+def test_every_leaf_of_an_argument_that_is_no_path(name: str, path: str) -> None:
+    assert decide({name: path}) == PROTECTED
+    assert decide({name: {"deep": ["x", {"er": path}]}}) == PROTECTED
+
+
+@pytest.mark.parametrize(
+    "text", ["see /home/user/secret", "secret", "/home/user/secret2", "/etc/passwd", "~"]
+)
+def test_text_that_names_nothing_protected(text: str) -> None:
+    assert decide({"note": text})[0] == "allow"
+
+
+def test_a_remote_path_is_checked_too() -> None:
+    assert decide({"key": "~/secret"}) == PROTECTED
+
+
+@pytest.mark.parametrize("remote", [SECRET, f"file://{SECRET}", "../secret/r.git"])
+def test_a_git_remote_that_is_a_protected_directory(remote: str) -> None:
+    assert decide({"remote": remote}) == PROTECTED
+
+
+@pytest.mark.parametrize("name", ["tree", "gone"])
+@pytest.mark.parametrize("path", [HOME, "~", "/home", "/", SANDBOX, "."])
+def test_a_tree_with_a_protected_path_anywhere_below(name: str, path: str) -> None:
+    assert decide({name: path}) == PROTECTED
+
+
+@pytest.mark.parametrize("path", [HOME, "/", SANDBOX])
+def test_a_directory_that_is_not_taken_as_a_tree(path: str) -> None:
+    assert decide({"read": path})[0] == "allow"
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", ".GIT/hooks/x", "a/.Git", "/srv/r/.git", "~/x/.gIt/y/z", "a/../.git/config"]
+)
+@pytest.mark.parametrize(("name", "refused"), [("write", True), ("gone", True), ("read", False)])
+def test_git_directories_are_code(path: str, name: str, refused: bool) -> None:
+    assert (decide({name: path}) == PROTECTED) is refused
+
+
+def test_inside_a_bare_repository() -> None:
+    marks = {f"/srv/r.git/{name}": {} for name in ("HEAD", "objects/x", "refs/x")}
+    policy = one_tool(TOOL, ANYTHING, files=marks)
+    for name, expected in (("write", "deny"), ("gone", "deny"), ("read", "allow")):
+        call = Call("s", "t", {name: "/srv/r.git/hooks/update", "repo": SANDBOX, "remote": "https://a.org/r"})
+        assert decide_with(policy, call, answering(ANYTHING)).verdict == expected

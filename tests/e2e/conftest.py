@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from e2e.program import Inside, program
+from fixtures.tiny_project import ANNOTATIONS, RULES, answer, write_project
+
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Inside:
+    return Inside(monkeypatch, capfd)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the tiny project once, with its tool list saved beside it."""
+    directory = write_project(tmp_path_factory.mktemp("tiny"))
+    listed = program("tools", "notes", cwd=directory)
+    assert listed.code == 0, listed.err
+    (directory / "tools.json").write_text(listed.out)
+    servers = json.loads((directory / "mcp-servers.json").read_text())
+    servers["mcpServers"]["notes"]["tools"] = "tools.json"
+    (directory / "mcp-servers.json").write_text(json.dumps(servers))
+    for key, content in (("annotate-notes-1", ANNOTATIONS), ("rules-notes", RULES)):
+        assert program("compile", "--saved-tools", cwd=directory).code == 4
+        answer(directory, key, content)
+    last = program("compile", "--saved-tools", cwd=directory)
+    assert last.code == 0, last.err
+    return directory
+
+
+@pytest.fixture
+def project(tiny: Path, tmp_path: Path) -> Path:
+    """Return a copy of the compiled tiny project, to be spoilt."""
+    return Path(shutil.copytree(tiny, tmp_path / "project"))

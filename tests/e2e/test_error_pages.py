@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from e2e.program import ROOT, Inside
+
+from ironcurtain import errors
+from ironcurtain.cli.problems import print_failure
+from ironcurtain.errors import Exit, FormatError, IronCurtainError, Place, SeveralErrors
+
+PAGES = ROOT / "docs" / "errors"
+
+
+def classes(base: type[IronCurtainError]) -> Iterator[type[IronCurtainError]]:
+    yield base
+    for each in base.__subclasses__():
+        yield from classes(each)
+
+
+ALL = sorted(classes(IronCurtainError), key=lambda each: each.code)
+
+
+def test_every_code_is_one_class() -> None:
+    assert len({each.code for each in ALL}) == len(ALL)
+    assert {each.__module__ for each in ALL} == {errors.__name__}
+
+
+def test_every_page_has_its_class() -> None:
+    assert {path.stem for path in PAGES.iterdir()} == {each.code for each in ALL}
+
+
+@pytest.mark.parametrize("error", ALL, ids=lambda each: each.code)
+def test_every_class_has_its_page(error: type[IronCurtainError]) -> None:
+    text = (PAGES / f"{error.code}.md").read_text()
+    assert text.startswith(f"# {error.code}: ")
+    assert "\n## What to do\n\n" in text
+    if error is not SeveralErrors:
+        assert f"\nExit code: {int(error.exit)}\n" in text
+        assert f"error[{error.code}]: " in text
+    for target in re.findall(r"\]\((\S+?)\)", text):
+        assert (PAGES / target).is_file(), target
+
+
+def test_the_form_of_an_error(inside: Inside) -> None:
+    inside.monkeypatch.chdir(ROOT)
+    where = Place(str(ROOT / "LICENSE"), 2, 34)
+    assert print_failure(FormatError("bad \x1b[31m \\", where=where, hint="Fix it."), debug=False) == 2
+    assert inside.capfd.readouterr().err == (
+        "error[IC1003]: bad \\x1b[31m \\\n"
+        "  --> LICENSE:2:34\n"
+        "   |                                  Apache License\n"
+        "  hint: Fix it.\n"
+        "  see: docs/errors/IC1003.md\n"
+    )
+
+
+def test_a_bug_has_a_status_of_its_own(inside: Inside) -> None:
+    bug = RuntimeError("secret")
+    assert print_failure(bug, debug=False) == Exit.BUG
+    said = inside.capfd.readouterr().err
+    assert said.startswith("error[IC0001]: a bug in IronCurtain: RuntimeError\n")
+    assert "secret" not in said
+    assert print_failure(bug, debug=True) == Exit.BUG
+    assert "RuntimeError: secret" in inside.capfd.readouterr().err
+
+
+def test_debug_shows_where_an_error_comes_from(inside: Inside) -> None:
+    plain = inside("schema", "nonsense")
+    debug = inside("--debug", "schema", "nonsense")
+    assert (plain.code, debug.code) == (2, 2)
+    assert "Traceback" not in plain.err
+    assert "Traceback" in debug.err
+    assert plain.err in debug.err

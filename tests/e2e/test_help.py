@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+from e2e.program import ROOT, Inside, environment, program
+
+from ironcurtain.cli.main import EXIT_CODES, cli
+from ironcurtain.errors import Exit
+
+HEAVY = {"aiohttp", "anthropic", "jsonschema", "mcp", "opa_client", "pydantic", "requests", "ruamel"}
+ROW = re.compile(r"^(?:\| | +)(\d+)[ |]+(.+?)(?: \|)?$", re.MULTILINE)
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+TREE = list(commands(cli))
+
+
+def test_the_tree_is_whole() -> None:
+    assert {path[0] for path in TREE if path} >= {"bundle", "compile", "decide", "input", "opa", "verify"}
+    assert ("opa", "install") in TREE
+
+
+@pytest.mark.parametrize("path", TREE, ids=" ".join)
+def test_help_tells_what_the_command_does(path: tuple[str, ...], inside: Inside) -> None:
+    ended = inside(*path, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Example" in ended.out
+    assert "Exit" in ended.out or path == ("opa",)
+
+
+@pytest.mark.parametrize("path", TREE, ids=" ".join)
+def test_help_loads_nothing_heavy(path: tuple[str, ...]) -> None:
+    code = (
+        "import sys\nfrom ironcurtain.cli.main import run\n"
+        f"run({[*path, '--help']!r})\n"
+        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert "click" in ended.stderr.split()
+    assert not HEAVY & set(ended.stderr.split())
+
+
+def test_one_table_of_exit_codes() -> None:
+    in_help = ROW.findall(EXIT_CODES)
+    section = (ROOT / "README.md").read_text().split("## Exit codes")[1].split("##")[0]
+    assert [int(code) for code, _ in in_help] == sorted(Exit)
+    assert ROW.findall(section) == in_help
+
+
+@pytest.mark.parametrize("argument", ["decied", "--no-such-option", "", "\ud800"])
+def test_a_command_that_is_none(argument: str, inside: Inside) -> None:
+    ended = inside(argument)
+    assert (ended.code, ended.out, ended.codes) == (2, "", ["IC1001"])
+    assert "hint: `ironcurtain --help`" in ended.err
+
+
+def test_no_command_shows_the_help_and_is_no_success(inside: Inside) -> None:
+    ended = inside()
+    assert (ended.code, ended.out) == (2, "")
+    assert "Commands:" in ended.err
+
+
+def test_version() -> None:
+    ended = program("--version")
+    assert (ended.code, ended.err) == (0, "")
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", ended.out)
+
+
+def test_weakening_has_no_environment_form() -> None:
+    for path in TREE:
+        context = click.Context(cli)
+        command: click.Command = cli
+        for name in path:
+            assert isinstance(command, click.Group)
+            found = command.get_command(context, name)
+            assert found is not None
+            command = found
+        names = [option for parameter in command.params for option in parameter.opts]
+        assert "--exit-zero" not in names
+        if path and path[0] in {"decide", "input", "verify"}:
+            assert not [parameter.name for parameter in command.params if parameter.envvar]

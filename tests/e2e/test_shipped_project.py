@@ -1,0 +1,91 @@
+"""The project that is shipped, in a copy: it recompiles to the same bytes, and cannot be loosened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e.program import ROOT, Ended, copy_tracked, program
+from fixtures.tiny_project import tree
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return copy_tracked(tmp_path)
+
+
+def compile_locked(checkout: Path) -> Ended:
+    return program("compile", "--locked", cwd=checkout)
+
+
+def test_recompiling_against_live_servers_gives_the_same_bytes(checkout: Path) -> None:
+    before = tree(checkout / "generated")
+    ended = compile_locked(checkout)
+    assert (ended.code, ended.out) == (0, ""), ended.err
+    assert tree(checkout / "generated") == before
+    assert before == tree(ROOT / "generated")
+
+
+def change_answer(
+    checkout: Path, server: str, change: Callable[[dict[str, Any]], None], rules: set[str]
+) -> None:
+    path = next((checkout / "generated" / "answers").glob(f"rules-{server}-*.json"))
+    kept = json.loads(path.read_text())
+    changed = [rule for rule in kept["content"]["rules"] if rule["name"] in rules]
+    assert len(changed) == len(rules)
+    for rule in changed:
+        change(rule)
+    path.write_text(json.dumps(kept))
+
+
+def allow(rule: dict[str, Any]) -> None:
+    rule["then"] = "allow"
+
+
+@pytest.mark.parametrize(
+    ("server", "rules", "expected"),
+    [
+        ("filesystem", {"filesystem-deny-delete-elsewhere", "filesystem-ask-read-elsewhere"}, "deny"),
+        ("git", {"git-ask-contact-remote"}, "escalate"),
+    ],
+)
+def test_a_loosened_answer_is_stopped_by_a_scenario(
+    server: str, rules: set[str], expected: str, checkout: Path
+) -> None:
+    change_answer(checkout, server, allow, rules)
+    before = tree(checkout / "generated")
+    ended = compile_locked(checkout)
+    assert (ended.code, ended.out, ended.codes) == (1, "", ["IC2001"])
+    rows = [row.split() for row in ended.err.splitlines()]
+    begin = rows.index(["scenario", "expected", "got", "by", "rule", "call"]) + 1
+    failed = {row[0]: row[1:4] for row in rows[begin:] if row[1:3] == [expected, "allow"]}
+    assert {rule for _, _, rule in failed.values()} & rules
+    assert all(f"id: {scenario}" in (checkout / "scenarios.yaml").read_text() for scenario in failed)
+    assert tree(checkout / "generated") == before
+
+
+def test_a_domain_that_is_a_public_suffix(checkout: Path) -> None:
+    def trust_a_country(rule: dict[str, Any]) -> None:
+        rule["if"] = {"domains": [{"roles": ["git-remote-url"], "allowed": ["*.co.uk"]}]}
+
+    change_answer(checkout, "git", trust_a_country, {"git-ask-contact-remote"})
+    before = tree(checkout / "generated")
+    ended = compile_locked(checkout)
+    assert (ended.code, ended.codes) == (4, ["IC4002"])
+    assert "co.uk" in ended.err
+    assert "--> generated/answers/rules-git-" in ended.err
+    assert tree(checkout / "generated") == before
+
+
+def test_a_changed_constitution_needs_new_answers(checkout: Path) -> None:
+    path = checkout / "constitution.md"
+    path.write_text(path.read_text() + "\n- Everything may be deleted.\n")
+    before = tree(checkout / "generated")
+    ended = compile_locked(checkout)
+    assert (ended.code, set(ended.codes)) == (3, {"IC3302"})
+    assert "question rules-filesystem (sha256:" in ended.err
+    assert "question rules-git (sha256:" in ended.err or len(ended.codes) == 1
+    assert tree(checkout / "generated") == before

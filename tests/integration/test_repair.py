@@ -1,0 +1,444 @@
+"""Compiling against a loopback model that errs: who is blamed, what is corrected, what a person is asked."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures.tiny_project import ANNOTATIONS, RULES, tree, write_project
+from pytest_httpserver import HTTPServer
+from support.model_server import ANTHROPIC, ModelServer
+from werkzeug import Response
+
+from ironcurtain.cli.main import run
+
+TOOLS = [
+    {
+        "name": "list_tags",
+        "description": "Lists all tags.",
+        "inputSchema": {"type": "object", "properties": {}},
+    },
+    {
+        "name": "read_note",
+        "description": "Reads a note.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"path": {"type": "string"}},
+            "required": ["path"],
+        },
+    },
+]
+STAGES = {
+    "tools": "annotate",
+    "not_enforceable": "rules",
+    "scenarios": "intent",
+    "judgements": "judge",
+    "patches": "repair",
+}
+NOTE = {"path": "/home/user/notes/b"}
+OTHER = {"path": "/srv/b"}
+
+
+def intended(expect: str, arguments: Any, name: str = "one", **more: Any) -> dict[str, Any]:
+    call = {"server": "notes", "tool": "read_note", "arguments": json.dumps(arguments)}
+    return {"id": name, "clause": "C2", **call, "expect": expect, "why": "so it says", **more}
+
+
+def judged(blame: str, expect: str, scenario: str = "intent.one") -> dict[str, Any]:
+    return {"scenario": scenario, "blame": blame, "expect": expect, "why": f"the clause says {expect}"}
+
+
+def verdicts(*entries: Any, probes: tuple[Any, ...] = ()) -> dict[str, Any]:
+    return {"judgements": list(entries), "probes": list(probes)}
+
+
+def rule(name: str, within: str, then: str = "allow") -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": "",
+        "clause": "C2",
+        "if": {"tool": ["read_note"], "paths": [{"roles": ["read-path"], "within": [within]}]},
+        "then": then,
+        "reason": "So it is.",
+    }
+
+
+def rules_about(*within: str) -> dict[str, Any]:
+    changed = copy.deepcopy(RULES)
+    changed["rules"][0]["if"]["paths"][0]["within"] = list(within)
+    return changed
+
+
+@dataclass(frozen=True)
+class Ran:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Project:
+    """A project, a model that answers each stage from a list (its last answer for ever), and the program.
+
+    Tool lists are saved ones, and the program runs in this process: what is tested is not how it starts.
+    """
+
+    def __init__(
+        self,
+        server: HTTPServer,
+        directory: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        self.directory = write_project(directory)
+        self._capsys = capsys
+        (directory / "notes.json").write_text(json.dumps({"tools": TOOLS}))
+        self.write_server({"command": "/nowhere/at-all", "tools": "notes.json"})
+        self.model = ModelServer(server, ANTHROPIC, [self._answer])
+        for name, value in self.model.environment("key-for-tests").items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("IRONCURTAIN_HOME", str(directory / "home"))
+        monkeypatch.chdir(directory)
+        tools = [ANNOTATIONS["tools"][0], {**ANNOTATIONS["tools"][1], "contained": False}]
+        self.answers: dict[str, list[Any]] = {"annotate": [{"tools": tools}], "rules": [RULES]}
+        self._given: Counter[str] = Counter()
+
+    def write_server(self, server: Any) -> None:
+        (self.directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+
+    def _answer(self) -> Response:
+        stage = self._stage(self.model.requests[-1])
+        listed = self.answers[stage]
+        content = listed[min(self._given[stage], len(listed) - 1)]
+        self._given[stage] += 1
+        return ANTHROPIC.answer(json.dumps(content))()
+
+    @staticmethod
+    def _stage(request: Any) -> str:
+        return STAGES[min(request["output_config"]["format"]["schema"]["properties"])]
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How often the model was called since the last look, by stage."""
+        counted = Counter(self._stage(request) for request in self.model.requests)
+        self.model.requests.clear()
+        return dict(counted)
+
+    def texts(self, stage: str) -> list[str]:
+        """What the model was told last in each call of a stage."""
+        return [r["messages"][-1]["content"] for r in self.model.requests if self._stage(r) == stage]
+
+    def run(self, command: str, *arguments: str) -> Ran:
+        self._capsys.readouterr()
+        status = run([command, *arguments])
+        shown = self._capsys.readouterr()
+        return Ran(int(status), shown.out, shown.err)
+
+    def compile(self, *arguments: str) -> Ran:
+        return self.run("compile", "--model", "m", "--intent", "--saved-tools", *arguments)
+
+    def published(self, name: str) -> Any:
+        return json.loads((self.directory / "generated" / name).read_text())
+
+    def scenarios(self, origin: str) -> dict[str, str]:
+        found = self.published("test-scenarios.json")["scenarios"]
+        return {s["id"]: s["expect"] for s in found if s.get("origin", "handwritten") == origin}
+
+    def directories(self) -> list[str]:
+        rules = self.published("compiled-policy.json")["rules"]
+        return [p for r in rules for c in r["if"].get("paths", []) for p in c["within"]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture
+def project(
+    server: HTTPServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Project:
+    server.clear()
+    return Project(server, tmp_path, monkeypatch, capsys)
+
+
+def test_when_nothing_fails_nobody_judges_and_a_locked_compile_gives_the_same_bytes(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", NOTE), intended("deny", OTHER, "two")]}]
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1}
+    assert project.scenarios("intent") == {"intent.one": "allow", "intent.two": "deny"}
+    assert project.scenarios("generated")
+    before = tree(project.directory / "generated")
+    assert project.compile("--locked").returncode == 0
+    assert project.calls == {}
+    assert tree(project.directory / "generated") == before
+    assert project.run("verify", "generated/bundle").returncode == 0
+
+
+def test_impossible_scenarios_are_left_out_and_cost_no_further_call(project: Project) -> None:
+    protected = {"path": "/home/user/.ironcurtain/key"}
+    project.answers["intent"] = [
+        {
+            "scenarios": [
+                intended("allow", {**NOTE, "mode": "x"}, "unknown-argument"),
+                intended("allow", {}, "missing-argument"),
+                intended("deny", {"path": 7}, "wrong-type"),
+                intended("allow", protected, "against-structure"),
+                intended("allow", ["no", "object"], "no-object"),
+                intended("allow", NOTE),
+            ]
+        }
+    ]
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1}
+    assert project.scenarios("intent") == {"intent.one": "allow"}
+    for name in ("unknown-argument", "missing-argument", "wrong-type", "against-structure", "no-object"):
+        assert name in result.stderr
+
+
+def test_an_error_in_a_scenario_is_corrected_in_the_scenario(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("deny", NOTE)]}]
+    project.answers["judge"] = [verdicts(judged("scenario", "allow"))]
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 1}
+    assert "scenario intent.one was corrected from deny to allow: the clause says allow" in result.stderr
+    assert project.scenarios("intent") == {"intent.one": "allow"}
+    assert project.directories() == ["~/notes"]
+    before = tree(project.directory / "generated")
+    assert project.compile("--locked").returncode == 0
+    assert tree(project.directory / "generated") == before
+
+
+def test_an_error_in_a_rule_is_corrected_by_a_patch_of_that_rule(project: Project) -> None:
+    project.answers["rules"] = [rules_about("~/nodes")]
+    project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
+    project.answers["judge"] = [verdicts(judged("rule", "allow", "read-note"), judged("rule", "allow"))]
+    patch = {"op": "update", "name": "notes-allow-read", "rule": rule("notes-allow-read", "~/notes")}
+    project.answers["repair"] = [{"patches": [patch]}]
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 1, "repair": 1}
+    assert "rule notes-allow-read was changed to repair what failed" in result.stderr
+    assert project.directories() == ["~/notes"]
+    assert project.scenarios("intent") == {"intent.one": "allow"}
+
+
+def test_a_handwritten_scenario_is_never_blamed(project: Project) -> None:
+    project.answers["rules"] = [rules_about("~/nodes")]
+    project.answers["intent"] = [{"scenarios": [intended("allow", {"path": "/home/user/nodes/a"})]}]
+    project.answers["judge"] = [
+        verdicts(judged("scenario", "deny", "read-note")),
+        verdicts(judged("undecided", "allow", "read-note")),
+    ]
+    result = project.compile()
+    assert result.returncode == 1
+    assert "read-note" in result.stderr
+    assert "is the author's own word" in project.texts("judge")[1]
+    assert project.calls["judge"] == 2
+    assert not (project.directory / "generated").exists()
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        ({"op": "update", "name": "notes-none", "rule": rule("notes-none", "~/notes")}, "does not exist"),
+        ({"op": "add", "name": "notes-x", "after": "gone", "rule": rule("notes-x", "~/notes")}, "not exist"),
+        (
+            {"op": "prepend", "name": "notes-allow-tags", "rule": rule("notes-allow-tags", "~/notes")},
+            "another rule has",
+        ),
+        (
+            {"op": "update", "name": "notes-allow-read", "rule": rule("notes-other", "~/notes")},
+            "gives the rule the name",
+        ),
+        ({"op": "prepend", "name": "other-x", "rule": rule("other-x", "~/notes")}, "does not begin with"),
+        (
+            {"op": "delete", "name": "notes-allow-read", "rule": rule("notes-allow-read", "~/notes")},
+            "no rule",
+        ),
+        ({"op": "update", "name": "notes-allow-read", "rule": rule("notes-allow-read", "notes")}, "notes"),
+    ],
+)
+def test_a_bad_patch_is_sent_back_with_its_mistake(project: Project, patch: Any, said: str) -> None:
+    good = {"op": "update", "name": "notes-allow-read", "rule": rule("notes-allow-read", "~/notes")}
+    project.answers["rules"] = [rules_about("~/nodes")]
+    project.answers["intent"] = [{"scenarios": [intended("deny", OTHER)]}]
+    project.answers["judge"] = [verdicts(judged("rule", "allow", "read-note"))]
+    project.answers["repair"] = [{"patches": [patch]}, {"patches": [good]}]
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert said in project.texts("repair")[1]
+    assert project.directories() == ["~/notes"]
+
+
+def test_corrections_that_go_in_circles_end_with_a_question(project: Project) -> None:
+    # Allowing /etc makes the handwritten scenario fail; taking it back makes the model's fail again.
+    project.answers["intent"] = [{"scenarios": [intended("allow", {"path": "/etc/motd"})]}]
+    project.answers["judge"] = [
+        verdicts(judged("rule", "allow")),
+        verdicts(judged("rule", "deny", "read-other")),
+    ]
+    opened = {"op": "add", "name": "notes-x", "after": "notes-allow-read", "rule": rule("notes-x", "/etc")}
+    project.answers["repair"] = [{"patches": [opened]}, {"patches": [{"op": "delete", "name": "notes-x"}]}]
+    result = project.compile()
+    assert "go in circles" in result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 2, "repair": 2}
+    assert result.returncode == 1, result.stderr  # the handwritten scenario failed last
+    assert not (project.directory / "generated").exists()
+
+
+def test_repair_ends_after_three_rounds(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
+    project.answers["judge"] = [verdicts(judged("rule", "allow"))]
+    project.answers["repair"] = [
+        {"patches": [{"op": "prepend", "name": f"notes-{n}", "rule": rule(f"notes-{n}", f"/srv/{n}")}]}
+        for n in range(5)
+    ]
+    result = project.compile()
+    assert result.returncode == 4, result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 3, "repair": 3}
+    assert "May the agent do this?  yes = allow, no = deny" in result.stderr
+
+
+def test_a_repair_opens_nothing_without_a_limit(project: Project) -> None:
+    everything = rule("notes-allow-read", "/")
+    project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
+    project.answers["judge"] = [verdicts(judged("rule", "allow"))]
+    project.answers["repair"] = [
+        {"patches": [{"op": "update", "name": "notes-allow-read", "rule": everything}]},
+    ]
+    result = project.compile()
+    # Reading all of / is caught by the handwritten scenario at the latest; nothing is published.
+    assert result.returncode in (1, 3, 4), result.stderr
+    assert not (project.directory / "generated").exists()
+
+
+def test_an_undecided_question_is_asked_answered_and_kept(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
+    project.answers["judge"] = [verdicts(judged("undecided", "allow"))]
+    asked = project.compile()
+    assert asked.returncode == 4, asked.stderr
+    assert 'notes read_note {"path": "/srv/b"}' in asked.stderr
+    assert not (project.directory / "generated").exists()
+    listed = project.run("answer")
+    assert listed.returncode == 4
+    assert "Notes in `~/notes` may be read." in listed.stdout
+    id_ = listed.stdout.split()[0]
+    assert project.run("answer", "q00000000", "no").returncode == 2
+    answered = project.run("answer", id_, "no", "--why", "Not there, ever: \u202e")
+    assert answered.returncode == 0, answered.stderr
+    path = project.directory / "answers.yaml"
+    path.write_text(path.read_text() + "# kept for good\n")
+    assert project.run("answer").returncode == 0
+    assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 1}
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {}
+    assert project.scenarios("answer") == {f"answer.{id_}": "deny"}
+    assert project.scenarios("intent") == {}
+    assert path.read_text().endswith("# kept for good\n")
+
+
+def test_an_answer_against_the_rules_makes_the_rules_change(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
+    project.answers["judge"] = [verdicts(judged("undecided", "allow"))]
+    project.compile()
+    id_ = project.run("answer").stdout.split()[0]
+    assert project.run("answer", id_, "yes").returncode == 0
+    project.answers["judge"] = [verdicts(judged("rule", "allow", f"answer.{id_}"))]
+    added = {"op": "prepend", "name": "notes-allow-srv", "rule": rule("notes-allow-srv", "/srv")}
+    project.answers["repair"] = [{"patches": [added]}]
+    project.calls  # noqa: B018 - forget what was asked
+    result = project.compile()
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {"judge": 1, "repair": 1}
+    assert project.directories() == ["/srv", "~/notes"]
+
+
+def test_the_judge_may_have_calls_tried_three_times(project: Project) -> None:
+    probe = {"server": "notes", "tool": "read_note", "arguments": json.dumps({"path": "/srv"})}
+    project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
+    project.answers["judge"] = [
+        *[verdicts(probes=(probe,))] * 3,
+        verdicts(probes=(probe,)),
+        verdicts(judged("undecided", "allow")),
+    ]
+    result = project.compile()
+    assert result.returncode == 4, result.stderr
+    texts = project.texts("judge")
+    assert len(texts) == 5
+    assert '"default-deny"' in texts[1]
+    assert "No more calls can be tried" in texts[3]
+    assert "is not judged" in texts[4]
+
+
+def test_two_runs_that_differ_ask_a_person_who_settles_it_for_good(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
+    project.answers["rules"] = [rules_about("~/notes"), rules_about("~/notes", "~/diary")]
+    result = project.compile("--runs", "2")
+    assert result.returncode == 4, result.stderr
+    assert project.calls == {"annotate": 1, "rules": 2, "intent": 1}
+    assert "run 1 says deny, run 2 says allow by C2" in result.stderr
+    id_ = project.run("answer").stdout.split()[0]
+    assert project.run("answer", id_, "no").returncode == 0
+    settled = project.compile("--runs", "2")
+    assert settled.returncode == 0, settled.stderr
+    assert project.calls == {}
+    assert "settles it" in settled.stderr
+    assert project.directories() == ["~/notes"]
+
+
+def test_two_runs_that_mean_the_same_in_other_words_agree(project: Project) -> None:
+    same = copy.deepcopy(RULES)
+    same["rules"] = [rule("notes-allow-a", "~/notes/a"), rule("notes-b", "~/notes"), RULES["rules"][1]]
+    project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
+    project.answers["rules"] = [RULES, same]
+    result = project.compile("--runs", "2")
+    assert result.returncode == 0, result.stderr
+
+
+def test_refresh_asks_a_stage_anew_and_only_that(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
+    assert project.compile().returncode == 0
+    assert project.calls
+    project.answers["rules"] = [rules_about("~/notes", "~/notes/more")]
+    result = project.compile("--refresh", "rules")
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {"rules": 1}
+    assert project.compile().returncode == 0
+    assert project.calls == {}
+    assert project.directories() == ["~/notes", "~/notes/more"]
+    assert project.compile("--refresh", "rules", "--locked").returncode == 2
+
+
+def test_offline_asks_no_model_and_starts_no_server(project: Project) -> None:
+    project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
+    assert project.compile().returncode == 0
+    before = tree(project.directory / "generated")
+    project.write_server({"command": "/nowhere/at-all"})
+    refused = project.compile("--offline")
+    assert refused.returncode == 2
+    assert "has no saved tool list" in refused.stderr
+    project.write_server({"command": "/nowhere/at-all", "tools": "notes.json"})
+    project.calls  # noqa: B018 - forget what was asked
+    result = project.compile("--offline")
+    assert result.returncode == 0, result.stderr
+    assert project.calls == {}
+    assert tree(project.directory / "generated") == before
+    constitution = project.directory / "constitution.md"
+    constitution.write_text(constitution.read_text().replace("may be read", "may be read aloud"))
+    missing = project.compile("--offline")
+    assert missing.returncode == 3
+    assert "question rules-notes" in missing.stderr

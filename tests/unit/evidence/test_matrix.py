@@ -1,0 +1,184 @@
+"""The decision matrix: what it says, that it names no rules, and that it says when it is not exact."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from support import shipped, spaces
+from support.policies import annotations, compiled, tool
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.errors import EvidenceError
+from ironcurtain.evidence.matrix import decision_matrix, matrix_json
+from ironcurtain.evidence.matrix_html import html_page
+from ironcurtain.evidence.matrix_text import markdown_lines, text_lines
+from ironcurtain.model.matrix import Matrix, Table
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.assemble import Release, assemble
+from ironcurtain.pipeline.custom import CustomModule
+from ironcurtain.roles.registry import Registry
+
+NEEDED = {"roles": ["read-path"], "required": True}
+WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
+
+
+def bundle_of(tools: list[dict], rules: list[dict], custom: tuple[CustomModule, ...] = ()) -> Bundle:
+    annotated = annotations({"s": tools})
+    release = Release(engine_version="test")
+    return assemble(compiled(rules), annotated, registry=Registry(()), release=release, custom=custom)
+
+
+def rule(name: str, then: str, **conditions: Any) -> dict[str, Any]:
+    return {"name": name, "clause": "C1", "reason": "so", "then": then, "if": conditions}
+
+
+def matrix_of(tools: list[dict], rules: list[dict]) -> Matrix:
+    return decision_matrix(bundle_of(tools, rules), WORLD, OpaCommand(find()))
+
+
+def rows_of(table: Table) -> list[tuple]:
+    return [
+        (row.roles, row.where, [(outcome.verdict.value, outcome.when) for outcome in row.outcomes])
+        for row in table.rows
+    ]
+
+
+def with_schema(name: str, properties: dict[str, Any], required: tuple[str, ...] = (), **args: Any) -> dict:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return tool(name, **args) | {"input_schema": schema}
+
+
+def test_places_that_act_alike_are_one_row_and_the_most_specific_one_counts() -> None:
+    rules = [
+        rule("deep", "deny", paths={"roles": ["read-path"], "within": ["~/a/private", "~/b/private"]}),
+        rule("same", "allow", paths={"roles": ["read-path"], "within": ["~/a", "~/a/inner", "~/b"]}),
+    ]
+    (table,) = matrix_of([tool("read", path=NEEDED), tool("look", path=NEEDED)], rules).servers["s"]
+    assert table.tools == ("look", "read")
+    assert table.exactness == "exact"
+    assert rows_of(table) == [
+        (("read-path",), ("the sandbox",), [("allow", ())]),
+        (("read-path",), ("~/a", "~/b"), [("allow", ())]),
+        (("read-path",), ("~/a/private", "~/b/private"), [("deny", ())]),
+        (("read-path",), ("everything else",), [("deny", ())]),
+    ]
+
+
+def test_modes_and_guards_are_told_apart_only_where_a_rule_does() -> None:
+    properties = {"from": {"type": "string"}, "to": {"type": "string"}, "n": {"type": "integer"}}
+    copying = with_schema(
+        "copy", properties, ("from", "to"), **{"from": ["read-path"]}, to=["write-path"], n=["none"]
+    )
+    rules = [
+        rule(
+            "guarded",
+            "allow",
+            paths=[{"roles": ["read-path"], "within": ["~/a"]}, {"roles": ["write-path"], "within": ["~/b"]}],
+            args=[{"name": "n", "op": "le", "value": 5}],
+        )
+    ]
+    (table,) = matrix_of([copying], rules).servers["s"]
+    found = {(row.roles, row.where): row for row in table.rows}
+    said = {(o.verdict.value, o.when) for o in found[("read-path",), ("~/a",)].outcomes}
+    assert said == {
+        ("allow", ("every write-path in ~/b", "n ≤ 5")),
+        ("deny", ("n ≤ 5", "not every write-path in ~/b")),
+        ("deny", ("not (n ≤ 5)",)),
+    }
+    assert [o.verdict.value for o in found[("read-path",), ("everything else",)].outcomes] == ["deny"]
+
+
+def test_golden_text_is_the_same_for_renamed_rules_and_again_and_names_none() -> None:
+    def renamed(rules: list[dict]) -> None:
+        for number, each in enumerate(rules):
+            each["name"] = f"zz-{number}"
+
+    opa = OpaCommand(find())
+    once = matrix_json(decision_matrix(shipped.bundle(), shipped.world(), opa))
+    again = matrix_json(decision_matrix(shipped.bundle(renamed), shipped.world(), opa))
+    assert once == again
+    assert "filesystem-allow" not in once
+    assert '"C7"' in once
+    assert "sampled" not in once
+
+
+def test_url_rows_show_the_gate_as_a_floor_beside_the_policy() -> None:
+    world = WORLD.model_copy(update={"domains": {"s": ("example.com",)}})
+    rules = [rule("open", "allow", tool=["fetch"])]
+    found = decision_matrix(
+        bundle_of([tool("fetch", url={"roles": ["fetch-url"], "required": True})], rules),
+        world,
+        OpaCommand(find()),
+    )
+    floors = {row.where: (row.floor, row.outcomes[0].verdict.value) for row in found.servers["s"][0].rows}
+    assert floors == {
+        ("example.com",): (None, "allow"),
+        ("everything else",): ("structural-domain-escalate", "allow"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "tests", "reason"),
+    [
+        ({"n": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, {"op": "equals", "value": 1}, "oneOf"),
+        ({"n": {"type": "string"}}, {"op": "matches", "value": "(?i)a"}, "regular expression"),
+        ({"n": {"type": "array", "uniqueItems": True}}, {"op": "present", "value": True}, "uniqueItems"),
+    ],
+)
+def test_what_cannot_be_exact_says_so(properties: dict, tests: dict, reason: str) -> None:
+    tools = [with_schema("t", properties, n=["none"])]
+    (table,) = matrix_of(tools, [rule("r", "allow", tool=["t"], args=[{"name": "n", **tests}])]).servers["s"]
+    assert table.exactness == "sampled"
+    assert reason in table.reasons[0]
+
+
+def test_modules_of_the_project_make_every_table_sampled() -> None:
+    text = 'package ironcurtain.custom.night\n\ndeny contains {"id": "call", "reason": "no"} if input.args.n == 1\n'
+    module = CustomModule("ironcurtain/custom/night.rego", text, frozenset())
+    bundle = bundle_of([tool("t", n=["none"])], [rule("r", "allow", tool=["t"])], (module,))
+    (table,) = decision_matrix(bundle, WORLD, OpaCommand(find())).servers["s"]
+    assert table.reasons == ("modules of the project's own",)
+
+
+def test_a_policy_with_too_many_ways_is_refused_with_the_arguments_that_cause_it() -> None:
+    names = [f"a{number}" for number in range(24)]
+    tools = [
+        with_schema("t", {name: {"type": "integer"} for name in names}, **dict.fromkeys(names, ["none"]))
+    ]
+    bounds = [{"name": name, "op": "gt", "value": 1} for name in names]
+    rules = [
+        rule(
+            f"r{number}",
+            random.choice(["allow", "deny", "escalate"]),
+            tool=["t"],
+            args=random.sample(bounds, 4),
+        )
+        for random in [Random(7)]
+        for number in range(120)
+    ]
+    with pytest.raises(EvidenceError, match="ways to a verdict") as refused:
+        matrix_of(tools, rules)
+    assert "a0 (3 classes)" in refused.value.hint
+
+
+def test_a_hostile_tool_name_cannot_break_out_of_the_page_or_the_table() -> None:
+    name = "a|b`<script>alert(1)</script>\u202e"
+    found = matrix_of([tool(name, path=["read-path"])], [rule("r", "allow", roles=["read-path"])])
+    page = html_page(found)
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+    assert page.count("<script>") == 1
+    markdown = "\n".join(markdown_lines(found))
+    assert "a\\|b\\`\\<script\\>" in markdown
+    assert "\u202e" not in "\n".join(text_lines(found))
+
+
+def test_random_policies_have_matrices_that_are_byte_stable() -> None:
+    rules = spaces.random_policy(Random(3), 12)
+    opa = OpaCommand(find())
+    one, two = (matrix_json(decision_matrix(spaces.bundle_of(rules), spaces.WORLD, opa)) for _ in range(2))
+    assert one == two

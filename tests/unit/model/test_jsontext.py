@@ -1,0 +1,121 @@
+"""Strict JSON: every item of step 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ironcurtain.model import jsontext
+from ironcurtain.model.jsontext import MalformedJsonError
+
+DEEP, DEEPEST = "[" * 65 + "]" * 65, "[" * 64 + "]" * 64
+MANY_KEYS = "{" + ",".join(f'"{n}":1' for n in range(90_000)) + ',"89999":2}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":1}',
+        '{"a":{"b":1,"b":2}}',
+        '{"a":1,"\\u0061":2}',
+        MANY_KEYS,
+        "NaN",
+        "[Infinity]",
+        "[-Infinity]",
+        "1e400",
+        "[-1e400]",
+        "9007199254740992",
+        "-9007199254740992",
+        "1" * 5000,
+        '"\\ud800"',
+        '{"\\udc00":1}',
+        b'"\xff"',
+        b'"\xed\xa0\x80"',
+        b'\xef\xbb\xbf{"a":1}',
+        DEEP,
+        "[" * 100_000,
+        '{"a":' * 70 + "1" + "}" * 70,
+        '"' + "a" * (1 << 20) + '"',
+        "",
+        "{} {}",
+        "{'a':1}",
+        "[1,]",
+        "01",
+        '"\t"',
+    ],
+)
+def test_what_two_parsers_could_read_differently_is_refused(text: str | bytes) -> None:
+    with pytest.raises(MalformedJsonError):
+        jsontext.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("9007199254740991", 9007199254740991),
+        ("-9007199254740991", -9007199254740991),
+        ("1e300", 1e300),
+        ('"\\ud83d\\ude00"', "\U0001f600"),
+        ('{"a":{"a":1}}', {"a": {"a": 1}}),
+        (" [] ", []),
+    ],
+)
+def test_strict_json_is_read(text: str, value: Any) -> None:
+    assert jsontext.parse(text) == value
+
+
+def test_sixty_four_levels_are_the_most() -> None:
+    assert jsontext.parse(DEEPEST) == jsontext.plain(jsontext.parse(DEEPEST))
+
+
+def _ring() -> list[Any]:
+    ring: list[Any] = []
+    ring.append(ring)
+    return ring
+
+
+def _wide() -> list[Any]:
+    row = [0] * 100_000
+    return [[row] * 100_000] * 100_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {1: "a"},
+        {None: 1},
+        [float("nan")],
+        [float("inf")],
+        9007199254740992,
+        {"a": b"bytes"},
+        {"a": {1, 2}},
+        ["\ud800"],
+        {"\udfff": 1},
+        object(),
+        _ring(),
+        _wide(),
+        "a" * ((1 << 20) + 1),
+        ["a" * 1000] * 1100,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_no_json_text_can_hold_is_refused_in_parsed_values_too(value: Any) -> None:
+    with pytest.raises(MalformedJsonError):
+        jsontext.plain(value)
+
+
+class Changing(dict[str, Any]):
+    """A mapping that shows one value to whoever checks it and another one to whoever uses it."""
+
+    asked = 0
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked += 1
+        return "/safe" if self.asked < 2 else "/etc/shadow"
+
+
+def test_a_parsed_value_becomes_plain_lists_and_dicts() -> None:
+    found = jsontext.plain({"a": ("x", (1,)), "b": Changing(p="/safe")})
+    assert found == {"a": ["x", [1]], "b": {"p": "/safe"}}
+    assert type(found["b"]) is dict
