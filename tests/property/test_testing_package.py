@@ -60,12 +60,16 @@ NAMED = [
     ("lists", "allowed", ["channel"], ["General"]),
 ]
 VALUES = {
-    "path": ["/", "/home/user", "/home/user/Documents", "/home/user/Documents/a/b", "/home/user2/Documents"]
-    + ["/srv", "/srv/data/x", "/srvx", "/home/user/Documents/a.txt"],
-    "url": ["https://github.com/", "https://github.com/acme", "https://github.com/acme/app/x"]
-    + ["https://github.com/Acme/App", "https://github.com/acme/app.git", "https://a.b.example.com/x"]
-    + ["https://example.com", "https://example.org/x/y", "https://example.org/X/", "https://gitlab.com/a"]
-    + ["https://x.gitlab.com/a.git", "https://notgithub.com/acme", "ssh://github.com/acme/app"],
+    "path": [
+        *("/", "/home/user", "/home/user/Documents", "/home/user/Documents/a/b", "/home/user2/Documents"),
+        *("/srv", "/srv/data/x", "/srvx", "/home/user/Documents/a.txt"),
+    ],
+    "url": [
+        *("https://github.com/", "https://github.com/acme", "https://github.com/acme/app/x"),
+        *("https://github.com/Acme/App", "https://github.com/acme/app.git", "https://a.b.example.com/x"),
+        *("https://example.com", "https://example.org/x/y", "https://example.org/X/", "https://gitlab.com/a"),
+        *("https://x.gitlab.com/a.git", "https://notgithub.com/acme", "ssh://github.com/acme/app"),
+    ],
     "recipient": ["alice@example.com", "bob@example.org", "eve@evil.example", "x.alice@example.com"],
     "repository": ["acme/app", "acme/other", "acmex/app"],
     "remote-path": ["docs", "docs/a.md", "docs/b/c.md", "docsx/a"],

@@ -1,0 +1,76 @@
+"""The semantic difference: what it shows, in which direction, and what it calls masked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from support import shipped
+
+from ironcurtain.evidence.difference import difference
+from ironcurtain.evidence.difference_text import markdown_lines, text_lines
+from ironcurtain.model.difference import Difference
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+
+
+def compared(change: Callable[[list[dict]], object]) -> Difference:
+    return difference(shipped.bundle(), shipped.bundle(change), shipped.world(), OpaCommand(find()))
+
+
+def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
+    def widen(rules: list[dict]) -> None:
+        shipped.named(rules, "filesystem-allow-read-documents")["if"]["paths"][0]["within"].append("~/Mail")
+
+    result = compared(widen)
+    (change,) = result.changes
+    assert (change.direction, change.roles, change.where) == ("loosened", ("read-path",), ("~/Mail",))
+    assert (change.old, change.new) == ("escalate", "allow")
+    assert len(change.tools) > 5
+    assert change.witness is not None
+    assert (change.witness.old.verdict, change.witness.new.verdict) == ("escalate", "allow")
+    assert change.old_rules == ("filesystem-ask-read-elsewhere (C12)",)
+    assert change.new_rules == ("filesystem-allow-read-documents (C8)",)
+    assert result.loosened == (change,)
+    assert result.exactness == "exact"
+    assert any("read-path in ~/Mail: escalate → allow" in line for line in text_lines(result))
+    assert next(iter(markdown_lines(result))).startswith("## Loosened: 1")
+
+
+def test_a_change_that_another_role_hides_is_masked_and_is_no_loosening() -> None:
+    def hidden(rules: list[dict]) -> None:
+        # Only a move deletes with the file tools, and it reads the same file.
+        shipped.named(rules, "filesystem-ask-read-elsewhere")["then"] = "deny"
+
+    def also_loosened(rules: list[dict]) -> None:
+        hidden(rules)
+        shipped.named(rules, "filesystem-deny-delete-elsewhere")["then"] = "escalate"
+
+    old, new = shipped.bundle(hidden), shipped.bundle(also_loosened)
+    result = difference(old, new, shipped.world(), OpaCommand(find()))
+    masked = [change for change in result.changes if change.masked_by]
+    assert [(change.roles, change.where) for change in masked] == [(("delete-path",), ("everything else",))]
+    assert masked[0].masked_by == ("filesystem-deny-delete-elsewhere", "filesystem-ask-read-elsewhere")
+    assert masked[0] not in result.loosened
+
+
+def test_a_swap_without_effect_is_no_difference_and_one_with_effect_is() -> None:
+    def harmless(rules: list[dict]) -> None:
+        names = [rule["name"] for rule in rules]
+        one, other = names.index("git-ask-clean"), names.index("git-ask-rewrite-history")
+        rules[one], rules[other] = rules[other], rules[one]
+
+    def harmful(rules: list[dict]) -> None:
+        rules.insert(0, rules.pop([r["name"] for r in rules].index("filesystem-ask-write-elsewhere")))
+
+    assert compared(harmless).changes == ()
+    changes = compared(harmful).changes
+    assert {(change.direction, change.old, change.new) for change in changes} == {
+        ("loosened", "deny", "escalate"),
+        ("tightened", "allow", "escalate"),
+    }
+
+
+def test_no_change_says_so() -> None:
+    result = compared(lambda _: None)
+    assert result.changes == ()
+    assert list(text_lines(result)) == ["The two policies decide every call alike."]
