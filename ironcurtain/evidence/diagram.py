@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ironcurtain.evidence.rules import Guard, GuardKey
 from ironcurtain.evidence.variables import Variable
 
-MAX_NODES = 100_000
+MAX_NODES = 50_000
 FALLS_THROUGH = 0
 """The outcome where no rule applies: denied by default, or allowed where the sandbox has discharged."""
 

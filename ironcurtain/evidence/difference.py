@@ -256,9 +256,9 @@ def _statement(
             old=_as_decided(known[0]),
             new=_as_decided(known[1]),
         )
-    masks = (
-        tuple(dict.fromkeys(each.rule for each in known)) if first.call is None and not first.gave_up else ()
-    )
+    # What decides where the looser of the two verdicts would have counted is what hides the change.
+    hiding = known[1 if direction == "loosened" else 0].rule if known else ""
+    masks = (hiding,) if first.call is None and hiding and not first.gave_up else ()
     return Change(
         id=_id({**content, "old": first.old.value, "new": first.new.value}),
         direction=direction,

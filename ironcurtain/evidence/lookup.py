@@ -59,7 +59,7 @@ def _key(examined: Examined, call: Prepared, id_: str) -> SubjectKey:
     if subject.role.name == NONE:
         return SubjectKey(NONE, frozenset(), discharged=False, floor=None, marks=frozenset())
     sides = examined.space.sides
-    return subject_key(subject, call.floor, sides.sides[0], sides)
+    return subject_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
 
 
 def _takes(examined: Examined, path: Path, classes: dict[int, int | None], mask: int) -> bool:

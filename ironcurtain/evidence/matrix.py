@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from ironcurtain.evidence.sides import load_sides
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.witnesses import OUTSIDE
 from ironcurtain.evidence.wording import path_words
-from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.matrix import Matrix, Outcome, Row, Table
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
@@ -49,10 +50,30 @@ def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> M
 
 
 def matrix_json(matrix: Matrix) -> str:
-    """Return the text of `decision-matrix.json`: the same bytes for the same behaviour, on every machine."""
-    return jsontext.pretty(
-        matrix.model_dump(mode="json", exclude_defaults=True, exclude_none=True) | {"format": matrix.format}
-    )
+    """Return the text of `decision-matrix.json`: the same bytes for the same behaviour, on every machine.
+
+    A row is a line, so that a review shows the rows that changed.
+    """
+    document = matrix.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    servers = []
+    for server, tables in document.get("servers", {}).items():
+        texts = [_table_text(table) for table in tables]
+        servers.append(f"{_line(server)}: [\n{_COMMA.join(texts)}\n]")
+    head = f'"format": {_line(matrix.format)},\n"world": {_line(document["world"])}'
+    return f'{{\n{head},\n"servers": {{\n{_COMMA.join(servers)}\n}}\n}}\n'
+
+
+_COMMA = ",\n"
+
+
+def _table_text(table: dict[str, Json]) -> str:
+    head = ", ".join(f"{_line(key)}: {_line(value)}" for key, value in table.items() if key != "rows")
+    rows = _COMMA.join(f"  {_line(row)}" for row in table["rows"])
+    return f' {{{head}, "rows": [\n{rows}\n ]}}' if rows else f' {{{head}, "rows": []}}'
+
+
+def _line(value: Json) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def tool_table(one: Examined) -> Table:

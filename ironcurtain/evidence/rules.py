@@ -74,6 +74,11 @@ class RuleOfTool:
         """Every role that a role-bearing condition names."""
         return frozenset(self.condition.named_roles)
 
+    @cached_property
+    def patterns(self) -> frozenset[str]:
+        """The tokens of every pattern that it names."""
+        return frozenset(p for one in self.condition.role_conditions for p in self._patterns(one))
+
     def own_patterns(self, role: str) -> frozenset[str] | None:
         """Return the patterns that must cover a subject of a role, None if the rule asks for none."""
         return self._own.get(role)

@@ -58,6 +58,7 @@ class Sides:
         world: The world as it was given: what every answer assumes.
         sides: The policies, loaded in that world with the witnesses' places added.
         marks: An index of further patterns that subjects are told apart by, such as a guarantee's.
+        marked: Those patterns.
         witnesses: By kind, everything to try.
         remotes: By witness value, the name of a git remote in every described repository.
         fresh: Two words that nothing else contains.
@@ -67,6 +68,7 @@ class Sides:
     world: DescribedWorld
     sides: tuple[Side, ...]
     marks: PatternIndex
+    marked: frozenset[str]
     witnesses: Mapping[str, tuple[Witness, ...]]
     remotes: Mapping[str, str]
     fresh: tuple[str, str]
@@ -125,7 +127,8 @@ def load_sides(
         for bundle, content in zip(bundles, contents, strict=True)
     )
     found = {kind: tuple(dict.fromkeys(each)) for kind, each in witnesses.items()}
-    return Sides(world, sides, index, found, remotes, fresh, sandbox)
+    marked = frozenset(pattern for patterns in marks.values() for pattern in patterns)
+    return Sides(world, sides, index, marked, found, remotes, fresh, sandbox)
 
 
 def _registry(content: PolicyContent) -> Registry:

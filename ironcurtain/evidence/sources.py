@@ -15,6 +15,7 @@ from ironcurtain.canonical.canonicalise import canonicalise
 from ironcurtain.canonical.codecs import encode
 from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
+from ironcurtain.canonical.paths import ancestors
 from ironcurtain.canonical.schema import ArgumentSchema
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
@@ -22,7 +23,7 @@ from ironcurtain.decide import structural
 from ironcurtain.decide.refusal import Refusal
 from ironcurtain.evidence.candidates import Builder
 from ironcurtain.evidence.sides import GIT_REMOTE, Side, Sides
-from ironcurtain.evidence.witnesses import Witness
+from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.base import Json
 
@@ -98,16 +99,21 @@ class SourceReader:
         server: The tool's server.
         tools: The tool under each policy.
         sides: The policies.
+        patterns: The patterns that rules about the tool name, under any policy; no other ones matter.
     """
 
-    def __init__(self, server: str, tools: Sequence[FittedTool], sides: Sides) -> None:
+    def __init__(
+        self, server: str, tools: Sequence[FittedTool], sides: Sides, patterns: frozenset[str]
+    ) -> None:
         self._server = server
+        self.patterns = patterns
         self._tools = tools
         self._sides = sides
         self.annotation: ToolAnnotation = tools[0].annotation
         self._schema = self.annotation.input_schema or {}
         self._builder = Builder(self._schema, sides.fresh, refers=False)
         self.sources = tuple(self._find())
+        self._witnesses = {kind: self._relevant(each) for kind, each in sides.witnesses.items()}
 
     def _find(self) -> Iterator[Source]:
         registry = self._sides.registry
@@ -189,11 +195,25 @@ class SourceReader:
             kinds.add("path")
         found = []
         for kind in sorted(kinds):
-            for witness in (*self._sides.witnesses.get(kind, ()), *self._unresolved(kind, role_names)):
+            for witness in (*self._witnesses.get(kind, ()), *self._unresolved(kind, role_names)):
                 element = self._tried(source, witness, arguments)
                 if element is not None:
                     found.append(element)
         return found
+
+    def _relevant(self, witnesses: Sequence[Witness]) -> tuple[Witness, ...]:
+        """Keep the witnesses that some rule about the tool, the gate or a mark can tell from others."""
+        sides = self._sides
+        names = {pattern.split(" ")[0] if pattern.startswith("@") else pattern for pattern in self.patterns}
+        names |= {SANDBOX, SECOND_NAME, *sides.marked, *sides.world.domains.get(self._server, ())}
+        places = {
+            **{name: real for s in sides.sides for name, real in s.policy.patterns.directories.items()},
+            **sides.marks.directories,
+        }
+        inside = {above for name in names & places.keys() for above in ancestors(places[name])}
+        return tuple(
+            w for w in witnesses if (w.values[0] in inside if w.whole else not w.chain or w.label in names)
+        )
 
     def _unresolved(self, kind: str, roles: tuple[str, ...]) -> tuple[Witness, ...]:
         """Return a name that git knows no remote by, which no pattern covers and the floor escalates."""
@@ -270,18 +290,20 @@ class SourceReader:
         )
 
     def _key(self, subject: Subject, floor: structural.Floor, side: Side) -> SubjectKey:
-        return subject_key(subject, floor, side, self._sides)
+        return subject_key(subject, floor, side, self._sides, self.patterns)
 
 
-def subject_key(subject: Subject, floor: structural.Floor, side: Side, sides: Sides) -> SubjectKey:
-    """Return all that a policy and the structural checks know of a subject."""
+def subject_key(
+    subject: Subject, floor: structural.Floor, side: Side, sides: Sides, patterns: frozenset[str]
+) -> SubjectKey:
+    """Return all that the rules about a tool, which name `patterns`, and the checks know of a subject."""
     covered = subject.role.resource and subject.unresolved is None
     covering = side.policy.patterns.covering(subject.role, subject.resource) if covered else ()
     marks = sides.marks.covering(subject.role, subject.resource) if covered else ()
     escalated = floor.escalated.get(subject.id)
     return SubjectKey(
         subject.role.name,
-        frozenset(side.tokens.get(pattern, pattern) for pattern in covering),
+        patterns.intersection(side.tokens.get(pattern, pattern) for pattern in covering),
         subject.id in floor.discharged,
         escalated[0] if escalated else None,
         frozenset(marks),

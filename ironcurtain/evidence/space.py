@@ -52,12 +52,13 @@ class ToolSpace:
     def __init__(self, server: str, tool: str, sides: Sides, more: Sequence[Atom] = ()) -> None:
         self.server, self.tool, self.sides = server, tool, sides
         fitted = [_fitted(side.policy.tool(server, tool)) for side in sides.sides]
-        self.reader = SourceReader(server, fitted, sides)
-        self.sources: tuple[Source, ...] = self.reader.sources
         self.annotation = fitted[0].annotation
         self.rules = tuple(
             rules_of_tool(side.content, server, self.annotation, side.tokens) for side in sides.sides
         )
+        named = {pattern for rules in self.rules for rule in rules for pattern in rule.patterns}
+        self.reader = SourceReader(server, fitted, sides, frozenset(named))
+        self.sources: tuple[Source, ...] = self.reader.sources
         atoms = [
             *self._role_atoms(),
             *(atom for rules in self.rules for rule in rules for atom in rule.atoms),

@@ -39,7 +39,6 @@ from ironcurtain.pipeline.publish import only_one, publish
 from ironcurtain.pipeline.questions import (
     ANSWERS_FILE,
     OPEN_FILE,
-    OpenQuestion,
     question_lines,
     read_answers,
     with_answers,
@@ -156,7 +155,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with stages.stage("compare and record") as summary:
             _require_demanded(settled, progress)
             compared = _compare(settled.draft.policy, options, context, workshop, book)
-            _require_no_questions((*settled.questions, *compared.questions), sources, inputs, progress)
+            _require_no_questions(settled, compared, sources, inputs, progress)
             calls = generate_calls(_ground(workshop, [settled.draft.policy]))
             provenance = _provenance(inputs, tools, book)
             bundle, scenarios = _final(
@@ -301,16 +300,18 @@ def _require_verified(verification: Verification, progress: Progress) -> None:
 
 
 def _require_no_questions(
-    questions: Sequence[OpenQuestion], sources: Sources, inputs: Inputs, progress: Progress
+    settled: Settled, compared: Compared, sources: Sources, inputs: Inputs, progress: Progress
 ) -> None:
     """Keep open questions for `ironcurtain answer`, and publish nothing while there are some."""
+    questions = (*settled.questions, *compared.questions)
     write_open(_open_file(sources), questions)
     if not questions:
         return
+    for note in (*settled.notes, *compared.notes):
+        progress.show(f"finding: {note}")
     clauses = {placed.clause.id: placed.clause.text for placed in inputs.clauses}
-    for question in questions:
-        for line in question_lines(question, clauses):
-            progress.show(line)
+    for line in (line for question in questions for line in question_lines(question, clauses)):
+        progress.show(line)
     raise OpenQuestionError(
         f"{len(questions)} questions wait for a person; nothing was published",
         hint="Answer each with `ironcurtain answer ID yes|no`, then compile again.",

@@ -116,11 +116,35 @@ class _Blamed:
 _DONE = {"update": "changed", "add": "added", "prepend": "added at the beginning", "delete": "deleted"}
 
 
+@dataclass(frozen=True)
+class _State:
+    """A draft that was tried, and how many notes led to it."""
+
+    draft: Draft
+    tried: Tried
+    notes: int
+
+    @property
+    def badness(self) -> tuple[bool, int, int]:
+        """What fails, the worst first: the bundle itself, scenarios of people, all scenarios."""
+        verification = self.tried.verification
+        of_people = sum(mismatch.origin != "intent" for mismatch in verification.mismatches)
+        is_broken = not verification.ok and not verification.mismatches
+        return is_broken, of_people, len(verification.mismatches)
+
+
 @dataclass
 class _Progress:
-    """What the rounds have found so far; the reasons of what is undecided by scenario."""
+    """What the rounds have found so far.
+
+    Attributes:
+        notes: What was corrected, in this order.
+        remarks: What else is to be told.
+        undecided: By scenario, why it is.
+    """
 
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     undecided: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     rounds: int = 0
@@ -143,6 +167,7 @@ def settle(draft: Draft, bench: Bench, context: RuleContext, book: AnswerBook) -
     progress = _Progress(seen={_state(draft)})
     judge = Judge(book)
     tried = bench.run(draft)
+    history = [_State(draft, tried, 0)]
     while progress.rounds < MAX_REPAIRS:
         failed = [pair for pair in _failed(draft, tried, bench) if pair[0].id not in progress.undecided]
         if not failed:
@@ -155,9 +180,14 @@ def settle(draft: Draft, bench: Bench, context: RuleContext, book: AnswerBook) -
             break
         if changed is None:
             break
-        draft, tried = changed, tried if changed == draft else bench.run(changed)
-    questions = _questions(_failed(draft, tried, bench), progress.undecided)
-    return Settled(draft, tried, questions, tuple(progress.notes), progress.rounds)
+        if changed != draft:
+            draft, tried = changed, bench.run(changed)
+            history.append(_State(draft, tried, len(progress.notes)))
+    # What did not help is not kept: of all states the one that fails least, the earliest of equals.
+    best = min(history, key=lambda state: state.badness)
+    questions = _questions(_failed(best.draft, best.tried, bench), progress.undecided)
+    notes = [*progress.notes[: best.notes], *progress.remarks]
+    return Settled(best.draft, best.tried, questions, tuple(notes), progress.rounds)
 
 
 def _nobody_asked(error: IronCurtainError) -> bool:
@@ -191,7 +221,7 @@ def _round(
     if changed == draft:
         return draft if undecided else None
     if _state(changed) in progress.seen:
-        progress.notes.append("the corrections go in circles; what they could not settle is asked")
+        progress.remarks.append("the corrections go in circles; what they could not settle is asked")
         return None
     progress.seen.add(_state(changed))
     progress.notes += notes

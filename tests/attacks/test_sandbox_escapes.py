@@ -125,7 +125,7 @@ PROCESS = [
 ]
 
 
-@pytest.mark.parametrize("path", PROCESS)
+@pytest.mark.parametrize("path", PROCESS, ids=["cwd", "root", "fd", "stdin", "pid"])
 def test_places_of_a_process(path: str, place: Place) -> None:
     (place.sandbox / "p").symlink_to(path)
     for spelled in (path, "p"):

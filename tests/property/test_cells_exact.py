@@ -1,4 +1,4 @@
-"""Cells are exact: every random call decides as the examined policy says, by OPA and by a second evaluator."""
+"""Cells are exact: random calls decide as the examined policy says, by OPA and by a second evaluator."""
 
 from __future__ import annotations
 

@@ -137,7 +137,11 @@ def test_a_bomb_is_refused() -> None:
         Bundle.parse(gzip.compress(b"\0" * (257 << 20), 1))
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b""), gzip.compress(b"x" * 600)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no gzip", gzip.compress(b""), gzip.compress(b"x" * 600)],
+    ids=["empty", "no-gzip", "nothing-inside", "no-tar-inside"],
+)
 def test_something_else_is_refused(content: bytes) -> None:
     with pytest.raises(BundleIntegrityError):
         Bundle.parse(content)
@@ -152,7 +156,7 @@ def test_a_bundle_that_is_missing_or_has_no_manifest_is_refused(tmp_path: Path, 
         Bundle.parse(packed(*members(bundle)[1:]))
 
 
-def test_a_newer_format_is_told_from_a_broken_one(tmp_path: Path, bundle: Bundle) -> None:
+def test_a_newer_format_is_told_from_a_broken_one(bundle: Bundle) -> None:
     newer = bundle.files[".manifest"].replace(b"bundle/v1", b"bundle/v2")
     files = [(tarfile.TarInfo(n), newer if n == ".manifest" else c) for n, c in bundle.files.items()]
     with pytest.raises(NewerFormatError, match="v2"):

@@ -28,6 +28,9 @@ class Strange:
     def __str__(self) -> str:
         return "strange\ud800"
 
+    def __repr__(self) -> str:
+        return "Strange()"
+
 
 @pytest.mark.parametrize(
     "call",

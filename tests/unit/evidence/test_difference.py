@@ -22,7 +22,12 @@ def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
         shipped.named(rules, "filesystem-allow-read-documents")["if"]["paths"][0]["within"].append("~/Mail")
 
     result = compared(widen)
-    (change,) = result.changes
+    change, moving = result.changes
+    # A move would take the file away, which stays denied: its reading alone shows in no call.
+    assert (moving.tools, moving.masked_by) == (
+        ("filesystem/move_file",),
+        ("filesystem-deny-delete-elsewhere",),
+    )
     assert (change.direction, change.roles, change.where) == ("loosened", ("read-path",), ("~/Mail",))
     assert (change.old, change.new) == ("escalate", "allow")
     assert len(change.tools) > 5
@@ -33,24 +38,26 @@ def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
     assert result.loosened == (change,)
     assert result.exactness == "exact"
     assert any("read-path in ~/Mail: escalate → allow" in line for line in text_lines(result))
-    assert next(iter(markdown_lines(result))).startswith("## Loosened: 1")
+    assert next(iter(markdown_lines(result))).startswith("## Loosened: 2")
 
 
 def test_a_change_that_another_role_hides_is_masked_and_is_no_loosening() -> None:
-    def hidden(rules: list[dict]) -> None:
-        # Only a move deletes with the file tools, and it reads the same file.
-        shipped.named(rules, "filesystem-ask-read-elsewhere")["then"] = "deny"
+    # Every git tool that deletes there reads there, too, and that needs approval.
+    def loosened(rules: list[dict]) -> None:
+        shipped.named(rules, "git-ask-delete-in-downloads")["then"] = "allow"
 
-    def also_loosened(rules: list[dict]) -> None:
-        hidden(rules)
-        shipped.named(rules, "filesystem-deny-delete-elsewhere")["then"] = "escalate"
-
-    old, new = shipped.bundle(hidden), shipped.bundle(also_loosened)
-    result = difference(old, new, shipped.world(), OpaCommand(find()))
-    masked = [change for change in result.changes if change.masked_by]
-    assert [(change.roles, change.where) for change in masked] == [(("delete-path",), ("everything else",))]
-    assert masked[0].masked_by == ("filesystem-deny-delete-elsewhere", "filesystem-ask-read-elsewhere")
-    assert masked[0] not in result.loosened
+    result = compared(loosened)
+    assert {(change.roles, change.where) for change in result.changes} == {
+        (("delete-path",), ("~/Downloads",))
+    }
+    assert all(change.witness is None for change in result.changes)
+    assert {name for change in result.changes for name in change.masked_by} <= {
+        "git-ask-clean",
+        "git-ask-change-worktrees",
+        "git-ask-outside-sandbox",
+    }
+    assert result.loosened == ()
+    assert any("masked by" in line for line in text_lines(result))
 
 
 def test_a_swap_without_effect_is_no_difference_and_one_with_effect_is() -> None:
