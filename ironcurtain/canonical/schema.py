@@ -6,7 +6,9 @@ remote `$ref` is refused, formats are not asserted, and what it makes us do is c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -53,13 +55,10 @@ class ArgumentSchema:
         Raises:
             UnusableSchemaError: If it is no valid JSON Schema, or holds a pattern outside RE2's syntax.
         """
+        problem = _meta_problem(jsontext.canonical(schema))
+        if problem is not None:
+            raise UnusableSchemaError(problem)
         draft = validator_for(schema, default=Draft202012Validator)
-        try:
-            draft.check_schema(schema)
-        except (SchemaError, RecursionError) as error:
-            raise UnusableSchemaError(
-                f"no valid JSON Schema: {visible(str(error).splitlines()[0])}"
-            ) from None
         keywords: set[str] = set()
         _check_patterns(schema, keywords)
         if {"patternProperties", "unevaluatedProperties"} <= keywords:
@@ -126,6 +125,17 @@ class ArgumentSchema:
             return check(*arguments)
 
         return counted
+
+
+@lru_cache(maxsize=1024)
+def _meta_problem(text: bytes) -> str | None:
+    """Say why a schema is none. Remembered by content: a compile prepares each tool many times over."""
+    schema = json.loads(text)
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except (SchemaError, RecursionError) as error:
+        return f"no valid JSON Schema: {visible(str(error).splitlines()[0])}"
+    return None
 
 
 def permits_null(schema: Json) -> bool:

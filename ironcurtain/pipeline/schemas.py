@@ -10,7 +10,10 @@ from ironcurtain.llm.question import Answer
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.difference import Difference
+from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
 from ironcurtain.model.lists import Lists
+from ironcurtain.model.matrix import Matrix
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.servers import Servers
@@ -27,8 +30,12 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "annotations": _of(Annotations),
     "answer": _of(Answer),
     "decision": _of(Decision),
+    "difference": _of(Difference),
+    "guarantee-report": _of(GuaranteeReport),
+    "guarantees": _of(Guarantees),
     "input": lambda: policy_input_schema(Registry()),
     "lists": _of(Lists),
+    "matrix": _of(Matrix),
     "policy": _of(CompiledPolicy),
     "scenarios": _of(Scenarios),
     "servers": _of(Servers),

@@ -19,9 +19,9 @@ STAGES = [
     "annotate",
     "compile rules",
     "resolve lists",
-    "render and bundle",
     "scenarios",
-    "verify",
+    "verify and repair",
+    "compare and record",
 ]
 
 
