@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 
+import anyio
 from mcp import Client
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
@@ -57,7 +58,7 @@ def call_tool(
                 ):
                     return await client.call_tool(tool, arguments)
 
-            result = asyncio.run(ask())
+            result = anyio.run(ask)
         except IronCurtainError:
             raise
         except TimeoutError:

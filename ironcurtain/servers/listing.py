@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
+import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -65,7 +66,7 @@ def list_tools(
                 where=str(config.path),
                 hint='Save its tools/list result to a file and name that file as "tools".',
             )
-    found.update(asyncio.run(_list_live(live, config.directory, timeout)))
+    found.update(anyio.run(_list_live, live, config.directory, timeout))
     _check_face_names(found, config)
     return dict(sorted(found.items()))
 
