@@ -42,6 +42,7 @@ schemas: $(VENV)/installed ## Write schemas/ from the models.
 
 setup: need $(VENV)/installed node_modules/.package-lock.json
 	@$(BIN)/ironcurtain opa which > /dev/null 2>&1 || $(BIN)/ironcurtain opa install > /dev/null
+	@[ -x $(BIN)/opa ] || ln -sf "$$($(BIN)/ironcurtain opa which)" $(BIN)/opa
 
 # One sentence for each missing thing, before anything is installed.
 need:
