@@ -13,6 +13,7 @@ from typing import get_args
 from ironcurtain.model.annotations import Codec
 from ironcurtain.model.base import Json
 from ironcurtain.pipeline.schema_leaves import schema_leaves
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.tools import ToolListing
 
@@ -26,39 +27,39 @@ def annotation_schema(
     """Return the schema for a batch of tools; with several servers each entry names its own."""
     places = sorted({leaf.name for tool in tools for leaf in schema_leaves(tool.input_schema)})
     name: Json = {"enum": places} if places else _STRING
-    roles = _array({"enum": [role.name for role in registry.all]})
+    roles = array_of({"enum": [role.name for role in registry.all]})
     identifiers = [role.name for role in registry.resources if role.category == "identifier"]
     of_server: dict[str, Json] = {"server": {"enum": list(servers)}} if len(servers) > 1 else {}
-    tool = _object(
+    tool = closed_object(
         required={
             **of_server,
             "tool": {"enum": list(dict.fromkeys(tool.name for tool in tools))},
             "side_effects": _BOOLEAN,
             "contained": _BOOLEAN,
             "comment": _STRING,
-            "args": _array(_argument(name, roles, places)),
+            "args": array_of(_argument(name, roles, places)),
         },
         optional={
-            "composites": _array(
-                _object({"role": {"enum": identifiers}, "join": _array(name), "with": _STRING})
+            "composites": array_of(
+                closed_object({"role": {"enum": identifiers}, "join": array_of(name), "with": _STRING})
             ),
-            "proposed_roles": _array(_proposal(name)),
+            "proposed_roles": array_of(_proposal(name)),
         },
     )
-    return _object({"tools": _array(tool)})
+    return closed_object({"tools": array_of(tool)})
 
 
 def _argument(name: Json, roles: Json, places: Sequence[str]) -> dict[str, Json]:
     scalar = {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]}
-    branch = _object(
+    branch = closed_object(
         required={"arg": name, "roles": roles},
-        optional={"equals": scalar, "in": _array(scalar), "present": _BOOLEAN},
+        optional={"equals": scalar, "in": array_of(scalar), "present": _BOOLEAN},
     )
-    return _object(
+    return closed_object(
         required={"name": name},
         optional={
             "roles": roles,
-            "conditional": _object({"default": roles, "when": _array(branch)}),
+            "conditional": closed_object({"default": roles, "when": array_of(branch)}),
             "required": _BOOLEAN,
             "codec": {"enum": list(get_args(Codec))},
             "relative_to": {"enum": _bases(places)} if places else _STRING,
@@ -77,7 +78,7 @@ def _bases(places: Sequence[str]) -> list[str]:
 
 
 def _proposal(name: Json) -> dict[str, Json]:
-    return _object(
+    return closed_object(
         required={
             "arg": name,
             "name": _STRING,
@@ -87,16 +88,3 @@ def _proposal(name: Json) -> dict[str, Json]:
         },
         optional={"separator": _STRING, "decode": {"enum": ["none", "percent"]}, "numbers": _BOOLEAN},
     )
-
-
-def _object(required: dict[str, Json], optional: dict[str, Json] | None = None) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": {**required, **(optional or {})},
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _array(items: Json) -> dict[str, Json]:
-    return {"type": "array", "items": items}

@@ -12,6 +12,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.allow_checks import resource_roles
 from ironcurtain.pipeline.clause_coverage import KINDS
 from ironcurtain.pipeline.clauses import PlacedClause
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.roles.registry import NONE, Registry
 
 _STRING: dict[str, Json] = {"type": "string"}
@@ -23,7 +24,7 @@ def rules_schema(
 ) -> dict[str, Json]:
     """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
     ids = {"enum": [placed.clause.id for placed in clauses]}
-    rule = _object(
+    rule = closed_object(
         {
             "name": _STRING,
             "description": _STRING,
@@ -34,22 +35,22 @@ def rules_schema(
         },
         {"clause_says": _STRING},
     )
-    tools = _array({"enum": [tool.tool for tool in annotated.tools]})
-    not_enforceable = _object(
+    tools = array_of({"enum": [tool.tool for tool in annotated.tools]})
+    not_enforceable = closed_object(
         {"clause": ids, "reason": _STRING}, {"kind": {"enum": list(KINDS)}, "tools": tools}
     )
-    return _object({"rules": _array(rule), "not_enforceable": _array(not_enforceable)})
+    return closed_object({"rules": array_of(rule), "not_enforceable": array_of(not_enforceable)})
 
 
 def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Json]:
     used = {role for tool in annotated.tools for role in resource_roles(tool)}
     resources = [role for role in registry.resources if role.name in used]
     optional: dict[str, Json] = {
-        "tool": _array({"enum": [tool.tool for tool in annotated.tools]}),
-        "roles": _array({"enum": [*(role.name for role in resources), NONE]}),
+        "tool": array_of({"enum": [tool.tool for tool in annotated.tools]}),
+        "roles": array_of({"enum": [*(role.name for role in resources), NONE]}),
         "side_effects": _BOOLEAN,
-        "args": _array(_argument_test()),
-        "caller": _array(_argument_test()),
+        "args": array_of(_argument_test()),
+        "caller": array_of(_argument_test()),
         "in_sandbox": _BOOLEAN,
     }
     for key, values, matches in (
@@ -59,20 +60,22 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Js
     ):
         roles = [role.name for role in resources if role.category in matches]
         if roles:
-            optional[key] = _array(
-                _object({"roles": _array({"enum": roles}), values: _array(_STRING)}, {"or_none": _BOOLEAN})
+            optional[key] = array_of(
+                closed_object(
+                    {"roles": array_of({"enum": roles}), values: array_of(_STRING)}, {"or_none": _BOOLEAN}
+                )
             )
-    return _object({}, optional)
+    return closed_object({}, optional)
 
 
 def _argument_test() -> dict[str, Json]:
     scalar = [_STRING, {"type": "number"}, _BOOLEAN]
-    reference = [_object({"caller": _STRING}), _object({"arg": _STRING})]
-    return _object(
+    reference = [closed_object({"caller": _STRING}), closed_object({"arg": _STRING})]
+    return closed_object(
         {
             "name": _STRING,
             "op": {"enum": list(get_args(Operator))},
-            "value": {"anyOf": [*scalar, _array({"anyOf": scalar}), *reference]},
+            "value": {"anyOf": [*scalar, array_of({"anyOf": scalar}), *reference]},
         },
         {
             "over": {"enum": ["every", "some"]},
@@ -80,16 +83,3 @@ def _argument_test() -> dict[str, Json]:
             "measure": {"enum": ["count", "length"]},
         },
     )
-
-
-def _object(required: dict[str, Json], optional: dict[str, Json] | None = None) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": {**required, **(optional or {})},
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _array(items: Json) -> dict[str, Json]:
-    return {"type": "array", "items": items}
