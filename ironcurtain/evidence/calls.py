@@ -75,19 +75,24 @@ class Calls:
         return self._options[memo]
 
     def mask(self, element: Element) -> int:
-        """Return the guard bits that an element sets, under any policy."""
+        """Return the guard bits that an element sets."""
         if id(element) not in self._masks:
             mask = 0
-            for seen in element.seen:
+            for side, seen in enumerate(element.seen):
                 for each in seen:
-                    mask |= self.key_mask(each.key)
+                    mask |= self.key_mask(each.key, side)
             self._masks[id(element)] = mask
         return self._masks[id(element)]
 
-    def key_mask(self, key: SubjectKey) -> int:
-        """Return the guard bits that a subject sets."""
+    def key_mask(self, key: SubjectKey, side: int) -> int:
+        """Return the guard bits that a subject sets as one of the policies sees it.
+
+        A policy knows which of its own patterns cover the subject, so it speaks for its own guards only.
+        """
         mask = 0
         for guard, number in self._bits.items():
+            if side not in self._space.guards[guard]:
+                continue
             if key.role in guard.roles and (guard.anywhere or not key.discharged):
                 mask |= 1 << (2 * number + (0 if guard.patterns & key.patterns else 1))
         return mask

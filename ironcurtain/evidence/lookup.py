@@ -35,7 +35,7 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     keys = {s.id: _key(examined, call, s.id) for s in call.call.subjects}
     mask = 0
     for key in keys.values():
-        mask |= examined.calls.key_mask(key)
+        mask |= examined.calls.key_mask(key, 0)
     resources = {name for source in space.sources for name in source.places if source.argument is not None}
     arguments = {n: PRESENT if n in resources else value for n, value in call.input["args"].items()}
     asked: Values = {"args": arguments, "caller": call.input["caller"]}

@@ -74,7 +74,7 @@ class ToolSpace:
         self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
         self._modes: dict[frozenset[tuple[int, frozenset[int]]], list[RoleMode]] = {}
         self._fillers: dict[str, Json] | None = None
-        self.guards: tuple[GuardKey, ...] = self._guard_keys()
+        self.guards: Mapping[GuardKey, frozenset[int]] = self._guard_keys()
         self.cells = self._find_cells()
 
     # -- modes ------------------------------------------------------------------------------------
@@ -331,14 +331,16 @@ class ToolSpace:
             for when in argument.conditional.when if argument.conditional else ():
                 yield role_atom(when)
 
-    def _guard_keys(self) -> tuple[GuardKey, ...]:
+    def _guard_keys(self) -> dict[GuardKey, frozenset[int]]:
+        """Return every guard with the sides that have it."""
         roles = {role for source in self.sources for role in self._possible(source)} | {NONE}
-        found = set()
-        for rules in self.rules:
+        found: dict[GuardKey, frozenset[int]] = {}
+        for side, rules in enumerate(self.rules):
             for rule in rules:
-                for role in (roles & rule.named_roles) or ():
-                    found |= {guard.key for guard in rule.guards_of(role)}
-        return tuple(sorted(found, key=guard_order))
+                for role in roles & rule.named_roles:
+                    for guard in rule.guards_of(role):
+                        found[guard.key] = found.get(guard.key, frozenset()) | {side}
+        return dict(sorted(found.items(), key=lambda item: guard_order(item[0])))
 
     def _possible(self, source: Source) -> tuple[str, ...]:
         roles = (
