@@ -91,7 +91,8 @@ def _lines(matrix: Matrix) -> Iterator[_Line]:
 
 def _filter(name: str, values: Iterable[str]) -> str:
     options = "".join(f'<option value="{escape(visible(value))}">{_text(value)}</option>' for value in values)
-    return f'<label>{name}<select name="{name}"><option value="">all</option>{options}</select></label>'
+    every = '<option value="">all</option>'
+    return f'<label>{name}<select name="{name}" aria-label="{name}">{every}{options}</select></label>'
 
 
 def _text(value: str) -> str:
