@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from contextvars import ContextVar
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -64,8 +65,7 @@ class ArgumentSchema:
         if {"patternProperties", "unevaluatedProperties"} <= keywords:
             raise UnusableSchemaError("patternProperties together with unevaluatedProperties")
         self.schema = schema
-        self._steps = 0
-        self._validator = self._extended(draft)(schema, registry=Registry())
+        self._validator = _extended(draft)(schema, registry=Registry())
 
     @property
     def properties(self) -> dict[str, Json]:
@@ -92,7 +92,7 @@ class ArgumentSchema:
             return ["the tool's schema takes too long to evaluate for these arguments"]
 
     def _errors(self, arguments: dict[str, Json]) -> Iterator[ValidationError]:
-        self._steps = 0
+        _steps.set([0])
         yield from self._validator.iter_errors(arguments)
 
     def _followed(self, schema: dict[str, Json]) -> dict[str, Json]:
@@ -110,21 +110,30 @@ class ArgumentSchema:
             found = target | {key: value for key, value in found.items() if key != "$ref"}
         return found
 
-    def _extended(self, draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
-        keywords = {**draft.VALIDATORS, **{key: _OURS[key] for key in _OURS if key in draft.VALIDATORS}}
-        counted = {key: self._counted(check, _COSTS.get(key, 1)) for key, check in keywords.items()}
-        return extend(draft, counted)  # type: ignore[no-untyped-call]
 
-    def _counted(self, check: Callable[..., Any], cost: int) -> Callable[..., Any]:
-        """Count a keyword's evaluations: references can make a small schema grow exponentially."""
+_steps: ContextVar[list[int]] = ContextVar("steps")
+"""How much work the running check has done, of all its keywords together."""
 
-        def counted(*arguments: Any) -> Any:  # noqa: ANN401 - jsonschema's signature
-            self._steps += cost
-            if self._steps > _MAX_STEPS:
-                raise _TooCostlyError
-            return check(*arguments)
 
-        return counted
+@cache
+def _extended(draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
+    """Return a draft's validator with our keywords, each counted. Making one is slow, so it is made once."""
+    keywords = {**draft.VALIDATORS, **{key: _OURS[key] for key in _OURS if key in draft.VALIDATORS}}
+    counted = {key: _counted(check, _COSTS.get(key, 1)) for key, check in keywords.items()}
+    return extend(draft, counted)  # type: ignore[no-untyped-call]
+
+
+def _counted(check: Callable[..., Any], cost: int) -> Callable[..., Any]:
+    """Count a keyword's evaluations: references can make a small schema grow exponentially."""
+
+    def counted(*arguments: Any) -> Any:  # noqa: ANN401 - jsonschema's signature
+        steps = _steps.get()
+        steps[0] += cost
+        if steps[0] > _MAX_STEPS:
+            raise _TooCostlyError
+        return check(*arguments)
+
+    return counted
 
 
 @lru_cache(maxsize=1024)
