@@ -131,6 +131,13 @@ class ConstitutionError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class ApprovalsError(IronCurtainError):
+    """The approvals directory or its key is missing, not private, or within reach of agent or servers."""
+
+    code = "IC1008"
+    exit = Exit.USAGE
+
+
 class AnnotationError(IronCurtainError):
     """An annotation contradicts its tool's schema or the role registry."""
 
@@ -208,6 +215,13 @@ class EvidenceError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class WaiverError(IronCurtainError):
+    """A waiver has expired, or there is no such finding any more."""
+
+    code = "IC1403"
+    exit = Exit.USAGE
+
+
 # -- the answer is no: exit 1 -------------------------------------------------------------------
 
 
@@ -263,6 +277,13 @@ class BundleRelationError(IronCurtainError):
     exit = Exit.NO_ANSWER
 
 
+class BundleSignatureError(IronCurtainError):
+    """A bundle is unsigned, not signed by the key, or not as it was signed."""
+
+    code = "IC3103"
+    exit = Exit.NO_ANSWER
+
+
 class ServerFailedError(IronCurtainError):
     """An MCP server did not start, died, or answered something that is no tool list."""
 
@@ -309,6 +330,13 @@ class SystemFailedError(IronCurtainError):
     """The operating system refused something: no space, no permission, no such device."""
 
     code = "IC3403"
+    exit = Exit.NO_ANSWER
+
+
+class AuditError(IronCurtainError):
+    """An audit log cannot be written, is being written by another process, or is not what was written."""
+
+    code = "IC3404"
     exit = Exit.NO_ANSWER
 
 

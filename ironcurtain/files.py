@@ -90,8 +90,14 @@ def parse_document(text: str, source: str, model: type[M]) -> M:
         raise  # unreachable: a ValidationError holds at least one problem
 
 
-def atomic_write(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int, int] | None = None) -> None:
     """Write a file so that readers see the old content or the new, also after a crash.
+
+    Args:
+        path: The file.
+        data: All that it will hold.
+        mode: Its permissions.
+        owner: Its user and group, if not the caller's own.
 
     Raises:
         OSError: If it cannot be written; the old file is then untouched.
@@ -102,6 +108,8 @@ def atomic_write(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
+            if owner is not None:
+                os.fchown(stream.fileno(), *owner)
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
         Path(name).replace(path)

@@ -18,21 +18,23 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.canonical.disk import DiskWorld
 from ironcurtain.decide.decide import Call, decide
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.refusal import Refusal
 from ironcurtain.decide.site import Site
-from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.opa.answer import EngineAnswerError
+from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.engine import Engine
 from ironcurtain.opa.locate import Opa, find
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
+_UNVERIFIED = Trust()
 
 
 class Policy:
@@ -42,9 +44,10 @@ class Policy:
     in a background thread for as long as the context is open.
     """
 
-    def __init__(self, bundle: Bundle, loaded: LoadedPolicy, opa: Opa) -> None:
+    def __init__(self, bundle: Bundle, loaded: LoadedPolicy, opa: Opa, trust: Trust = _UNVERIFIED) -> None:
         """Take a policy that is ready; `load` is the way to get one."""
         self._bundle = bundle
+        self._trust = trust
         self._loaded = loaded
         self._opa = opa
         self._stack = ExitStack()
@@ -52,7 +55,7 @@ class Policy:
         self._engine: Engine | None = None
 
     @classmethod
-    def load(
+    def load(  # noqa: PLR0913 - each is an option of a command, and has a default
         cls,
         bundle: str | Path,
         *,
@@ -61,6 +64,8 @@ class Policy:
         protected: Iterable[str | Path] = (),
         servers: str | Path | None = None,
         expect_revision: str | None = None,
+        verify_key: str | Path | None = None,
+        min_serial: int | None = None,
         opa: str | Path | None = None,
     ) -> Policy:
         """Load a bundle for enforcement on this machine.
@@ -69,21 +74,22 @@ class Policy:
             bundle: Bundle directory or `.tar.gz`.
             sandbox: The session's working directory; without one nothing is contained.
             home: The home directory (default: the user's).
-            protected: Paths no tool may touch, beside the bundle, `servers` and `~/.ironcurtain`.
+            protected: Paths no tool may touch, beside the bundle, `servers`, `verify_key` and
+                `~/.ironcurtain`.
             servers: `mcp-servers.json`, for working roots and domain lists.
-            expect_revision: Refuse any other revision. Without it the bundle is unverified.
+            expect_revision: Refuse any other revision.
+            verify_key: Public key in PEM form; refuse whatever its owner did not sign. Without a key and a
+                revision the bundle is unverified.
+            min_serial: Refuse a bundle of a lower serial number; needs `verify_key`.
             opa: The OPA executable (default: see `ironcurtain opa which`).
 
         Raises:
             IronCurtainError: If the bundle, the directories, the servers' file or the engine cannot be used.
         """
-        read = Bundle.read(Path(bundle))
-        if expect_revision is not None and read.revision != expect_revision:
-            raise BundleIntegrityError(
-                f"the bundle has revision {read.revision}, not {expect_revision}", where=str(bundle)
-            )
+        trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
+        read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
-        own = [Path(bundle), *([config.path] if config else [])]
+        own = [Path(bundle), *([config.path] if config else []), *([verify_key] if verify_key else [])]
         site = _site(
             home=str(home) if home is not None else str(Path.home()),
             sandbox=sandbox,
@@ -92,7 +98,7 @@ class Policy:
         )
         world = DiskWorld(home=site.home, git_environ=_git_environments(site.home, config))
         loaded = LoadedPolicy(PolicyContent.of(read), site, world)
-        return cls(read, loaded, find(Path(opa) if opa is not None else None))
+        return cls(read, loaded, find(Path(opa) if opa is not None else None), trust)
 
     @property
     def loaded(self) -> LoadedPolicy:
@@ -104,15 +110,42 @@ class Policy:
         """The bundle's revision."""
         return self._loaded.revision
 
+    @property
+    def verified(self) -> bool:
+        """Whether a key or a known revision says that this is the right bundle."""
+        return self._trust.verifies
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle that was loaded."""
+        return self._bundle
+
+    @property
+    def opa(self) -> Opa:
+        """The executable that engines are started from."""
+        return self._opa
+
+    def engine(self) -> Engine:
+        """Return a new engine of this policy, for an event loop of one's own; it is not started yet.
+
+        Raises:
+            BundleSignatureError: If a key is known and OPA, asked for itself, refuses the signature.
+        """
+        archive, key = self._bundle.archive(), self._trust.key
+        if key is not None:
+            OpaCommand(self._opa).verify_signature(archive, key.pem, key.algorithm)
+        return Engine(self._opa, archive, self.revision)
+
     def __enter__(self) -> Self:
-        """Start the engine.
+        """Start the engine, after OPA has verified the signature for itself where a key is known.
 
         Raises:
             EngineFailedError: If it does not start.
+            BundleSignatureError: If OPA refuses the signature.
         """
+        engine = self.engine()
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
-            engine = Engine(self._opa, self._bundle.archive(), self.revision)
             self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))
             self._portal, self._stack = portal, stack.pop_all()
         return self

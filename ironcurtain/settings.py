@@ -11,8 +11,9 @@ import difflib
 import os
 import tomllib
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from ironcurtain.errors import FormatError, Place, raise_all
 from ironcurtain.files import read_text
@@ -24,6 +25,30 @@ from ironcurtain.text import quoted, visible
 FILE_NAME = "ironcurtain.toml"
 USER_CONSTITUTION = "constitution-user.md"
 DEFAULT_HOSTS = ("bitbucket.org", "github.com", "gitlab.com")
+
+
+class VerifySettings(Frozen):
+    """What `ironcurtain verify` demands: the table `[verify]`.
+
+    Attributes:
+        scenarios: So many scenarios at least that somebody demanded; `tests` so many Rego tests.
+        guarantees: So many guarantees at least; 0 asks for none, but those that are there must hold.
+        matrix: Whether the golden decision matrix must be there; one that is there must be equal.
+        findings: The least severity of findings that fail.
+        coverage: The least coverage by scenarios, in percent.
+        mutation: The least mutation score, in percent; it is measured only where this is given.
+    """
+
+    scenarios: int = Field(default=1, ge=1)
+    tests: int = Field(default=1, ge=1)
+    guarantees: int = Field(default=0, ge=0)
+    matrix: bool = False
+    findings: Literal["error", "warning", "note"] = "error"
+    coverage: float = Field(default=0, ge=0, le=100)
+    mutation: float | None = Field(default=None, ge=0, le=100)
+
+
+DirectoryName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
 
 
 class Settings(Frozen):
@@ -45,7 +70,11 @@ class Settings(Frozen):
         runs: How often the rules are compiled, to compare the results.
         serial: Number of this policy for "not older than" checks.
         case_insensitive_hosts: Hosts whose path segments compare case-folded.
+        directories: Directories by the names that the constitution has for them, `~/…` or absolute.
         roles: Identifier roles that the project adds.
+        guarantees: What the policy must never and must always do.
+        diff_approvals: Changes that people approved.
+        verify: What `ironcurtain verify` demands.
     """
 
     constitution: str = "constitution.md"
@@ -64,7 +93,11 @@ class Settings(Frozen):
     runs: int = Field(default=1, ge=1, le=9)
     serial: int = Field(default=1, ge=0)
     case_insensitive_hosts: tuple[str, ...] = DEFAULT_HOSTS
+    directories: dict[DirectoryName, str] = Field(default_factory=dict)
     roles: tuple[IdentifierRole, ...] = ()
+    guarantees: str = "guarantees.yaml"
+    diff_approvals: str = "diff-approvals.yaml"
+    verify: VerifySettings = VerifySettings()
 
 
 PATH_KEYS = (
@@ -73,6 +106,7 @@ PATH_KEYS = (
     "scenarios",
     "lists",
     "confirmations",
+    "guarantees",
     "custom",
     "output",
     "questions",

@@ -19,11 +19,13 @@ from typing import Literal, TypeAlias
 
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
-from ironcurtain.bundle.revision import MANIFEST, digests_of, is_test, revision_of
+from ironcurtain.bundle.names import check_names
+from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.files import atomic_write
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.model.provenance import Provenance
 from ironcurtain.text import quoted
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
@@ -66,22 +68,17 @@ class Bundle:
                 is not that of its revision; the error names the file.
             NewerFormatError: If a newer IronCurtain wrote it.
         """
-        where = str(path)
-        try:
-            files = _read_directory(path) if path.is_dir() else _read_archive(path.read_bytes(), where)
-        except OSError as error:
-            raise BundleIntegrityError(
-                f"the bundle cannot be read: {error.strerror or error}", where=where, hint="Check the path."
-            ) from None
-        return cls._of_files(files, where)
+        return cls.of_files(read_files(path), str(path))
 
     @classmethod
     def parse(cls, content: bytes, where: str = "the bundle") -> Bundle:
         """Read a bundle from the content of an archive; errors are those of `read`."""
-        return cls._of_files(_read_archive(content, where), where)
+        return cls.of_files(unpack(content, where), where)
 
     @classmethod
-    def _of_files(cls, files: dict[str, bytes], where: str) -> Bundle:
+    def of_files(cls, files: Mapping[str, bytes], where: str) -> Bundle:
+        """Make a bundle of all its files, `.manifest` included; errors are those of `read`."""
+        check_names(files, where)
         if MANIFEST not in files:
             raise BundleIntegrityError("the bundle has no .manifest", where=where)
         manifest = parse_manifest(files[MANIFEST], where)
@@ -130,8 +127,32 @@ class Bundle:
 
     def with_files(self, added: Mapping[str, bytes]) -> Bundle:
         """Return the bundle with files added or replaced (tests, say), and its revision computed anew."""
-        kept = {path: data for path, data in self.files.items() if path != MANIFEST}
+        kept = {path: data for path, data in self.files.items() if path not in {MANIFEST, SIGNATURES}}
         return Bundle.build({**kept, **added}, self.manifest.metadata)
+
+    def with_provenance(self, provenance: Provenance) -> Bundle:
+        """Return the bundle with another account of its origin: the revision stays, a signature does not."""
+        kept = {path: data for path, data in self.files.items() if path not in {MANIFEST, SIGNATURES}}
+        metadata = self.manifest.metadata.model_copy(
+            update={"provenance": provenance.model_dump(mode="json")}
+        )
+        return Bundle.build(kept, metadata)
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether Rego tests are among the files."""
+        return any(is_test(path) for path in self.files)
+
+    def with_tests_of(self, other: Bundle) -> Bundle:
+        """Return the bundle with the tests of another one, which count neither for revision nor signature."""
+        tests = {path: data for path, data in other.files.items() if is_test(path)}
+        return Bundle(MappingProxyType(dict(sorted({**self.files, **tests}.items()))), self.manifest)
+
+    def with_signatures(self, content: bytes) -> Bundle:
+        """Return what the archive of this bundle holds (no tests), with this `.signatures.json`."""
+        files = {path: data for path, data in self.files.items() if not is_test(path)}
+        complete = {**files, SIGNATURES: content}
+        return Bundle(MappingProxyType(dict(sorted(complete.items()))), self.manifest)
 
     def write_directory(self, path: Path) -> None:
         """Write all files below a directory, which must not exist or be empty.
@@ -156,6 +177,47 @@ class Bundle:
                     member.mode = 0o644
                     archive.addfile(member, io.BytesIO(content))
         return gzipped.compress(stream.getvalue())
+
+
+def read_files(path: Path) -> dict[str, bytes]:
+    """Read the files of a bundle directory or `.tar.gz`, by normalised path; nothing is parsed or believed.
+
+    Raises:
+        BundleIntegrityError: If it is missing, corrupt, truncated, unsafe or too large.
+    """
+    where = str(path)
+    try:
+        if path.is_dir():
+            return _read_directory(path)
+        if path.stat().st_size > MAX_BYTES:
+            raise _too_large(where)
+        return unpack(path.read_bytes(), where)
+    except OSError as error:
+        raise BundleIntegrityError(
+            f"the bundle cannot be read: {error.strerror or error}", where=where, hint="Check the path."
+        ) from None
+
+
+def unpack(content: bytes, where: str) -> dict[str, bytes]:
+    """Read the files of a `.tar.gz` from memory; errors are those of `read_files`."""
+    if len(content) > MAX_BYTES:
+        raise _too_large(where)
+    try:
+        unpacked = gzipped.decompress(content, max_bytes=MAX_BYTES)
+        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as archive:
+            files = _members(archive, where)
+            rest = unpacked[archive.offset :]
+    except (zlib.error, tarfile.TarError, EOFError, ValueError) as error:
+        raise BundleIntegrityError(
+            f"the archive is corrupt or truncated: {error}", where=where, hint="Fetch or make it again."
+        ) from None
+    if len(rest) < 2 * _BLOCK or rest.strip(b"\0"):
+        raise BundleIntegrityError("the archive is truncated: it does not end as tar files do", where=where)
+    return files
+
+
+def _too_large(where: str) -> BundleIntegrityError:
+    return BundleIntegrityError(f"the bundle is larger than {MAX_BYTES:,} bytes", where=where)
 
 
 def _difference(files: Mapping[str, bytes], manifest: Manifest) -> str:
@@ -188,23 +250,6 @@ def _walk(root: Path) -> Iterator[Path]:
                 yield Path(directory) / name
         for name in names:
             yield Path(directory) / name
-
-
-def _read_archive(content: bytes, where: str) -> dict[str, bytes]:
-    if len(content) > MAX_BYTES:
-        raise BundleIntegrityError(f"the bundle is larger than {MAX_BYTES:,} bytes", where=where)
-    try:
-        unpacked = gzipped.decompress(content, max_bytes=MAX_BYTES)
-        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as archive:
-            files = _members(archive, where)
-            rest = unpacked[archive.offset :]
-    except (zlib.error, tarfile.TarError, EOFError, ValueError) as error:
-        raise BundleIntegrityError(
-            f"the archive is corrupt or truncated: {error}", where=where, hint="Fetch or make it again."
-        ) from None
-    if len(rest) < 2 * _BLOCK or rest.strip(b"\0"):
-        raise BundleIntegrityError("the archive is truncated: it does not end as tar files do", where=where)
-    return files
 
 
 def _members(archive: tarfile.TarFile, where: str) -> dict[str, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -88,11 +88,13 @@ class PolicyContent:
         """Read the data documents of a bundle.
 
         Raises:
-            BundleIntegrityError: If one of them is missing or not of its shape.
+            BundleIntegrityError: If one of them is missing or not of its shape, or a rule names a list
+                that is not there: such a rule could never speak, and a looser one would.
         """
         patterns = _read(bundle, "patterns", _Patterns)
         rules = _read(bundle, "rules", _Rules)
         lists = _read(bundle, "lists", _Lists)
+        _require_lists(rules.rules, lists.root)
         return cls(
             revision=bundle.revision,
             annotations=_read(bundle, "annotations", Annotations),
@@ -103,6 +105,17 @@ class PolicyContent:
             rules=rules.rules,
             clauses={id_: clause.text for id_, clause in rules.clauses.items()},
         )
+
+
+def _require_lists(rules: Mapping[str, RuleText], lists: Collection[str]) -> None:
+    for name, rule in rules.items():
+        for condition in rule.if_.role_conditions if rule.if_ is not None else ():
+            missing = [p for p in condition.patterns if p.startswith("@") and p[1:] not in lists]
+            if missing:
+                raise BundleIntegrityError(
+                    f"the rule {visible(name)} names the list {visible(missing[0])}, which the bundle lacks",
+                    where="ironcurtain/lists/data.json",
+                )
 
 
 def _kind(list_type: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, MODEL
+from ironcurtain.cli.options import CONFIG, FORMAT, MAX_COST, MODEL
 from ironcurtain.errors import Exit
 
 
@@ -13,6 +13,7 @@ from ironcurtain.errors import Exit
 @click.argument("servers", nargs=-1)
 @CONFIG
 @MODEL
+@MAX_COST
 @click.option("--locked", is_flag=True, help="Use kept answers only; fail where one is missing.")
 @click.option("--saved-tools", is_flag=True, help="Prefer saved tool lists over live servers.")
 @FORMAT

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
+import click
+
+from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.settings import (
@@ -51,18 +57,36 @@ class Project:
         read = self.reads_own_guidance and (named or self.own_guidance.exists())
         return self.own_guidance if read else None
 
-    def book(self, kept: str, model: str | None) -> AnswerBook:
+    def book(self, kept: str, model: str | None, ledger: Ledger) -> AnswerBook:
         """Return the answers of questions that belong to no published result.
 
         Args:
             kept: Name of the directory, below that of the questions, where they are kept.
             model: Who answers, if not whom the settings name.
+            ledger: Where calls are written down, with the budget.
         """
         questions = self.path("questions")
         chosen = model or self.settings.model
         return AnswerBook(
-            questions / kept / "none", questions / kept, lambda: provider_for(chosen, questions=questions)
+            questions / kept / "none",
+            questions / kept,
+            lambda: provider_for(chosen, questions=questions, ledger=ledger),
         )
+
+
+@contextmanager
+def spending(max_cost: float | None) -> Iterator[Ledger]:
+    """Keep the book of a command's calls; however the command ends, say what they cost.
+
+    Args:
+        max_cost: US dollars that they may cost at most; None means no limit.
+    """
+    ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
+    try:
+        yield ledger
+    finally:
+        if ledger.total.calls:
+            click.echo(f"model: {ledger.total}", err=True)
 
 
 def read_project(config: str | None) -> Project:

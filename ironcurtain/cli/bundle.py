@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA, QUIET
+from ironcurtain.cli.options import FORMAT, KEY, OPA, QUIET, SIGN
 from ironcurtain.errors import Exit
 
 
@@ -17,6 +17,8 @@ from ironcurtain.errors import Exit
 @click.option(
     "--serial", type=click.IntRange(min=0), default=0, show_default=True, help="The policy's serial number."
 )
+@SIGN
+@KEY
 @OPA
 @click.option(
     "-o", "--output", metavar="PATH", required=True, help="A directory, or a file ending in .tar.gz."

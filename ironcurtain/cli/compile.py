@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA, QUIET, F
+from ironcurtain.cli.options import FORMAT, KEY, OPA, QUIET, SIGN, F
 from ironcurtain.errors import Exit
 
 _PATHS = {
@@ -15,6 +15,7 @@ _PATHS = {
     "scenarios": "Handwritten scenarios: the ground truth.",
     "lists": "Named lists, kept by hand.",
     "confirmations": "What people confirmed about arguments and tools.",
+    "guarantees": "Statements that the policy has to keep.",
     "custom": "Directory of the project's own Rego modules.",
     "questions": "Directory for questions that a person answers.",
 }
@@ -94,13 +95,15 @@ def _path_options(function: F) -> F:
 )
 @click.option(
     "--refresh",
-    type=click.Choice(["annotate", "clauses", "rules", "intent", "judge", "repair"]),
+    type=click.Choice(["annotate", "clauses", "rules", "lists", "intent", "judge", "repair"]),
     multiple=True,
     help="Ask the questions of a stage anew; repeatable.",
 )
 @click.option("--locked", is_flag=True, help="Use kept answers only; fail where one is missing.")
 @click.option("--offline", is_flag=True, help="Ask no model and start no server: kept answers, saved tools.")
 @click.option("--saved-tools", is_flag=True, help="Prefer saved tool lists over live servers.")
+@SIGN
+@KEY
 @OPA
 @FORMAT
 @QUIET

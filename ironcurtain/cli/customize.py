@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, MODEL
+from ironcurtain.cli.options import CONFIG, MAX_COST, MODEL
 from ironcurtain.errors import Exit
 
 
@@ -13,6 +13,7 @@ from ironcurtain.errors import Exit
 @click.argument("wish", nargs=-1)
 @CONFIG
 @MODEL
+@MAX_COST
 @click.option("-y", "--yes", is_flag=True, help="Write the change without asking.")
 @click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
 def command(**options: object) -> Exit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.gate_options import OUTPUT, REPORT_FORMAT
 from ironcurtain.cli.options import OPA
 from ironcurtain.errors import Exit
 
@@ -15,24 +16,34 @@ from ironcurtain.errors import Exit
 @click.option(
     "--scenarios", metavar="FILE", help="Assume the world of FILE (default: test-scenarios.json beside NEW)."
 )
+@click.option("--approvals", metavar="FILE", help="Changes that people approved.")
+@click.option("--guarantees", metavar="FILE", help="Decide the guarantees of FILE about NEW, too.")
 @click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the changes.",
+    "--write-approval", metavar="FILE", help="Add approvals of what is loosened to FILE, for review."
+)
+@click.option("--reason", help="Why the changes are wanted; for --write-approval.")
+@click.option("--approver", help="Who approves; for --write-approval.")
+@click.option(
+    "--expires",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="The last day on which the approvals count; for --write-approval.",
 )
 @OPA
+@REPORT_FORMAT
+@OUTPUT
 def command(**options: object) -> Exit:
     """Compare the policies in the bundles OLD and NEW by what they decide.
 
     \b
-    Example:
+    Examples:
       ironcurtain diff published.tar.gz generated/bundle --format markdown
+      ironcurtain diff published.tar.gz generated/bundle --write-approval diff-approvals.yaml \\
+        --reason "Mail is to be read, too." --approver alice@example.com
 
     \b
-    Exit: 0 nothing is loosened, 1 something is,
-    2 wrong options or files, 3 the engine gives no answer.
+    Exit: 0 nothing is loosened that nobody approved, and no guarantee is broken; 1 otherwise,
+    2 wrong options or files, 3 the engine gives no answer,
+    4 approvals were written, and a person must review them.
     """  # noqa: D301 - click reads the escape
     return lazy.run("diff", **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA, QUIET
+from ironcurtain.cli.options import FORMAT, OPA, QUIET, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -20,6 +20,7 @@ from ironcurtain.errors import Exit
     help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
 )
 @FORMAT
+@trust_options
 @OPA
 @QUIET
 def command(**options: object) -> Exit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, MODEL
+from ironcurtain.cli.options import CONFIG, FORMAT, MAX_COST, MODEL
 from ironcurtain.errors import Exit
 
 _TYPE = click.option(
@@ -89,6 +89,7 @@ def remove(**options: object) -> Exit:
 @_CLAUSE
 @CONFIG
 @MODEL
+@MAX_COST
 @click.option(
     "--confirm", metavar="SERVER/TOOL", multiple=True, help="You know that this tool only reads; repeatable."
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import OPA
+from ironcurtain.cli.options import OPA, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -24,6 +24,7 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="How to print the matrix.",
 )
+@trust_options
 @OPA
 def command(**options: object) -> Exit:
     """Print what the policy in BUNDLE decides about every tool, role and place.

@@ -27,9 +27,31 @@ CONFIG = click.option(
 MODEL = click.option(
     "--model", metavar="ID", envvar="IRONCURTAIN_MODEL", help="Who answers (default: whom the settings name)."
 )
+KEY = click.option(
+    "--key", metavar="FILE", help="The key's PEM file (default: ~/.ironcurtain/signing-key.pem)."
+)
+SIGN = click.option("--sign", is_flag=True, help="Sign the bundle, so that OPA can verify it.")
+MAX_COST = click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    envvar="IRONCURTAIN_MAX_COST",
+    help="Stop before a call that could exceed this sum.",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing when all is well.")
 EXPECT_REVISION = click.option(
     "--expect-revision", metavar="R", help="Refuse a bundle of any other revision."
+)
+
+_TRUST = (
+    EXPECT_REVISION,
+    click.option("--verify-key", metavar="FILE", help="Public key: refuse a bundle that it did not sign."),
+    click.option(
+        "--min-serial",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="With --verify-key: refuse a bundle of a lower serial number.",
+    ),
 )
 
 _SITE = (
@@ -38,9 +60,16 @@ _SITE = (
     click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours)."),
     click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable."),
     click.option("--servers", metavar="FILE", help="mcp-servers.json: working roots and domain lists."),
-    EXPECT_REVISION,
+    *_TRUST,
     OPA,
 )
+
+
+def trust_options(command: F) -> F:
+    """Add the options that say which bundle is the right one: see `Trust.of`."""
+    for option in reversed(_TRUST):
+        command = option(command)
+    return command
 
 
 def policy_options(command: F) -> F:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.errors import Exit
 from ironcurtain.files import load
+from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
@@ -30,6 +31,7 @@ def run(
     servers: tuple[str, ...],
     config: str | None,
     model: str | None,
+    max_cost: float | None,
     locked: bool,
     saved_tools: bool,
     format_: str,
@@ -37,13 +39,14 @@ def run(
     """Annotate, print the annotations, and say what stands out."""
     project = read_project(config)
     tools = list_tools(load_servers(project.path("servers")), only=servers or None, saved=saved_tools)
-    annotated = annotate(
-        tools,
-        project.settings.roles,
-        _confirmations(project.path("confirmations"), set(tools)),
-        _book(project, model, locked=locked),
-        previous=_previous(project.path("output"), set(tools)),
-    )
+    with spending(max_cost) as ledger:
+        annotated = annotate(
+            tools,
+            project.settings.roles,
+            _confirmations(project.path("confirmations"), set(tools)),
+            _book(project, model, ledger, locked=locked),
+            previous=_previous(project.path("output"), set(tools)),
+        )
     for note in annotated.notes:
         click.echo(printable(f"finding: {note}"), err=True)
     if format_ == "json":
@@ -55,11 +58,11 @@ def run(
     return Exit.YES
 
 
-def _book(project: Project, model: str | None, *, locked: bool) -> AnswerBook:
+def _book(project: Project, model: str | None, ledger: Ledger, *, locked: bool) -> AnswerBook:
     """Return the same book as a compile's, so that it finds the answers given here."""
     questions = project.path("questions")
     chosen = model or project.settings.model
-    provider = None if locked else lambda: provider_for(chosen, questions=questions)
+    provider = None if locked else lambda: provider_for(chosen, questions=questions, ledger=ledger)
     return AnswerBook(project.path("output") / "answers", questions / "kept", provider)
 
 

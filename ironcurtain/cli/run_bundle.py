@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.errors import Exit, PublishError
+from ironcurtain.cli.signing import chosen_signer
+from ironcurtain.errors import Exit, PublishError, UsageError
 from ironcurtain.files import atomic_write, load
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -33,12 +34,17 @@ def run(
     lists: str | None,
     custom: str | None,
     serial: int,
+    sign: bool,
+    key: str | None,
     opa: str | None,
     output: str,
     format_: str,
     quiet: bool,
 ) -> Exit:
     """Build, check and write a bundle; print its revision."""
+    if sign and not output.endswith(_ARCHIVE):
+        raise UsageError("a signed bundle is an archive", hint="Let --output end in .tar.gz.")
+    signed = chosen_signer(sign=sign, key=key)
     annotated = load(Path(annotations), Annotations)
     registry = Registry(annotated.roles)
     check_annotations(annotated, registry)
@@ -55,7 +61,7 @@ def run(
         custom=check_modules(read_modules(Path(custom)), engine) if custom is not None else (),
     )
     check_bundle(bundle, registry, engine)
-    _write(bundle, Path(output))
+    _write(signed(bundle) if signed else bundle, Path(output))
     if format_ == "json":
         click.echo(json.dumps({"revision": bundle.revision, "serial": bundle.serial}))
     elif not quiet:

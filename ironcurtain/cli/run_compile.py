@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from ironcurtain.cli.signing import chosen_signer
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import MANUAL, provider_for
@@ -18,9 +19,11 @@ from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.build import Options, build
+from ironcurtain.pipeline.directories import canonical_directories
 from ironcurtain.pipeline.live import for_terminal
 from ironcurtain.pipeline.load import Sources
 from ironcurtain.pipeline.progress import Silent
+from ironcurtain.roles.registry import Registry
 from ironcurtain.settings import Settings, defaults, find_settings, load_settings
 
 
@@ -54,6 +57,8 @@ def run(
     locked: bool,
     offline: bool,
     saved_tools: bool,
+    sign: bool,
+    key: str | None,
     opa: str | None,
     format_: str,
     quiet: bool,
@@ -82,6 +87,7 @@ def run(
         serial=serial,
         case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
         roles=settings.settings.roles,
+        directories=canonical_directories(settings.settings.directories, Registry(settings.settings.roles)),
         saved_tools=saved_tools,
         offline=offline,
         refresh=frozenset(refresh),
@@ -90,6 +96,7 @@ def run(
         repair=bool(asks),
         runs=runs or 1,
         second=provider(second_model) if second_model is not None else None,
+        sign=chosen_signer(sign=sign, key=key),
     )
     engine = find(Path(opa) if opa is not None else None)
     with closing(Silent() if quiet else for_terminal(sys.stderr, ledger)) as progress:

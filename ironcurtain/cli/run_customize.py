@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.errors import Exit, OpenQuestionError, UsageError
 from ironcurtain.files import atomic_write, read_text
 from ironcurtain.pipeline.answers import AnswerBook
@@ -20,7 +20,15 @@ _KEPT = "kept-customize"
 _MAX_TURNS = 5
 
 
-def run(*, wish: tuple[str, ...], config: str | None, model: str | None, yes: bool, dry_run: bool) -> Exit:
+def run(
+    *,
+    wish: tuple[str, ...],
+    config: str | None,
+    model: str | None,
+    max_cost: float | None,
+    yes: bool,
+    dry_run: bool,
+) -> Exit:
     """Turn a wish into edits, show them, and write them when they are confirmed."""
     terminal = sys.stdin.isatty()
     if not terminal and not (yes or dry_run):
@@ -31,10 +39,12 @@ def run(*, wish: tuple[str, ...], config: str | None, model: str | None, yes: bo
         raise UsageError("there is no wish", hint="Say it: ironcurtain customize 'WISH'.")
     project = read_project(config)
     _, base = read_constitution(project.path("constitution"), None, project.root)
-    file, book = project.own_guidance, project.book(_KEPT, model)
+    file = project.own_guidance
     own = _existing(file)
     said = " ".join(wish) or click.prompt("What shall change?", err=True)
-    found = _converse(base, own, file.name, said, book)
+    with spending(max_cost) as ledger:
+        book = project.book(_KEPT, model, ledger)
+        found = _converse(base, own, file.name, said, book)
     if found.remark:
         click.echo(printable(found.remark), err=True)
     for finding in found.findings:

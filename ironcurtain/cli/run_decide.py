@@ -27,11 +27,10 @@ def run(
     caller: str | None,
     batch: str | None,
     format_: str,
-    expect_revision: str | None,
     **site: Json,
 ) -> Exit:
     """Decide one call or a batch of calls; print the decisions."""
-    facts = _caller(caller)
+    facts = caller_facts(caller)
     if batch is not None:
         if server is not None:
             raise UsageError(
@@ -42,9 +41,9 @@ def run(
         raise UsageError("give SERVER, TOOL and ARGUMENTS, or --batch FILE")
     else:
         calls = [Call(server, tool, arguments, facts)]
-    with Policy.load(bundle, expect_revision=expect_revision, **site) as policy:
-        if expect_revision is None:
-            _say_unverified(policy.revision)
+    with Policy.load(bundle, **site) as policy:
+        if not policy.verified:
+            click.echo("note: the bundle is unverified; see --verify-key", err=True)
         decisions = policy.decide_many(calls)
     show = as_json if batch is not None or format_ == "json" else as_text
     for decision in decisions:
@@ -53,15 +52,12 @@ def run(
     return next(each for each in _WORST_FIRST if each in exits)
 
 
-def _say_unverified(revision: str) -> None:
-    click.echo(
-        f"note: the bundle is unverified; if you know that {revision} is the right one, pass it as "
-        "--expect-revision",
-        err=True,
-    )
+def caller_facts(text: str | None) -> dict[str, Json] | None:
+    """Read what `--caller` says.
 
-
-def _caller(text: str | None) -> dict[str, Json] | None:
+    Raises:
+        UsageError: If it is no JSON object.
+    """
     if text is None:
         return None
     try:

@@ -2,31 +2,93 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.cli.assumed import assumed_world
-from ironcurtain.errors import Exit
-from ironcurtain.evidence.difference import difference
-from ironcurtain.evidence.difference_text import markdown_lines, text_lines
-from ironcurtain.model import jsontext
+from ironcurtain.cli.reports import emit, formats_of
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.evidence.guarantees import check_guarantees
+from ironcurtain.files import load
+from ironcurtain.gate.approvals import draft, judge, uncovered
+from ironcurtain.gate.approvals_file import add_approvals, read_approvals, require_yaml
+from ironcurtain.gate.behaviour import guarantee_check
+from ironcurtain.gate.report import gate_report
+from ironcurtain.gate.review import compared
+from ironcurtain.gate.subject import Document
+from ironcurtain.model.diff_approvals import DiffApproval
+from ironcurtain.model.difference import Change
+from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.rendered import check_rendered
 
 
-def run(*, old: str, new: str, scenarios: str | None, format_: str, opa: str | None) -> Exit:
+def run(
+    *,
+    old: str,
+    new: str,
+    scenarios: str | None,
+    approvals: str | None,
+    guarantees: str | None,
+    write_approval: str | None,
+    reason: str | None,
+    approver: str | None,
+    expires: datetime | None,
+    opa: str | None,
+    format_: str,
+    output: tuple[str, ...],
+) -> Exit:
     """Compare two bundles and print what changed."""
-    bundles = [Bundle.read(Path(path)) for path in (old, new)]
-    for bundle in bundles:
-        check_rendered(bundle)
-    engine = OpaCommand(find(Path(opa) if opa else None))
-    result = difference(bundles[0], bundles[1], assumed_world(new, scenarios), engine)
-    if format_ == "json":
-        click.echo(jsontext.pretty(result.model_dump(mode="json")), nl=False)
-    else:
-        lines = text_lines(result) if format_ == "text" else markdown_lines(result)
-        click.echo("\n".join(lines))
-    return Exit.NO if result.loosened else Exit.YES
+    files = formats_of(output)
+    target = _target(write_approval, reason, approver, expires)
+    demanded = load(Path(guarantees), Guarantees) if guarantees else None
+    approved = read_approvals(Path(approvals), must_exist=True) if approvals else None
+    older, newer = (Bundle.read(Path(path)) for path in (old, new))
+    found = find(Path(opa) if opa else None)
+    engine, world, today = OpaCommand(found), assumed_world(new, scenarios), datetime.now(UTC).date()
+    result = compared(older, newer, world, engine)
+    checks = [judge(result, approved, Path(approvals) if approvals else None, today)]
+    if demanded is not None and guarantees is not None:
+        document = Document(Path(guarantees))
+        checks.append(guarantee_check(check_guarantees(newer, demanded, world, engine), document))
+    report = gate_report("diff", newer, found, checks, result)
+    emit(report, format_, files, quiet=False)
+    open_ = uncovered(result, approved, today)
+    if target is not None and open_:
+        add_approvals(target, _drafts(open_, reason, approver, expires))
+        click.echo(f"{len(open_)} approvals written to {target}: let them be reviewed", err=True)
+        return Exit.PERSON
+    return Exit.YES if report.ok else Exit.NO
+
+
+def _target(
+    write_approval: str | None, reason: str | None, approver: str | None, expires: datetime | None
+) -> Path | None:
+    """Return the file that approvals are written to; mistakes show before any work is done."""
+    if write_approval is None:
+        if reason or approver or expires:
+            raise UsageError(
+                "--reason, --approver and --expires belong to --write-approval",
+                hint="Name the file to write.",
+            )
+        return None
+    if not (reason or "").strip() or not (approver or "").strip():
+        raise UsageError(
+            "an approval needs a --reason and an --approver",
+            where=write_approval,
+            hint="Give both: whoever reviews the approval reads them.",
+        )
+    target = Path(write_approval)
+    require_yaml(target)
+    read_approvals(target, must_exist=False)
+    return target
+
+
+def _drafts(
+    changes: tuple[Change, ...], reason: str | None, approver: str | None, expires: datetime | None
+) -> tuple[DiffApproval, ...]:
+    end: date | None = expires.date() if expires else None
+    return draft(changes, reason=reason or "", approver=approver or "", expires=end)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.guarantees import check_guarantees, report_lines
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
@@ -19,11 +20,18 @@ from ironcurtain.pipeline.rendered import check_rendered
 
 
 def run(
-    *, bundle: str, file_: str, scenarios: str | None, format_: str, opa: str | None, quiet: bool
+    *,
+    bundle: str,
+    file_: str,
+    scenarios: str | None,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+    **trust: Json,
 ) -> Exit:
     """Decide guarantees and print the result."""
     guarantees = load(Path(file_), Guarantees)
-    read = Bundle.read(Path(bundle))
+    read = open_bundle(Path(bundle), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
     report = check_guarantees(read, guarantees, assumed_world(bundle, scenarios), engine)

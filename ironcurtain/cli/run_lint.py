@@ -11,7 +11,7 @@ import click
 from ironcurtain.cli.authoring import read_project
 from ironcurtain.errors import Exit
 from ironcurtain.model import jsontext
-from ironcurtain.pipeline.linter import lint
+from ironcurtain.pipeline.linter import LintReport, lint
 from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.text import printable
 
@@ -30,12 +30,8 @@ def run(*, constitution: str | None, config: str | None, strict: bool, format_: 
     counts = Counter(finding.severity for finding in findings)
     ok = not counts["error"] and not (strict and counts["warning"])
     if format_ == "json":
-        document = {
-            "format": "ironcurtain/lint/v1",
-            "ok": ok,
-            "findings": [finding.model_dump(mode="json") for finding in findings],
-        }
-        click.echo(jsontext.pretty(document), nl=False)
+        report = LintReport(ok=ok, findings=tuple(findings))
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
     else:
         for finding in findings:
             click.echo(printable(finding.line))

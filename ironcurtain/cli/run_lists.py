@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.errors import Exit, ListError, UsageError
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
@@ -70,6 +70,7 @@ def refresh(
     clause: str,
     config: str | None,
     model: str | None,
+    max_cost: float | None,
     confirm: tuple[str, ...],
     ask_again: bool,
     dry_run: bool,
@@ -80,8 +81,9 @@ def refresh(
     chosen = names or tuple(name for name, found in lists.lists.items() if found.resolution is not None)
     if not chosen:
         raise UsageError("no list was resolved before", hint="Name the lists to resolve.")
-    book = project.book(_KEPT, model)
-    edited = refresh_lists(lists, chosen, _site(project, confirm, ask_again=ask_again), book)
+    with spending(max_cost) as ledger:
+        book = project.book(_KEPT, model, ledger)
+        edited = refresh_lists(lists, chosen, _site(project, confirm, ask_again=ask_again), book)
     if dry_run:
         return _say(edited)
     status = _write(project, edited)

@@ -6,20 +6,21 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.matrix import decision_matrix, matrix_json
 from ironcurtain.evidence.matrix_html import html_page
 from ironcurtain.evidence.matrix_text import markdown_lines, text_lines
+from ironcurtain.model.base import Json
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.rendered import check_rendered
 
 
-def run(*, bundle: str, scenarios: str | None, format_: str, opa: str | None) -> Exit:
+def run(*, bundle: str, scenarios: str | None, format_: str, opa: str | None, **trust: Json) -> Exit:
     """Examine a bundle and print its decision matrix."""
-    read = Bundle.read(Path(bundle))
+    read = open_bundle(Path(bundle), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
     matrix = decision_matrix(read, assumed_world(bundle, scenarios), engine)

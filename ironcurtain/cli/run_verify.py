@@ -2,49 +2,100 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-import click
-
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.errors import BundleIntegrityError, Exit, UsageError
-from ironcurtain.files import load
-from ironcurtain.model import jsontext
-from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.bundle.opening import Trust
+from ironcurtain.cli.reports import emit, formats_of
+from ironcurtain.cli.trusted import verify_signed
+from ironcurtain.errors import Exit
+from ironcurtain.gate.approvals import judge
+from ironcurtain.gate.approvals_file import read_approvals
+from ironcurtain.gate.checks import run_check, run_checks
+from ironcurtain.gate.git import Commit
+from ironcurtain.gate.reading import Given, read_subject
+from ironcurtain.gate.report import gate_report
+from ironcurtain.gate.review import compared, dropped_guarantees
+from ironcurtain.gate.subject import Subject
+from ironcurtain.model.diff_approvals import DiffApprovals
+from ironcurtain.model.difference import Difference
+from ironcurtain.model.gate import Check
 from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.verify import report_lines, verify
-from ironcurtain.text import quoted
-
-_BESIDE = "test-scenarios.json"
 
 
 def run(
     *,
     bundle: str,
     scenarios: str | None,
+    guarantees: str | None,
+    against: str | None,
+    approvals: str | None,
+    fail_under: float | None,
+    mutation: float | None,
+    config: str | None,
     expect_revision: str | None,
+    verify_key: str | None,
+    min_serial: int | None,
     opa: str | None,
     format_: str,
+    output: tuple[str, ...],
     quiet: bool,
 ) -> Exit:
-    """Verify a bundle and print the result."""
-    read = Bundle.read(Path(bundle))
-    if expect_revision not in (None, read.revision):
-        raise BundleIntegrityError(
-            f"the bundle has revision {read.revision}, not {quoted(expect_revision or '')}", where=bundle
-        )
-    result = verify(read, _scenarios(bundle, scenarios), find(Path(opa) if opa else None))
-    if format_ == "json":
-        click.echo(jsontext.pretty(result.model_dump(mode="json")), nl=False)
-    elif not (quiet and result.ok):
-        click.echo("\n".join(report_lines(result)))
-    return Exit.YES if result.ok else Exit.NO
+    """Judge a bundle and report."""
+    files = formats_of(output)
+    engine = find(Path(opa) if opa else None)
+    trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
+    read = verify_signed(bundle, trust, engine)
+    given = Given(
+        bundle=Path(bundle),
+        config=_path(config),
+        scenarios=_path(scenarios),
+        guarantees=_path(guarantees),
+        approvals=_path(approvals),
+        coverage=fail_under,
+        mutation=mutation,
+    )
+    subject = read_subject(read, given, engine, datetime.now(UTC).date())
+    older = _Older.of(against, given, subject) if against is not None else None
+    checks = run_checks(subject)
+    difference = None
+    if older is not None:
+        more, difference = _compare(subject, older)
+        checks += more
+    report = gate_report("verify", read, engine, checks, difference)
+    emit(report, format_, files, quiet=quiet)
+    return Exit.YES if report.ok else Exit.NO
 
 
-def _scenarios(bundle: str, given: str | None) -> Scenarios:
-    path = Path(given) if given else Path(bundle).absolute().parent / _BESIDE
-    if not path.exists():
-        raise UsageError(
-            f"no scenarios: {path.name} does not exist", where=str(path), hint="Name a file with --scenarios."
-        )
-    return load(path, Scenarios)
+def _path(given: str | None) -> Path | None:
+    return Path(given) if given is not None else None
+
+
+@dataclass(frozen=True)
+class _Older:
+    """What a bundle is compared with; read before any work is done, so that mistakes show at once."""
+
+    commit: Commit
+    bundle: Bundle
+    approvals: DiffApprovals | None
+
+    @classmethod
+    def of(cls, ref: str, given: Given, subject: Subject) -> _Older:
+        commit = Commit.of(ref, given.bundle.absolute().parent)
+        file = subject.approvals_file.path
+        approvals = read_approvals(file, must_exist=given.approvals is not None)
+        return cls(commit, commit.bundle(given.bundle), approvals)
+
+
+def _compare(subject: Subject, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
+    """Judge what changed since an older policy; no difference where there is none to be had."""
+    found: list[Difference] = []
+
+    def judged() -> tuple[Check, ...]:
+        found.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
+        return (judge(found[0], older.approvals, subject.approvals_file.path, subject.today),)
+
+    checks = run_check("difference", judged)
+    return (*checks, dropped_guarantees(subject, older.commit)), found[0] if found else None

@@ -1,12 +1,15 @@
-"""`ironcurtain verify`: check, test and verify a bundle, without a model or a network."""
+"""`ironcurtain verify`: the gate; all evidence about a bundle, without a model or a network."""
 
 from __future__ import annotations
 
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import EXPECT_REVISION, FORMAT, OPA, QUIET
+from ironcurtain.cli.gate_options import APPROVALS, OUTPUT, REPORT_FORMAT, SETTINGS
+from ironcurtain.cli.options import OPA, QUIET, trust_options
 from ironcurtain.errors import Exit
+
+_PERCENT = click.FloatRange(0, 100)
 
 
 @click.command()
@@ -14,16 +17,39 @@ from ironcurtain.errors import Exit
 @click.option(
     "--scenarios", metavar="FILE", help="Scenarios (default: test-scenarios.json beside the bundle)."
 )
-@EXPECT_REVISION
+@click.option(
+    "--guarantees",
+    metavar="FILE",
+    help="Guarantees (default: guarantees.yaml of the project, if it is there).",
+)
+@click.option(
+    "--against", metavar="REF", help="Compare with the bundle of a git commit: nothing may be loosened."
+)
+@APPROVALS
+@click.option(
+    "--fail-under", type=_PERCENT, metavar="PERCENT", help="The least coverage (default: [verify] coverage)."
+)
+@click.option(
+    "--mutation",
+    type=_PERCENT,
+    metavar="PERCENT",
+    help="Measure the mutation score, and demand this (default: [verify] mutation).",
+)
+@SETTINGS
+@trust_options
 @OPA
-@FORMAT
+@REPORT_FORMAT
+@OUTPUT
 @QUIET
 def command(**options: object) -> Exit:
-    """Verify BUNDLE: its revision, `opa check`, `opa test`, and every scenario.
+    """Verify BUNDLE: revision, `opa check`, `opa test`, scenarios, guarantees, matrix, findings, coverage.
+
+    What is demanded stands below [verify] in the project's ironcurtain.toml.
 
     \b
-    Example:
+    Examples:
       ironcurtain verify generated/bundle
+      ironcurtain verify generated/bundle --against origin/main --format github --output gate.md
 
     \b
     Exit: 0 verified, 1 something fails, 2 wrong options or files,

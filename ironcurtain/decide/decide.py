@@ -74,7 +74,13 @@ async def decide(
         policy: The policy, loaded where the call happens.
         ask: Asks the engine; raises Refusal with an `engine-…` rule when it gives no answer.
     """
-    prepared = prepare(call, policy)  # steps 1 to 5
+    return await judge(prepare(call, policy), policy, ask)  # steps 1 to 5, then 6 and 7
+
+
+async def judge(
+    prepared: Prepared | Decision, policy: LoadedPolicy, ask: Callable[[dict[str, Json]], Awaitable[Json]]
+) -> Decision:
+    """Do steps 6 and 7 for a call that `prepare` has brought there; total, as `decide` is."""
     if isinstance(prepared, Decision):
         return prepared
     try:

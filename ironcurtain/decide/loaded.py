@@ -17,6 +17,7 @@ from ironcurtain.decide.relations import SANDBOX, check_relations
 from ironcurtain.decide.site import Site
 from ironcurtain.decide.structural import Boundaries
 from ironcurtain.errors import RefusedRootError
+from ironcurtain.model.reserved import RESERVED, with_reserved_roles
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import quoted, visible
 
@@ -37,7 +38,7 @@ class LoadedPolicy:
         self.revision = content.revision
         self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
         self._world = world
-        self._registry = Registry(content.annotations.roles)
+        self._registry = Registry(with_reserved_roles(content.annotations.roles))
         self._resolver = Resolver(world, home=site.home)
         self._sandbox = self._real(site.sandbox) if site.sandbox is not None else None
         self._refuse_roots()
@@ -53,12 +54,13 @@ class LoadedPolicy:
             for server, annotated in content.annotations.servers.items()
             for tool in annotated.tools
         }
+        self._servers = frozenset(content.annotations.servers)
         self._tools: dict[tuple[str, str], FittedTool] = {}
 
     def tool(self, server: str, tool: str) -> FittedTool | None:
-        """Return the annotated tool, or None if there is none."""
+        """Return the annotated tool, or one of the reserved tools that every server has; else None."""
         place = (server, tool)
-        annotated = self._annotated.get(place)
+        annotated = self._annotated.get(place) or (RESERVED.get(tool) if server in self._servers else None)
         # Preparing a tool's schema takes longer than a decision, and most runs call only a few tools.
         if annotated is not None and place not in self._tools:
             self._tools[place] = FittedTool(annotated)

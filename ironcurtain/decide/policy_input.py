@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Protocol
 
-from ironcurtain.canonical.pattern_index import PatternIndex
 from ironcurtain.canonical.subjects import Subject
+from ironcurtain.canonical.urls import Url
 from ironcurtain.decide.refusal import Refusal
 from ironcurtain.decide.structural import UNREPRESENTABLE
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
+from ironcurtain.roles.registry import Role
 
 MAX_BYTES = 8 << 20
 _BYTES_PER_MEMBERSHIP = 16
 _BYTES_PER_SUBJECT = 80
+
+
+class Patterns(Protocol):
+    """The patterns of a policy, as `PatternIndex` knows them."""
+
+    def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:
+        """Return the patterns and `@lists` that cover a resource under a role, sorted."""
 
 
 def policy_input(
@@ -29,7 +38,7 @@ def policy_input(
     caller: Mapping[str, Json],
     subjects: tuple[Subject, ...],
     discharged: frozenset[str],
-    patterns: PatternIndex,
+    patterns: Patterns,
 ) -> dict[str, Json]:
     """Build the input of one call.
 
@@ -81,7 +90,7 @@ class _Size:
 class _Derived:
     """The members that rules are indexed by, for one group of subjects."""
 
-    def __init__(self, patterns: PatternIndex, size: _Size) -> None:
+    def __init__(self, patterns: Patterns, size: _Size) -> None:
         self._patterns = patterns
         self._size = size
         self._roles: dict[str, dict[str, bool]] = {}

@@ -6,13 +6,14 @@ the two policies decide differently; where the exhaustive search finds none, the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.decide import Call, prepare
 from ironcurtain.errors import VerificationError
 from ironcurtain.evidence.cells import Cell
+from ironcurtain.evidence.change_meaning import TOLD, cell_content, space_content, tool_content
 from ironcurtain.evidence.diagram import Path, paths
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.matrix import verdict_diagram
@@ -35,8 +36,21 @@ from ironcurtain.text import visible
 _SAME = ("same",)
 
 
-def difference(old: Bundle, new: Bundle, world: DescribedWorld, opa: OpaCommand) -> Difference:
+def difference(
+    old: Bundle,
+    new: Bundle,
+    world: DescribedWorld,
+    opa: OpaCommand,
+    only: Collection[tuple[str, str]] | None = None,
+) -> Difference:
     """Compare two policies in an assumed world.
+
+    Args:
+        old: One policy.
+        new: The other one.
+        world: What both are examined in.
+        opa: The engine that evaluates every question.
+        only: The tools to look at, by server and name (default: all).
 
     Raises:
         EvidenceError: If one of the policies cannot be examined.
@@ -44,12 +58,12 @@ def difference(old: Bundle, new: Bundle, world: DescribedWorld, opa: OpaCommand)
         VerificationError: If OPA decides otherwise than a bundle's rules say.
     """
     sides = load_sides([old, new], world)
-    tools = _tools(sides)
+    tools = {name: each for name, each in _tools(sides).items() if only is None or name in only}
     same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
     examined = examine([ToolSpace(server, tool, sides) for server, tool in same], opa)
     found = [each for one in examined for each in _changes(one)]
     decisions = _decided(found, sides, opa)
-    changes = [*_statements(found, decisions), *_whole_tools(tools)]
+    changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
     reasons = {f"{one.space.server}/{one.space.tool}: {reason}" for one in examined for reason in one.reasons}
     return Difference(
         old_revision=old.revision,
@@ -72,12 +86,11 @@ def _tools(sides: Sides) -> dict[tuple[str, str], tuple[ToolAnnotation | None, T
 
 def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
     """Tell whether two annotations mean the same: what people say about a tool does not count."""
-    told = {"comment", "confirmed", "schema_digest"}
-    return one.model_dump(exclude=told) == other.model_dump(exclude=told)
+    return one.model_dump(exclude=TOLD) == other.model_dump(exclude=TOLD)
 
 
 def _whole_tools(
-    tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]],
+    tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]], sides: Sides
 ) -> Iterator[Change]:
     for (server, tool), (one, other) in tools.items():
         if one is not None and other is not None and _alike(one, other):
@@ -97,6 +110,7 @@ def _whole_tools(
             direction="loosened" if direction == "loosened" else "tightened",
             tools=(f"{server}/{tool}",),
             note=note,
+            meaning=jsontext.digest([content, tool_content(sides, server, tool)]),
         )
 
 
@@ -187,6 +201,10 @@ def _verdicts(decisions: list[dict[str, Decision]], number: int) -> list[Verdict
 def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
     """Group changes: places that changed alike, then roles, then tools."""
     numbers = {id(each): number for number, each in enumerate(found)}
+    alike: dict[tuple[Hashable, ...], list[_Changed]] = {}
+    for each in found:
+        name = f"{each.one.space.server}/{each.one.space.tool}"
+        alike.setdefault((name, each.cell.role, each.behaviour), []).append(each)
     groups: dict[tuple[Hashable, tuple[str, ...]], tuple[set[str], set[str], list[_Changed]]] = {}
     for server_tool, role, where, each in _places(found):
         one = groups.setdefault((each.behaviour, where), (set(), set(), []))
@@ -196,7 +214,11 @@ def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> 
     for (_, where), (tools, roles, members) in groups.items():
         first = min(members, key=_size)
         decided = [side.get(str(numbers[id(first)])) for side in decisions]
-        yield _statement(first, tuple(sorted(tools)), tuple(sorted(roles)), where, decided)
+        behind = [
+            each for tool in tools for role in roles for each in alike.get((tool, role, first.behaviour), ())
+        ]
+        statement = _statement(first, tuple(sorted(tools)), tuple(sorted(roles)), where, decided)
+        yield statement.model_copy(update={"meaning": _meaning(statement.id, behind)})
 
 
 def _places(found: Iterable[_Changed]) -> Iterator[tuple[str, str, tuple[str, ...], _Changed]]:
@@ -274,6 +296,13 @@ def _statement(
         masked_by=masks,
         note="the search for a call was cut short" if first.gave_up and first.call is None else "",
     )
+
+
+def _meaning(id_: str, behind: Iterable[_Changed]) -> str:
+    cells = {jsontext.canonical([each.one.space.tool, cell_content(each.cell)]).decode() for each in behind}
+    spaces = {id(each.one.space): each.one.space for each in behind}
+    cut = {jsontext.canonical(space_content(space)).decode() for space in spaces.values()}
+    return jsontext.digest([id_, sorted(cells), sorted(cut)])
 
 
 def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, ...]:

@@ -3,42 +3,54 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ironcurtain.model.base import Json
 from ironcurtain.model.difference import Change, Difference, DifferentCall
-from ironcurtain.text import visible
+from ironcurtain.text import printable, visible
 
 _FEW = 3
 
 
-def text_lines(result: Difference) -> Iterator[str]:
-    """Yield a difference as plain text: what is loosened first, then what is tightened."""
-    yield from _lines(result, heading="{}", change="  {}", detail="      {}")
+def text_lines(result: Difference, said: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield a difference as plain text: what is loosened first, then what is tightened.
+
+    Args:
+        result: The difference.
+        said: By change id, what else is to be said of a change.
+    """
+    yield from _lines(result, said or {}, heading="{}", change="  {}", detail="      {}")
 
 
-def markdown_lines(result: Difference) -> Iterator[str]:
-    """Yield a difference as markdown."""
-    yield from _lines(result, heading="## {}\n", change="- {}", detail="  - {}", markdown=True)
+def markdown_lines(result: Difference, said: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield a difference as markdown; arguments as for `text_lines`."""
+    yield from _lines(result, said or {}, heading="## {}\n", change="- {}", detail="  - {}", markdown=True)
 
 
 def _lines(
-    result: Difference, *, heading: str, change: str, detail: str, markdown: bool = False
+    result: Difference,
+    said: Mapping[str, Sequence[str]],
+    *,
+    heading: str,
+    change: str,
+    detail: str,
+    markdown: bool = False,
 ) -> Iterator[str]:
-    show = _markdown if markdown else visible
+    show = escaped if markdown else visible
     for direction in ("loosened", "tightened"):
         changes = [each for each in result.changes if each.direction == direction]
         if changes:
             yield heading.format(f"{direction.capitalize()}: {len(changes)}")
         for each in changes:
-            yield change.format(show(_statement(each)))
-            yield from (detail.format(show(line)) for line in _details(each))
+            yield change.format(f"{show(statement(each))} ({each.id})")
+            yield from (detail.format(show(line)) for line in (*details(each), *said.get(each.id, ())))
     if not result.changes:
         yield "The two policies decide every call alike."
     yield from (f"sampled, not exact: {show(reason)}" for reason in result.reasons)
 
 
-def _statement(change: Change) -> str:
+def statement(change: Change) -> str:
+    """Return a change as one sentence; its names are raw text."""
     tools = _tools(change.tools)
     if not change.roles:
         return f"{tools}: {change.note}"
@@ -53,7 +65,8 @@ def _tools(tools: tuple[str, ...]) -> str:
     return f"{len(tools)} tools ({', '.join(tools[:_FEW])}, …)"
 
 
-def _details(change: Change) -> Iterator[str]:
+def details(change: Change) -> Iterator[str]:
+    """Yield what shows a change: the rules on both sides, and a call or what hides it; raw text."""
     if change.old_rules or change.new_rules:
         yield f"was by {_names(change.old_rules)}, now by {_names(change.new_rules)}"
     if change.witness is not None:
@@ -80,8 +93,10 @@ def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _markdown(text: str) -> str:
-    escaped = visible(text)
-    for mark in "\\`*_[]<>|#":
-        escaped = escaped.replace(mark, f"\\{mark}")
-    return escaped
+def escaped(text: str) -> str:
+    """Return text for markdown that means nothing there: no markup, no HTML, no link, nobody mentioned."""
+    shown = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in "\\`*_[]|#~!":
+        shown = shown.replace(mark, f"\\{mark}")
+    # Names after @ and addresses are linked after the escapes are gone; an empty comment parts them.
+    return shown.replace("@", "@<!-- -->").replace("://", ":<!-- -->//").replace("www.", "www<!-- -->.")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decide.decide import Call, prepare
 from ironcurtain.errors import VerificationError
-from ironcurtain.evidence.atoms import Atom
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.evaluate import decide_prepared
-from ironcurtain.evidence.guarantee_scope import ReadGuarantee, read_guarantees
-from ironcurtain.evidence.questions import Examined, examine
+from ironcurtain.evidence.examination import Examination, examination
+from ironcurtain.evidence.guarantee_scope import ReadGuarantee
+from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.search import FoundCall, Goal, Search, Severities
-from ironcurtain.evidence.sides import Sides, load_sides
+from ironcurtain.evidence.sides import Sides
 from ironcurtain.evidence.sources import Element
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.model.base import Json
@@ -46,24 +45,22 @@ def check_guarantees(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    content = PolicyContent.of(bundle)
-    registry = Registry(content.annotations.roles)
-    prepared = read_guarantees(guarantees, content, registry, world)
-    marks: dict[str, set[str]] = {}
-    for each in prepared:
-        marks.setdefault(each.kind, set()).update(each.patterns)
-    sides = load_sides([bundle], world, marks)
-    tools = sorted({tool for each in prepared for tool in each.tools})
-    spaces = [ToolSpace(server, tool, sides, _atoms(prepared, (server, tool))) for server, tool in tools]
-    examined = {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
-    broken = {each.guarantee.id: _smallest(each, examined) for each in prepared}
-    decisions = _confirmed(broken, sides, opa)
-    results = tuple(_result(each, examined, broken[each.guarantee.id], decisions) for each in prepared)
-    return GuaranteeReport(ok=all(r.holds for r in results), revision=bundle.revision, results=results)
+    return decide_guarantees(examination(bundle, world, opa, guarantees, only_guaranteed=True), opa)
 
 
-def _atoms(prepared: Iterable[ReadGuarantee], tool: tuple[str, str]) -> list[Atom]:
-    return [atom for each in prepared if tool in each.tools for atom in each.atoms]
+def decide_guarantees(examined: Examination, opa: OpaCommand) -> GuaranteeReport:
+    """Decide the guarantees that an examination was made with.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    prepared, tools = examined.guarantees, examined.tools
+    broken = {each.guarantee.id: _smallest(each, tools) for each in prepared}
+    decisions = _confirmed(broken, examined.sides, opa)
+    results = tuple(_result(each, tools, broken[each.guarantee.id], decisions) for each in prepared)
+    ok = all(result.holds for result in results)
+    return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
 
 
 # -- deciding ------------------------------------------------------------------------------------
@@ -85,9 +82,9 @@ def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined])
     for tool in each.tools:
         one = examined[tool]
         search = Search(one, _allowed(each, one.space.sides.registry))
-        wanted = _wanted(each, one.space)
+        wanted = wanted_classes(each, one.space)
         for cell in one.space.cells.values():
-            if not _speaks_of(each, cell, one.space.sides.registry):
+            if not speaks_of(each, cell, one.space.sides.registry):
                 continue
             cells += 1
             if not search.could(cell, _suspicious(each.guarantee)):
@@ -102,7 +99,8 @@ def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined])
     return _Broken(tool, call, cells, gave_up)
 
 
-def _speaks_of(each: ReadGuarantee, cell: Cell, registry: Registry) -> bool:
+def speaks_of(each: ReadGuarantee, cell: Cell, registry: Registry) -> bool:
+    """Tell whether a guarantee speaks of a cell's subjects."""
     key = cell.keys[0]
     return key is not None and each.matches(key, registry)
 
@@ -126,7 +124,8 @@ def _allowed(each: ReadGuarantee, registry: Registry) -> Callable[[Element], boo
     return allowed
 
 
-def _wanted(each: ReadGuarantee, space: ToolSpace) -> dict[int, frozenset[int]]:
+def wanted_classes(each: ReadGuarantee, space: ToolSpace) -> dict[int, frozenset[int]]:
+    """Return the classes of variables that a guarantee's tests leave."""
     wanted: dict[int, frozenset[int]] = {}
     needed = {atom.key for atom in each.atoms}
     for index, variable in enumerate(space.variables):

@@ -10,9 +10,9 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
 from ironcurtain.evidence.diagram import Node as Diagram
-from ironcurtain.evidence.questions import Answered, Examined, examine
+from ironcurtain.evidence.examination import Examination, examination
+from ironcurtain.evidence.questions import Answered, Examined
 from ironcurtain.evidence.regions import Region, grouped
-from ironcurtain.evidence.sides import load_sides
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.witnesses import OUTSIDE
 from ironcurtain.evidence.wording import path_words
@@ -36,17 +36,16 @@ def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> M
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    sides = load_sides([bundle], world)
-    annotations = sides.sides[0].content.annotations
-    spaces = [
-        ToolSpace(server, tool.tool, sides)
-        for server, annotated in sorted(annotations.servers.items())
-        for tool in annotated.tools
-    ]
+    return matrix_of(examination(bundle, world, opa))
+
+
+def matrix_of(examined: Examination) -> Matrix:
+    """Return the decision matrix of an examination that was made without guarantees."""
     tables: dict[str, list[Table]] = {}
-    for one in examine(spaces, opa):
+    for one in examined.tools.values():
         tables.setdefault(one.space.server, []).append(tool_table(one))
-    return Matrix(world=world, servers={server: _grouped(each) for server, each in tables.items()})
+    servers = {server: _grouped(each) for server, each in tables.items()}
+    return Matrix(world=examined.sides.world, servers=servers)
 
 
 def matrix_json(matrix: Matrix) -> str:

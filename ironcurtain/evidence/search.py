@@ -50,12 +50,20 @@ class Search:
     Args:
         examined: The tool, after OPA was asked about it.
         allowed: Tells whether an element may be part of the call.
+        effort: So many combinations of guards are tried in one search before it is given up; None for all.
     """
 
-    def __init__(self, examined: Examined, allowed: Callable[[Element], bool] = lambda _: True) -> None:
+    def __init__(
+        self,
+        examined: Examined,
+        allowed: Callable[[Element], bool] = lambda _: True,
+        effort: int | None = None,
+    ) -> None:
         self._one = examined
         self._space = examined.space
         self._allowed = allowed
+        self._effort = effort
+        self._tried = 0
         self._diagrams: dict[tuple[SubjectKey | None, ...], Diagram] = {}
         self.gave_up = False
 
@@ -81,6 +89,7 @@ class Search:
             demands[index] = demands.get(index, classes) & classes
         if any(not classes for classes in demands.values()):
             return None
+        self._tried = 0
         try:
             for chosen, roles in self._modes(demands):
                 found = self._in_mode(cell, goal, path, chosen, roles)
@@ -159,6 +168,9 @@ class Search:
         fixed: tuple[int, Element],
         mask: int,
     ) -> FoundCall | None:
+        self._tried += 1
+        if self._effort is not None and self._tried > self._effort:
+            raise TooManyStatesError
         subject = self._decided(cell.keys, chosen, mask)
         if subject is None:
             return None

@@ -20,7 +20,7 @@ from ironcurtain.evidence.diagram import (
     guard_order,
 )
 from ironcurtain.evidence.diagram import Node as Diagram
-from ironcurtain.evidence.rules import GuardKey, rules_of_tool
+from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
 from ironcurtain.evidence.sides import GIT_REMOTE, Sides
 from ironcurtain.evidence.sources import Element, Source, SourceReader, SubjectKey, carried
 from ironcurtain.evidence.variables import PRESENT, variables_of
@@ -30,6 +30,7 @@ from ironcurtain.text import visible
 
 MAX_PATHS = 100_000
 MAX_MODES = 20_000
+CUSTOM_MODULES = "modules of the project's own"
 RoleMode: TypeAlias = tuple[dict[int, int], tuple[tuple[str, ...], ...]]
 """Classes of the variables that roles depend on, and the roles that each source has then."""
 Assignment: TypeAlias = Mapping[int, int]
@@ -284,10 +285,33 @@ class ToolSpace:
         except TooManyError:
             raise self.too_many() from None
 
+    def beside(self, cell: Cell, rule: RuleOfTool) -> Diagram | None:
+        """Return the diagram of a cell with, after the first policy's outcome, that of one rule alone.
+
+        None where the rule judges no subject of the cell.
+
+        Raises:
+            EvidenceError: If it grows beyond what can be examined.
+        """
+        key = cell.keys[0]
+        alone = RuleIndex([rule]).decision_list(key) if key is not None else ()
+        if key is None or not alone:
+            return None
+        try:
+            return self.diagrams.of(self._activity(cell), (self._indexes[0].decision_list(key), alone))
+        except TooManyError:
+            raise self.too_many() from None
+
     def too_many(self) -> EvidenceError:
         """Return the error that names what makes the tool's policy too large to examine."""
-        most = sorted(self.variables, key=lambda v: -len(v.classes))[:5]
-        named = ", ".join(f"{visible(v.places[0][1])} ({len(v.classes)} classes)" for v in most)
+        testing = {
+            v: sum(bool({a.key for a in v.atoms} & {a.key for a in rule.atoms}) for rule in self.rules[0])
+            for v in self.variables
+        }
+        most = sorted(self.variables, key=lambda v: (-testing[v], -len(v.classes)))[:5]
+        named = ", ".join(
+            f"{visible(v.places[0][1])} ({len(v.classes)} classes) in {testing[v]} rules" for v in most
+        )
         return EvidenceError(
             f"the rules of {visible(self.server)}/{visible(self.tool)} have more than {MAX_PATHS:,} ways to "
             "a verdict",
@@ -355,7 +379,7 @@ class ToolSpace:
     # -- what cannot be exact ---------------------------------------------------------------------
 
     def _custom_reasons(self) -> list[str]:
-        return ["modules of the project's own"] if any(s.has_custom_modules for s in self.sides.sides) else []
+        return [CUSTOM_MODULES] if any(s.has_custom_modules for s in self.sides.sides) else []
 
     def _tied_reasons(self) -> list[str]:
         tested = {name for v in self.variables for root, name in v.places if root == "args"}

@@ -7,6 +7,7 @@ import string
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ironcurtain.evidence.regular import (
     LAST,
@@ -62,7 +63,7 @@ def distinguishing_texts(tests: TextTests, fresh: Sequence[str]) -> tuple[list[s
     except UnsupportedPatternError as error:
         return simple, f"a regular expression with {error}"
     constants = [literal(each) for each in tests.constants]
-    found, complete = _explore([*wanted, *constants], lengths)
+    found, complete = _explore((*wanted, *constants), tuple(lengths))
     return [*simple, *found], None if complete else "regular expressions with too many states together"
 
 
@@ -75,14 +76,15 @@ def _of_length(length: int, taken: set[str]) -> str:
     return next((c * length for c in string.ascii_lowercase if c * length not in taken), "x" * length)
 
 
-def _explore(wanted: list[Rest], lengths: Sequence[int]) -> tuple[list[str], bool]:
+@lru_cache(maxsize=1024)
+def _explore(wanted: tuple[Rest, ...], lengths: tuple[int, ...]) -> tuple[tuple[str, ...], bool]:
     """Walk the product of all expressions and a length counter; keep the first two texts of each outcome.
 
     Two, because a test may ask whether two values are equal, and both may have this outcome.
     """
     letters = _alphabet(wanted)
     longest = max(lengths, default=0)
-    start = (tuple(wanted), 0)
+    start = (wanted, 0)
     seen, waiting = {start}, deque([(start, "")])
     found: dict[tuple[tuple[bool, ...], int], list[str]] = {}
     while waiting:
@@ -94,10 +96,10 @@ def _explore(wanted: list[Rest], lengths: Sequence[int]) -> tuple[list[str], boo
             if following in seen:
                 continue
             if len(seen) >= MAX_STATES:
-                return list(itertools.chain(*found.values())), False
+                return tuple(itertools.chain(*found.values())), False
             seen.add(following)
             waiting.append((following, text + letter))
-    return list(itertools.chain(*found.values())), True
+    return tuple(itertools.chain(*found.values())), True
 
 
 def _stays(rests: tuple[Rest, ...], letter: str) -> bool:
@@ -105,7 +107,7 @@ def _stays(rests: tuple[Rest, ...], letter: str) -> bool:
     return all(after(rest, ord(letter)) == rest for rest in rests)
 
 
-def _alphabet(wanted: list[Rest]) -> list[str]:
+def _alphabet(wanted: Iterable[Rest]) -> list[str]:
     """Return one character for each set of characters that no expression tells apart."""
     starts = {0}
     for rest in wanted:

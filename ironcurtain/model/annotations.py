@@ -57,7 +57,8 @@ class Conditional(Frozen):
 class Argument(Frozen):
     """One annotated argument: a top-level name, or a JSON pointer in which `*` is every element.
 
-    The flags are those of semantics 3; all default to the harmless value.
+    The flags are those of semantics 3; all default to the harmless value. `pii` marks what concerns a
+    person: audit logs never hold its values.
     """
 
     name: str = Field(min_length=1)
@@ -69,6 +70,7 @@ class Argument(Frozen):
     recursive: bool = False
     repository: bool = False
     assume_scheme: str | None = None
+    pii: bool = False
 
     @model_validator(mode="after")
     def _roles_or_conditional(self) -> Argument:

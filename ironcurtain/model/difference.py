@@ -46,6 +46,7 @@ class Change(Frozen):
         witness: A call whose decision differs.
         masked_by: Where no call differs: the rules that decide such calls under both policies.
         note: Why there is neither.
+        meaning: Digest of all that the words stand for under both policies; approvals bind to it.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Change(Frozen):
     witness: DifferentCall | None = None
     masked_by: tuple[str, ...] = ()
     note: str = ""
+    meaning: str = ""
 
 
 class Difference(Frozen):

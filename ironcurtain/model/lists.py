@@ -37,6 +37,8 @@ class NamedList(Frozen):
         resolved: Values found by resolving; None while the list is unresolved.
         source: The clause that asks for the list.
         resolution: How it was resolved; None for a list that is kept by hand.
+        by_compile: Whether a compile resolved it; its values then stand in the published file.
+        by_rules: Whether rules named it first and nobody declared it; questions then do not tell of it.
     """
 
     type: str
@@ -45,11 +47,18 @@ class NamedList(Frozen):
     removed: tuple[str, ...] = ()
     source: str = ""
     resolution: Resolution | None = None
+    by_compile: bool = False
+    by_rules: bool = False
 
     @property
     def values(self) -> tuple[str, ...]:
         """The members: resolved and added ones without the removed ones, sorted."""
         return tuple(sorted({*(self.resolved or ()), *self.added} - {*self.removed}))
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether anybody has said what it holds, be it nothing."""
+        return self.resolved is not None or bool(self.added)
 
 
 class Lists(Frozen):

@@ -12,6 +12,8 @@ from ironcurtain.text import quoted
 HTTP_OK = 200
 BUNDLE_NAME = "policy.tar.gz"
 """The name under which OPA knows the bundle: the file it is loaded from, relative to its directory."""
+REMOTE_BUNDLE_NAME = "ironcurtain"
+"""The name of the bundle in the configuration of an OPA that others run."""
 
 EngineRule: TypeAlias = Literal[
     "engine-undefined",
@@ -21,6 +23,7 @@ EngineRule: TypeAlias = Literal[
     "engine-timeout",
     "engine-unreachable",
     "engine-dead",
+    "engine-no-node",
 ]
 """The rules that deny a call which the engine did not decide; there are no others."""
 
@@ -52,24 +55,23 @@ class EngineAnswer:
     revision: str
 
 
-def read_answer(status: int, body: bytes, revision: str) -> EngineAnswer:
+def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE_NAME) -> EngineAnswer:
     """Read OPA's answer to the one query.
 
     Args:
         status: The HTTP status.
         body: The HTTP body.
         revision: The bundle revision that must have decided.
+        bundle: The name under which this OPA knows the bundle.
 
     Raises:
         EngineAnswerError: If it is anything but a decision object of that revision.
     """
     document = _document(status, body)
-    found = _revision(document)
+    found = _revision(document, bundle)
     if found != revision:
-        raise EngineAnswerError(
-            "engine-revision",
-            f"the engine answered from revision {quoted(str(found))}, not {quoted(revision)}",
-        )
+        of = "no bundle" if found is None else f"revision {quoted(str(found))}"
+        raise EngineAnswerError("engine-revision", f"the engine answered from {of}, not {quoted(revision)}")
     if "result" not in document:
         raise EngineAnswerError("engine-undefined", "the policy left the decision undefined")
     result = document["result"]
@@ -91,9 +93,9 @@ def _document(status: int, body: bytes) -> dict[str, Json]:
     return document
 
 
-def _revision(document: dict[str, Json]) -> Json:
+def _revision(document: dict[str, Json], bundle: str) -> Json:
     found: Json = document
-    for key in ("provenance", "bundles", BUNDLE_NAME, "revision"):
+    for key in ("provenance", "bundles", bundle, "revision"):
         if not isinstance(found, dict) or key not in found:
             return None
         found = found[key]

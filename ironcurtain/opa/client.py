@@ -1,8 +1,9 @@
-"""The one module that talks to OPA's server: `opa-python-client` over a Unix socket."""
+"""The one module that talks to OPA's server: `opa-python-client` over a Unix socket or to a node's address."""
 
 from __future__ import annotations
 
 import io
+import ssl
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,30 +17,37 @@ _STRICT = urlencode({"provenance": "true", "strict-builtin-errors": "true"})
 _LENIENT = urlencode({"provenance": "true"})
 # More at once would only wait inside OPA instead of here, each holding its memory.
 _CONNECTIONS = 32
+# No decision on an input of 8 MiB is as long; who sends more shall not fill our memory.
+_MAX_ANSWER = 64 << 20
 
 
-class SocketClient(AsyncOpaClient):  # type: ignore[misc] # the library has no types
-    """An OPA client on a Unix socket: kept-alive connections, no retries, nothing from the environment.
+class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no types
+    """An OPA client: kept-alive connections, no retries, nothing from the environment.
 
     Args:
-        socket: The path of the socket.
-        token: The bearer token of this start.
-        timeout: Seconds for one request, waiting for a free connection included.
+        root: The address of OPA's REST API, with its version.
+        token: The bearer token, if OPA wants one.
+        timeout: Bounds of one request, waiting for a free connection included.
     """
 
-    def __init__(self, socket: Path, token: str, timeout: float) -> None:
+    def __init__(self, root: str, token: str | None, timeout: aiohttp.ClientTimeout) -> None:
         # OPA compresses large answers for whoever can read them, which costs more than a local socket.
         headers = {"Accept-Encoding": "identity"}
-        super().__init__(host="opa", token=token, headers=headers, retries=0, timeout=timeout)
-        self._socket = socket
+        super().__init__(host="opa", token=token, headers=headers, retries=0, timeout=timeout.total)
+        self.root_url = root
+        self._bounds = timeout
+
+    def connector(self) -> aiohttp.BaseConnector:
+        """Return how OPA is reached; called in the event loop that the client is used from."""
+        raise NotImplementedError
 
     async def _init_session(self) -> None:
-        self._connector = aiohttp.UnixConnector(path=str(self._socket), limit=_CONNECTIONS)
+        self._connector = self.connector()
         self._session = aiohttp.ClientSession(
             headers=self.headers,
             connector=self._connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=self.timeout),
+            timeout=self._bounds,
             trust_env=False,
         )
 
@@ -50,7 +58,8 @@ class SocketClient(AsyncOpaClient):  # type: ignore[misc] # the library has no t
         an error of a built-in leaves a rule undefined.
 
         Raises:
-            EngineAnswerError: `engine-timeout` or `engine-unreachable`.
+            EngineAnswerError: `engine-timeout`, `engine-unreachable`, or `engine-malformed` for an answer
+                that is too long.
         """
         url = f"{self.root_url}/{_DECISION}?{_STRICT if strict else _LENIENT}"
         body = io.BytesIO(b'{"input":' + policy_input + b"}")
@@ -59,12 +68,67 @@ class SocketClient(AsyncOpaClient):  # type: ignore[misc] # the library has no t
             async with self._request(
                 "POST", url, data=body, headers=headers, allow_redirects=False
             ) as response:
-                return response.status, await response.read()
+                return response.status, await _body(response)
         except TimeoutError:
             raise EngineAnswerError(
                 "engine-timeout", f"the engine did not answer within {self.timeout:g} s"
             ) from None
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise EngineAnswerError("engine-unreachable", "its certificate is not trusted") from error
         except (aiohttp.ClientError, OSError) as error:
             raise EngineAnswerError(
                 "engine-unreachable", f"the engine cannot be reached ({type(error).__name__})"
             ) from error
+
+
+class SocketClient(DecisionClient):
+    """A client on a Unix socket.
+
+    Args:
+        socket: The path of the socket.
+        token: The bearer token of this start.
+        timeout: Seconds for one request.
+    """
+
+    def __init__(self, socket: Path, token: str, timeout: float) -> None:
+        super().__init__("http://opa/v1", token, aiohttp.ClientTimeout(total=timeout))
+        self._socket = socket
+
+    def connector(self) -> aiohttp.BaseConnector:
+        """Return the way through the socket."""
+        return aiohttp.UnixConnector(path=str(self._socket), limit=_CONNECTIONS)
+
+
+class NodeClient(DecisionClient):
+    """A client of an OPA at an address.
+
+    Args:
+        url: The address of OPA's server, without a slash at its end.
+        token: The bearer token, if it wants one.
+        tls: How its certificate is checked.
+        timeout: Seconds for one request.
+        connect: Seconds of these for reaching it.
+    """
+
+    def __init__(
+        self, url: str, token: str | None, tls: ssl.SSLContext, *, timeout: float, connect: float
+    ) -> None:
+        bounds = aiohttp.ClientTimeout(total=timeout, sock_connect=connect)
+        super().__init__(f"{url}/v1", token, bounds)
+        self._tls = tls
+
+    def connector(self) -> aiohttp.BaseConnector:
+        """Return the way through the network."""
+        return aiohttp.TCPConnector(ssl=self._tls, limit=_CONNECTIONS)
+
+
+async def _body(response: aiohttp.ClientResponse) -> bytes:
+    content = bytearray()
+    async for chunk in response.content.iter_any():
+        content += chunk
+        if len(content) > _MAX_ANSWER:
+            response.close()
+            raise EngineAnswerError(
+                "engine-malformed", f"the engine's answer is longer than {_MAX_ANSWER:,} bytes"
+            )
+    return bytes(content)

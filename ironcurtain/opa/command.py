@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from ironcurtain import assets
-from ironcurtain.errors import EngineFailedError, Place, RegoRejectedError, raise_all
+from ironcurtain.errors import (
+    BundleSignatureError,
+    EngineFailedError,
+    Place,
+    RegoRejectedError,
+    raise_all,
+)
 from ironcurtain.model.base import Json
 from ironcurtain.opa.locate import Opa
 from ironcurtain.opa.program import Output, clean_environment, run
@@ -147,6 +153,28 @@ class OpaCommand:
         if not result:
             raise EngineFailedError(f"the query {visible(query)} is undefined")
         return result[0]["expressions"][0]["value"]
+
+    def verify_signature(self, archive: bytes, key: str, algorithm: str) -> None:
+        """Have OPA load a signed bundle as it does at its start, and so verify the signature.
+
+        Args:
+            archive: The bundle, a `.tar.gz`.
+            key: The public key, PEM.
+            algorithm: The one algorithm that the signature may have.
+
+        Raises:
+            BundleSignatureError: In OPA's own words, if it refuses the bundle.
+        """
+        with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name:
+            files = {"bundle.tar.gz": archive, "key.pem": key.encode()}
+            for file, content in files.items():
+                (Path(name) / file).write_bytes(content)
+            bundle, verifier, output = (Path(name) / file for file in (*files, "output.tar.gz"))
+            arguments = ["build", "--bundle", str(bundle), "--output", str(output)]
+            ended = self._run([*arguments, "--verification-key", str(verifier), "--signing-alg", algorithm])
+        if ended.status != 0:
+            words = _shown(ended.stderr + ended.stdout).replace(f"{name}/", "")
+            raise BundleSignatureError(f"OPA refuses the bundle: {words}")
 
     def unformatted(self, *paths: Path) -> tuple[str, ...]:
         """Return the files that `opa fmt` would change."""

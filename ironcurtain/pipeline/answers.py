@@ -83,6 +83,10 @@ class AnswerBook:
         """
         return self._ask([self._of_run(question) for question in questions])
 
+    def has(self, question: Question) -> bool:
+        """Tell whether an answer is kept, so that asking costs nothing."""
+        return self._has(self._of_run(question))
+
     def run(self, number: int, provider: Callable[[], Provider] | None) -> AnswerBook:
         """Return a view of this book that asks every question once more, independently of other runs.
 

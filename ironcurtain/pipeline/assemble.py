@@ -34,14 +34,12 @@ class Release:
     Attributes:
         engine_version: The version of OPA that the bundle is checked with.
         serial: The policy's serial number from configuration.
-        provenance: What the policy was made from, for the manifest.
         relations: How the policy's directories lie to one another, as verified.
         case_insensitive_hosts: Hosts on which path segments compare case-folded.
     """
 
     engine_version: str
     serial: int = 0
-    provenance: Mapping[str, Json] = field(default_factory=dict)
     relations: Mapping[str, str] = field(default_factory=dict)
     case_insensitive_hosts: frozenset[str] = DEFAULT_CASE_INSENSITIVE_HOSTS
 
@@ -98,7 +96,6 @@ def assemble(
         serial=release.serial,
         engine_version=release.engine_version,
         suffixes=list_digest(),
-        provenance=dict(release.provenance),
     )
     return Bundle.build(files, metadata)
 

@@ -8,20 +8,23 @@ about which a question is open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.provenance import statement
 from ironcurtain.errors import OpenQuestionError, ServerConfigError, VerificationError, raise_all
 from ironcurtain.files import load
 from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.model.base import Frozen, Json
+from ironcurtain.model.base import Frozen
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.provenance import Provenance
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verification import Verification
 from ironcurtain.opa.command import OpaCommand
@@ -32,9 +35,11 @@ from ironcurtain.pipeline.assemble import Release
 from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
 from ironcurtain.pipeline.custom import CustomModule, check_modules, read_modules
 from ironcurtain.pipeline.intent import Intent, IntentContext, ask_intent
-from ironcurtain.pipeline.lists import check_lists
+from ironcurtain.pipeline.lists import resolve_lists
+from ironcurtain.pipeline.lists_resolve import Site
 from ironcurtain.pipeline.load import Inputs, Sources, load_inputs, shown_path
 from ironcurtain.pipeline.progress import Progress, Stages
+from ironcurtain.pipeline.proof import FILE_NAME
 from ironcurtain.pipeline.publish import only_one, publish
 from ironcurtain.pipeline.questions import (
     ANSWERS_FILE,
@@ -44,11 +49,13 @@ from ironcurtain.pipeline.questions import (
     with_answers,
     write_open,
 )
+from ironcurtain.pipeline.recorded import Recorded, record_policy
 from ironcurtain.pipeline.repair import Draft, Settled, settle
-from ironcurtain.pipeline.scenarios import Generated, Ground, call_key, generate_calls, record
+from ironcurtain.pipeline.scenarios import Ground, generate_calls
 from ironcurtain.pipeline.stability import Compared, compare
-from ironcurtain.pipeline.verify import report_lines, verify
+from ironcurtain.pipeline.verify import report_lines
 from ironcurtain.pipeline.workshop import Workshop
+from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
 from ironcurtain.servers.tools import tool_digest
 
@@ -63,6 +70,7 @@ class Options:
         provider: Makes the provider when the first question has to be asked; None for a locked compile.
         serial: Number of the policy for "not older than" checks.
         roles: Identifier roles that the project adds.
+        directories: Directories that the configuration defines, by the name that clauses use.
         saved_tools: Prefer saved tool lists over live servers.
         offline: Start no server: tool lists are saved ones, or the compile fails.
         server_timeout: Seconds for each server to list its tools.
@@ -71,12 +79,14 @@ class Options:
         repair: Whether to ask who judges and repairs what fails; kept answers are used either way.
         runs: How often the rules are compiled, to compare the results.
         second: Makes the provider of the second and later runs; None takes `provider`.
+        sign: Signs the bundle; the signed archive is published beside the other one.
     """
 
     provider: Callable[[], Provider] | None
     serial: int
     case_insensitive_hosts: frozenset[str]
     roles: tuple[IdentifierRole, ...] = ()
+    directories: Mapping[str, str] = field(default_factory=dict)
     saved_tools: bool = False
     offline: bool = False
     server_timeout: float = DEFAULT_TIMEOUT
@@ -85,6 +95,7 @@ class Options:
     repair: bool = True
     runs: int = 1
     second: Callable[[], Provider] | None = None
+    sign: Callable[[Bundle], Bundle] | None = None
 
 
 @dataclass(frozen=True)
@@ -107,8 +118,7 @@ class _Documents:
     annotations: Annotations
     policy: CompiledPolicy
     lists: Lists
-    scenarios: Scenarios
-    verification: Verification
+    recorded: Recorded
 
 
 def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> Built:
@@ -136,41 +146,36 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             compiled = compile_rules(context, book)
             summary.append(f"{len(compiled.policy.rules)} rules")
         with stages.stage("resolve lists") as summary:
-            unused = check_lists(inputs.lists, compiled.policy)
-            summary.append(f"{len(inputs.lists.lists)} lists")
+            site = _list_site(inputs, tools, annotated.annotations, options)
+            may_ask = options.provider is not None and not options.offline
+            resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
+            summary.append(f"{len(resolved.lists.lists)} lists")
         with stages.stage("scenarios") as summary:
             custom = _custom_modules(sources, opa)
             release = Release(
                 opa.version, options.serial, case_insensitive_hosts=options.case_insensitive_hosts
             )
-            workshop = Workshop(annotated.annotations, inputs.lists, fixed, custom, release, opa)
+            workshop = Workshop(annotated.annotations, resolved.lists, fixed, custom, release, opa)
             intent = _intent(inputs, workshop, book) if options.intent else Intent((), ())
             summary.append(f"{len(fixed.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
             adviser = book if options.repair else book.kept_only()
             settled = settle(Draft(compiled.policy, intent.scenarios), workshop, context, adviser)
-            verification = settled.tried.verification
-            summary.append(", ".join(f"{check.name} {check.count}" for check in verification.checks))
-            summary.append(f"{settled.rounds} corrections")
+            checks = settled.tried.verification.checks
+            summary += [*(f"{check.name} {check.count}" for check in checks), f"{settled.rounds} corrections"]
         with stages.stage("compare and record") as summary:
             _require_demanded(settled, progress)
             compared = _compare(settled.draft.policy, options, context, workshop, book)
             _require_no_questions(settled, compared, sources, inputs, progress)
-            calls = generate_calls(_ground(workshop, [settled.draft.policy]))
-            provenance = _provenance(inputs, tools, book)
-            bundle, scenarios = _final(
-                settled.draft, calls, workshop, replace(release, provenance=provenance)
-            )
-            verification = verify(bundle, scenarios, opa)
-            _require_verified(verification, progress)
+            recorded = record_policy(settled, workshop, inputs.guarantees)
+            _require_verified(recorded.verification, progress, recorded.broken)
+            bundle = settled.tried.bundle.with_provenance(_origin(inputs, tools, book, recorded))
             summary.append(
-                f"{options.runs} runs, {len(calls.calls)} calls recorded, revision {bundle.revision}"
+                f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
             )
         with stages.stage("publish") as summary:
-            documents = _Documents(
-                annotated.annotations, settled.draft.policy, inputs.lists, scenarios, verification
-            )
-            files = _files(bundle, documents, book)
+            documents = _Documents(annotated.annotations, settled.draft.policy, resolved.lists, recorded)
+            files = {**_archives(bundle, options), **_files(bundle, documents, book)}
             publish(sources.output, files)
             book.published()
             write_open(_open_file(sources), ())
@@ -180,14 +185,14 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         *inputs.servers.notes,
         *annotated.notes,
         *compiled.findings,
-        *unused,
+        *resolved.notes,
         *intent.notes,
         *settled.notes,
         *compared.notes,
-        *_left_out(calls),
-        *verification.warnings,
+        *recorded.notes,
+        *recorded.verification.warnings,
     )
-    return Built(bundle, verification, findings)
+    return Built(bundle, recorded.verification, findings)
 
 
 def _fixed_scenarios(inputs: Inputs, sources: Sources) -> Scenarios:
@@ -226,6 +231,19 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) ->
         inputs.lists,
         options.case_insensitive_hosts,
         confirmations=inputs.confirmations,
+        directories=options.directories,
+    )
+
+
+def _list_site(inputs: Inputs, tools: Tools, annotations: Annotations, options: Options) -> Site:
+    return Site(
+        servers=inputs.servers,
+        tools=tools,
+        annotations=annotations,
+        clauses=inputs.clauses,
+        registry=Registry(annotations.roles),
+        confirmed=frozenset(),
+        ask_again="lists" in options.refresh,
     )
 
 
@@ -235,7 +253,7 @@ def _custom_modules(sources: Sources, opa: Opa) -> Sequence[CustomModule]:
 
 def _intent(inputs: Inputs, workshop: Workshop, book: AnswerBook) -> Intent:
     context = IntentContext(
-        inputs.clauses, workshop.annotations, inputs.lists, workshop.fixed, workshop.without_rules()
+        inputs.clauses, workshop.annotations, workshop.lists, workshop.fixed, workshop.without_rules()
     )
     return ask_intent(context, book)
 
@@ -259,20 +277,6 @@ def _compare(
     return compare(decide, calls, workshop.fixed.scenarios)
 
 
-def _final(draft: Draft, calls: Generated, workshop: Workshop, release: Release) -> tuple[Bundle, Scenarios]:
-    """Return the bundle as it is published, and all scenarios: demanded ones and records."""
-    demanded = workshop.demanded(draft)
-    bundle = workshop.tested(draft.policy, demanded, release)
-    known = {call_key(scenario.call) for scenario in demanded.scenarios}
-    fresh = [call for call in calls.calls if call_key(call) not in known]
-    records = record(fresh, partial(workshop.attempt, bundle))
-    return bundle, demanded.model_copy(update={"scenarios": (*demanded.scenarios, *records)})
-
-
-def _left_out(calls: Generated) -> list[str]:
-    return [f"{calls.left_out} generated calls were left out: too many"] if calls.left_out else []
-
-
 def _open_file(sources: Sources) -> Path:
     return sources.pending.parent / OPEN_FILE
 
@@ -287,10 +291,10 @@ def _require_demanded(settled: Settled, progress: Progress) -> None:
         _require_verified(verification, progress)
 
 
-def _require_verified(verification: Verification, progress: Progress) -> None:
+def _require_verified(verification: Verification, progress: Progress, proof: Sequence[str] = ()) -> None:
     if verification.ok:
         return
-    for line in report_lines(verification):
+    for line in (*report_lines(verification), *proof):
         progress.show(line)
     failed = ", ".join(f"{check.name} ({check.detail})" for check in verification.checks if not check.ok)
     raise VerificationError(
@@ -318,27 +322,41 @@ def _require_no_questions(
     )
 
 
-def _provenance(inputs: Inputs, tools: Tools, book: AnswerBook) -> dict[str, Json]:
+def _origin(inputs: Inputs, tools: Tools, book: AnswerBook, recorded: Recorded) -> Provenance:
     """Say what the bundle was made from, by digests; nothing in it depends on the machine or the time."""
     digests = {server: {tool.name: tool_digest(tool) for tool in listed} for server, listed in tools.items()}
-    return {
-        "constitution": jsontext.digest_bytes(inputs.constitution.encode()),
-        "tools": jsontext.digest(digests),
-        "questions": jsontext.digest(sorted(answer.question for answer in book.used)),
-        "answered_by": sorted({f"{a.provider}:{a.model}" if a.model else a.provider for a in book.used}),
-    }
+    return Provenance(
+        constitution=jsontext.digest_bytes(inputs.constitution.encode()),
+        tools=jsontext.digest(digests),
+        prompts=jsontext.digest(sorted(answer.question for answer in book.used)),
+        scenarios=jsontext.digest_bytes(_document(recorded.scenarios)),
+        answered_by=tuple(sorted({f"{a.provider}:{a.model}" if a.model else a.provider for a in book.used})),
+        checks={check.name: check.count for check in recorded.verification.checks},
+        version=version("ironcurtain"),
+    )
+
+
+def _archives(bundle: Bundle, options: Options) -> dict[str, bytes]:
+    """Return the archives, signed if that is wanted, and the statement of where they came from."""
+    archives = {"bundle.tar.gz": bundle.archive()}
+    if options.sign is not None:
+        archives["bundle.signed.tar.gz"] = options.sign(bundle).archive()
+    about = statement(bundle, archives).model_dump(mode="json", by_alias=True)
+    return {**archives, "provenance.json": jsontext.pretty(about).encode()}
 
 
 def _files(bundle: Bundle, documents: _Documents, book: AnswerBook) -> dict[str, bytes]:
     """Return the content of every file of the published directory, by relative path."""
     return {
         **{f"bundle/{path}": data for path, data in bundle.files.items()},
-        "bundle.tar.gz": bundle.archive(),
         "tool-annotations.json": _document(documents.annotations),
         "compiled-policy.json": _document(documents.policy),
         "dynamic-lists.json": _document(documents.lists),
-        "test-scenarios.json": _document(documents.scenarios),
-        "verification.json": jsontext.pretty(documents.verification.model_dump(mode="json")).encode(),
+        "test-scenarios.json": _document(documents.recorded.scenarios),
+        FILE_NAME: documents.recorded.matrix,
+        "verification.json": jsontext.pretty(
+            documents.recorded.verification.model_dump(mode="json")
+        ).encode(),
         **{f"answers/{name}": data for name, data in book.files().items()},
     }
 

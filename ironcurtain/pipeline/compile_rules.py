@@ -98,6 +98,7 @@ def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
         (
             *findings(list(contents.values()), rules, context.clauses, nowhere),
             *unknown_directories(policy, known),
+            *stale_confirmations(policy, context),
         ),
     )
 
@@ -146,6 +147,18 @@ def unconfirmed_rules(
     return errors
 
 
+def stale_confirmations(policy: CompiledPolicy, context: RuleContext) -> list[str]:
+    """Return a line for each confirmation of a rule that does not exist, or is not as it was confirmed."""
+    digests = {rule.name: rule_digest(rule, context) for rule in policy.rules}
+    return [
+        f"confirmations.yaml confirms rule {quoted(entry.rule)}, which "
+        + ("is not as it was then" if entry.rule in digests else "does not exist")
+        + "; the entry counts for nothing"
+        for entry in context.confirmations.rules
+        if digests.get(entry.rule) != entry.digest
+    ]
+
+
 def rule_digest(rule: Rule, context: RuleContext) -> str:
     """Return `sha256:<hex>` over what a rule says, the text of its clause, and its tools as they are."""
     placed = context.clause(rule.clause)
@@ -168,7 +181,8 @@ def rule_prefix(server: str) -> str:
 
 def _question(server: str, clauses: Sequence[PlacedClause], context: RuleContext) -> Question:
     annotated = context.annotations.servers[server]
-    lists = {name: found.type for name, found in sorted(context.lists.lists.items())}
+    # What rules named themselves is not told again: the question would change with its own answer.
+    lists = {n: found.type for n, found in sorted(context.lists.lists.items()) if not found.by_rules}
     return Question(
         stage="rules",
         key=f"rules-{server}",

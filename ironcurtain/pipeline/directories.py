@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ironcurtain.canonical.patterns import canonical_pattern
+from ironcurtain.errors import PatternError, raise_all
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.pipeline.clauses import PlacedClause
-from ironcurtain.text import quoted
+from ironcurtain.roles.registry import Registry
+from ironcurtain.settings import FILE_NAME
+from ironcurtain.text import quoted, visible
 
 USUAL = {
     name: f"~/{name}"
@@ -52,3 +56,20 @@ def unknown_directories(policy: CompiledPolicy, known: Mapping[str, str]) -> lis
         for pattern in condition.within
         if not any(pattern == path or pattern.startswith(f"{path}/") for path in known.values())
     ]
+
+
+def canonical_directories(configured: Mapping[str, str], registry: Registry) -> dict[str, str]:
+    """Return configured directories in the spelling that rules use.
+
+    Raises:
+        PatternError: For each that is neither absolute nor begins with `~/`, or names no one directory.
+    """
+    found: dict[str, str] = {}
+    problems = []
+    for name, text in configured.items():
+        try:
+            found[name] = canonical_pattern("path", text, registry)
+        except PatternError as error:
+            problems.append(PatternError(f"directories.{visible(name)}: {error.what}", where=FILE_NAME))
+    raise_all([*problems])
+    return found

@@ -66,6 +66,14 @@ class Finding(Frozen):
         return f"{self.source}: {self.severity}: {self.clause} {self.what} {self.suggestion} [{self.id}]"
 
 
+class LintReport(Frozen):
+    """What the linter says of a constitution; `ok` is false where a finding is an error, or too grave."""
+
+    format: Literal["ironcurtain/lint/v1"] = "ironcurtain/lint/v1"
+    ok: bool
+    findings: tuple[Finding, ...]
+
+
 @dataclass(frozen=True)
 class _Sentence:
     """One sentence of a clause, in lower case, with the verdicts that it gives.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.canonical.patterns import DOMAIN, canonical_member
@@ -26,21 +26,38 @@ class Edited:
 
     Attributes:
         lines: What changed, one line each; empty if nothing did.
+        by_hand: By list, why no tool can fill it.
     """
 
     lists: Lists
     lines: tuple[str, ...]
+    by_hand: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_lists(file: Path, output: Path) -> Lists:
-    """Read the project's own lists, or else those published last, or none.
+    """Read the project's own lists with what the last compile resolved, or else those published last.
 
     Args:
         file: The project's own file.
         output: The published directory.
     """
-    found = next((path for path in (file, output / PUBLISHED) if path.exists()), None)
-    return load(found, Lists) if found else Lists(format="ironcurtain/lists/v1")
+    none = Lists(format="ironcurtain/lists/v1")
+    published = load(output / PUBLISHED, Lists) if (output / PUBLISHED).exists() else none
+    if not file.exists():
+        return published
+    own = load(file, Lists)
+    compiled = {name: found for name, found in published.lists.items() if found.by_compile}
+    completed = {name: _completed(found, compiled.get(name)) for name, found in own.lists.items()}
+    merged = {**compiled, **completed}
+    return own.model_copy(update={"lists": dict(sorted(merged.items()))})
+
+
+def _completed(own: NamedList, compiled: NamedList | None) -> NamedList:
+    """Return a list with the values that a compile found for it, if it still lacks them."""
+    if compiled is None or own.resolved is not None or own.type != compiled.type:
+        return own
+    found = {"resolved": compiled.resolved, "resolution": compiled.resolution, "by_compile": True}
+    return own.model_copy(update=found)
 
 
 def write_lists(file: Path, lists: Lists) -> None:

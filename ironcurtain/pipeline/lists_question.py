@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
@@ -20,6 +20,7 @@ from ironcurtain.canonical import pointers
 from ironcurtain.llm.question import Question
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.pipeline.answers import Joint
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.text import quoted, visible
@@ -30,6 +31,7 @@ _RECEIVED = re.compile(
 _SENT = re.compile(r"(?<![a-z])(?:sent|outbox|contacts?|address[ _-]?book|directory|members?)(?![a-z])")
 _POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
 _JSON_LIMIT = 65_536
+_STAGE = "lists"
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) ->
     """Ask how lists can be resolved with these tools."""
     tools = {(each.server, each.tool.name): each.tool for each in candidates}
     return Question(
-        stage="lists",
-        key="lists",
+        stage=_STAGE,
+        key=_STAGE,
         system=fill("lists.system"),
         prompt=fill(
             "lists.user",
@@ -77,6 +79,19 @@ def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) ->
         schema=_schema([each.name for each in wanted], tools),
         check=lambda content: _mistakes(content, wanted, tools),
     )
+
+
+def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Joint:
+    """Ask about several lists at once; what is kept are answers about each."""
+    parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
+
+    def divide(content: Json) -> list[Json]:
+        return [
+            {kind: [e for e in content[kind] if e["list"] == each.name] for kind in ("resolved", "by_hand")}
+            for each in wanted
+        ]
+
+    return Joint(lists_question(wanted, candidates), parts, divide)
 
 
 def arguments_of(entry: Json) -> dict[str, Json]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from ironcurtain.canonical import pointers
 from ironcurtain.errors import IronCurtainError, ListError, OpenQuestionError, PatternError, raise_all
-from ironcurtain.llm.question import Answer
+from ironcurtain.llm.question import Answer, Question
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
 from ironcurtain.model.lists import Lists, NamedList, Resolution
-from ironcurtain.pipeline.answers import AnswerBook
+from ironcurtain.pipeline.answers import AnswerBook, Joint
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.lists_edit import Edited, canonical_value, check_type, with_list
 from ironcurtain.pipeline.lists_question import (
@@ -23,11 +23,10 @@ from ironcurtain.pipeline.lists_question import (
     Wanted,
     argument_mistakes,
     arguments_of,
-    lists_question,
+    lists_joint,
     received_word,
 )
 from ironcurtain.roles.registry import Registry
-from ironcurtain.servers.call import call_tool
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
@@ -83,12 +82,20 @@ def refresh(lists: Lists, names: Sequence[str], site: Site, book: AnswerBook) ->
     raise_all(
         [problem for name, each in resolutions.items() for problem in _problems(name, each, lists, site)]
     )
-    lines = [f"@{name} is kept by hand: {reason}" for name, reason in by_hand.items()]
+    lines = [f"@{name} is to be kept by hand: {reason}" for name, reason in by_hand.items()]
     for name in names:
         if name in resolutions:
             lists, more = _resolve(lists, name, resolutions[name], site)
             lines += more
-    return Edited(lists, tuple(lines))
+    return Edited(lists, tuple(lines), by_hand)
+
+
+def keep_answers(lists: Lists, names: Sequence[str], site: Site, book: AnswerBook) -> None:
+    """Keep the answers by which lists were resolved in use, where they still answer what would be asked."""
+    tools = candidates(site)
+    for question in lists_joint(_wanted(lists, names, site), tools).parts if names and tools else ():
+        if book.has(question):
+            book.ask([question])
 
 
 def _choose(
@@ -97,17 +104,33 @@ def _choose(
     """Ask how lists can be resolved; return the resolutions, and the reasons of lists that cannot be."""
     if not names:
         return {}, {}
-    clauses = {placed.clause.id: placed.clause.text for placed in site.clauses}
-    wanted = [Wanted(n, lists.lists[n].type, clauses.get(lists.lists[n].source, "")) for n in names]
     tools = candidates(site)
     if not tools:
         raise OpenQuestionError(
             "no tool is known to only read, so none can be called",
             hint="Compile first, which annotates the tools, or name one with --confirm SERVER/TOOL.",
         )
-    (answer,) = book.ask([lists_question(wanted, tools)])
-    by_hand = {entry["list"]: visible(entry["reason"]) for entry in answer.content["by_hand"]}
-    return {entry["list"]: _resolution(entry, answer, site) for entry in answer.content["resolved"]}, by_hand
+    resolutions: dict[str, Resolution] = {}
+    by_hand: dict[str, str] = {}
+    for answer in _ask(_wanted(lists, names, site), tools, book):
+        by_hand |= {entry["list"]: visible(entry["reason"]) for entry in answer.content["by_hand"]}
+        resolutions |= {e["list"]: _resolution(e, answer, site) for e in answer.content["resolved"]}
+    return resolutions, by_hand
+
+
+def _wanted(lists: Lists, names: Sequence[str], site: Site) -> list[Wanted]:
+    clauses = {placed.clause.id: placed.clause.text for placed in site.clauses}
+    return [Wanted(n, lists.lists[n].type, clauses.get(lists.lists[n].source, "")) for n in names]
+
+
+def _ask(wanted: Sequence[Wanted], tools: Sequence[Candidate], book: AnswerBook) -> list[Answer]:
+    """Return an answer about each list; those that are not kept are asked about in one question."""
+    by_digest = {p.digest: w for p, w in zip(lists_joint(wanted, tools).parts, wanted, strict=True)}
+
+    def join(missing: Sequence[Question]) -> list[Joint]:
+        return [lists_joint([by_digest[part.digest] for part in missing], tools)] if missing else []
+
+    return book.ask_joint(lists_joint(wanted, tools).parts, join)
 
 
 def candidates(site: Site) -> list[Candidate]:
@@ -181,6 +204,8 @@ def _live(server: str, tool: str, tools: Tools) -> ToolListing | None:
 
 
 def _resolve(lists: Lists, name: str, chosen: Resolution, site: Site) -> tuple[Lists, list[str]]:
+    from ironcurtain.servers.call import call_tool  # noqa: PLC0415 - the SDK takes a second to load
+
     named = lists.lists[name]
     result = call_tool(site.servers, chosen.server, chosen.tool, chosen.arguments)
     values, notes = take_values(result, chosen.values, named, site.registry)

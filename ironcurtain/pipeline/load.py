@@ -10,11 +10,13 @@ from typing import TypeVar
 from ironcurtain.errors import raise_all
 from ironcurtain.files import load, read_text
 from ironcurtain.model.base import Frozen
+from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.pipeline.clauses import PlacedClause, read_clauses, read_user_clauses
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.linter import contradictions, lint
+from ironcurtain.pipeline.lists_edit import read_lists
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 MAX_CONSTITUTION_BYTES = 1 << 20
@@ -29,6 +31,7 @@ class Sources:
     Attributes:
         root: Directory that places in results are relative to, so that no result names a machine's path.
         user_constitution: The user's own guidance, which supersedes the constitution, if it is to be read.
+        guarantees: The file of what the policy has to keep, which need not exist.
         custom: Directory of the project's own Rego modules, if it has one.
         output: The published directory, `generated/`.
         pending: Directory for answers that are paid for and not published yet.
@@ -42,6 +45,7 @@ class Sources:
     confirmations: Path
     output: Path
     pending: Path
+    guarantees: Path | None = None
     custom: Path | None = None
     user_constitution: Path | None = None
 
@@ -62,31 +66,31 @@ class Inputs:
     scenarios: Scenarios
     lists: Lists
     confirmations: Confirmations
+    guarantees: Guarantees | None = None
     notes: tuple[str, ...] = ()
 
 
 def load_inputs(sources: Sources) -> Inputs:
     """Read and validate all files that people wrote.
 
-    Lists are read from the project's own file, or else from those published last, so that additions and
-    removals by hand survive.
+    Lists are read from the project's own file with what the last compile resolved, or else from those
+    published last, so that additions and removals by hand survive.
 
     Raises:
         FileError, FormatError, NewerFormatError, ServerConfigError: For whatever is wrong with a file.
         ConstitutionError: For each contradiction among the clauses.
     """
     text, clauses = read_constitution(sources.constitution, sources.user_constitution, sources.root)
-    published_lists = sources.output / "dynamic-lists.json"
-    lists_file = sources.lists if sources.lists.exists() else published_lists
-    found = lint(clauses)
+    found, stated = lint(clauses), sources.guarantees
     raise_all([*contradictions(found)])
     return Inputs(
         constitution=text,
         clauses=clauses,
         servers=load_servers(sources.servers),
         scenarios=load(sources.scenarios, Scenarios),
-        lists=_optional(lists_file, Lists(format="ironcurtain/lists/v1")),
+        lists=read_lists(sources.lists, sources.output),
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),
+        guarantees=load(stated, Guarantees) if stated is not None and stated.exists() else None,
         notes=tuple(finding.line for finding in found),
     )
 

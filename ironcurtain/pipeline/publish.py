@@ -25,10 +25,12 @@ OURS = frozenset(
     {
         "answers",
         "bundle",
+        "bundle.signed.tar.gz",
         "bundle.tar.gz",
         "compiled-policy.json",
         "decision-matrix.json",
         "dynamic-lists.json",
+        "provenance.json",
         "test-scenarios.json",
         "tool-annotations.json",
         "verification.json",

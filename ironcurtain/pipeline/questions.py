@@ -15,11 +15,12 @@ from typing import Literal
 from ironcurtain.errors import FormatError, ScenarioError, UsageError, raise_all
 from ironcurtain.files import atomic_write, load, parse_document, read_text
 from ironcurtain.model import jsontext
-from ironcurtain.model.base import Frozen, Json, Slug
+from ironcurtain.model.base import Frozen, Slug
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.pipeline.scenario_text import item_text
 from ironcurtain.pipeline.scenarios import call_key
-from ironcurtain.text import is_hidden, quoted, visible
+from ironcurtain.text import quoted, visible
 
 OPEN_FILE = "open-questions.json"
 ANSWERS_FILE = "answers.yaml"
@@ -179,7 +180,7 @@ def record_answer(path: Path, question: OpenQuestion, verdict: Verdict, why: str
         why=why,
         origin="answer",
     )
-    appended = text.rstrip("\n") + "\n" + _item(answer)
+    appended = text.rstrip("\n") + "\n" + item_text(answer)
     # People write this file, too: what cannot be appended to without a change in meaning stays as it is.
     if _read_back(appended, str(path)) != (*before, answer):
         raise FormatError(
@@ -205,19 +206,3 @@ def _read_back(text: str, source: str) -> tuple[Scenario, ...] | None:
         return _answers(text, source)
     except FormatError:
         return None
-
-
-def _item(answer: Scenario) -> str:
-    call = answer.call.model_dump(mode="json", exclude_defaults=True)
-    lines = [f"  - id: {answer.id}", f"    call: {_flow(call)}", f"    expect: {answer.expect}"]
-    if answer.clause:
-        lines.append(f"    clause: {answer.clause}")
-    if answer.why:
-        lines.append(f"    why: {_flow(answer.why)}")
-    return "\n".join([*lines, ""])
-
-
-def _flow(value: Json) -> str:
-    """Return JSON that YAML reads as the same value: it knows no surrogate pairs, and refuses controls."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return "".join(f"\\U{ord(c):08x}" if is_hidden(c) else c for c in text)

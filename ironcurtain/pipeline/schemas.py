@@ -8,17 +8,34 @@ from pydantic import BaseModel
 
 from ironcurtain.llm.question import Answer
 from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.approval import Approvals, SealedAnswer, SealedRequest
+from ironcurtain.model.audit import AuditVerification, Head, Line
+from ironcurtain.model.audit_report import AuditEntry, AuditReport, AuditStats
 from ironcurtain.model.base import Json
+from ironcurtain.model.coverage import CoverageReport
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.diff_approvals import DiffApprovals
 from ironcurtain.model.difference import Difference
+from ironcurtain.model.explanation import AgentView, ClauseExplanation, Explanation
+from ironcurtain.model.findings import FindingReport
+from ironcurtain.model.forecast import Forecast, Profile
+from ironcurtain.model.gate import GateReport
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.matrix import Matrix
+from ironcurtain.model.mutation import MutationReport
+from ironcurtain.model.narrowing import Narrowing
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.provenance import Statement
+from ironcurtain.model.replay import Replay
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.servers import Servers
 from ironcurtain.model.verification import Verification
+from ironcurtain.model.waivers import Waivers
+from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.input_schema import policy_input_schema
+from ironcurtain.pipeline.linter import LintReport
+from ironcurtain.pipeline.questions import OpenQuestions
 from ironcurtain.roles.registry import Registry
 
 
@@ -27,18 +44,44 @@ def _of(model: type[BaseModel]) -> Callable[[], Json]:
 
 
 SCHEMAS: dict[str, Callable[[], Json]] = {
+    "agent-view": _of(AgentView),
     "annotations": _of(Annotations),
     "answer": _of(Answer),
+    "approval-answer": _of(SealedAnswer),
+    "approval-request": _of(SealedRequest),
+    "approvals": _of(Approvals),
+    "audit": _of(Line),
+    "audit-entry": _of(AuditEntry),
+    "audit-head": _of(Head),
+    "audit-report": _of(AuditReport),
+    "audit-stats": _of(AuditStats),
+    "audit-verification": _of(AuditVerification),
+    "coverage": _of(CoverageReport),
+    "clause-explanation": _of(ClauseExplanation),
+    "confirmations": _of(Confirmations),
     "decision": _of(Decision),
+    "diff-approvals": _of(DiffApprovals),
     "difference": _of(Difference),
+    "forecast": _of(Forecast),
+    "gate-report": _of(GateReport),
+    "findings": _of(FindingReport),
+    "explanation": _of(Explanation),
     "guarantee-report": _of(GuaranteeReport),
     "guarantees": _of(Guarantees),
     "input": lambda: policy_input_schema(Registry()),
+    "lint": _of(LintReport),
     "lists": _of(Lists),
     "matrix": _of(Matrix),
+    "narrowing": _of(Narrowing),
+    "mutation": _of(MutationReport),
+    "open-questions": _of(OpenQuestions),
     "policy": _of(CompiledPolicy),
+    "profile": _of(Profile),
+    "provenance": _of(Statement),
+    "replay": _of(Replay),
     "scenarios": _of(Scenarios),
     "servers": _of(Servers),
     "verification": _of(Verification),
+    "waivers": _of(Waivers),
 }
 """By name: what makes the schema. `input` is the policy input, in the words of OPA's type checker."""

@@ -55,6 +55,14 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
     )
 
 
+def with_records(verification: Verification, records: Sequence[Scenario]) -> Verification:
+    """Return a verification with what its bundle was seen to decide, which so comes true by itself."""
+    if not records:
+        return verification
+    check = _check("records", [scenario.id for scenario in records], ())
+    return verification.model_copy(update={"checks": (*verification.checks, check)})
+
+
 @dataclass(frozen=True)
 class _Outcome:
     checks: tuple[Check, ...] = ()

@@ -48,19 +48,19 @@ class Workshop:
         """The world in which calls are decided."""
         return self.fixed.world
 
-    def bundle(self, policy: CompiledPolicy, release: Release | None = None) -> Bundle:
+    def bundle(self, policy: CompiledPolicy) -> Bundle:
         """Assemble a bundle, and record in it how its directories lie where its scenarios assume them.
 
         Raises:
             RuleError, PatternError, ListError: For each mistake in the rules.
         """
-        given = release or self.release
-        assumed = replace(given, relations=assumed_relations(self._assemble(policy, given), self.world))
+        found = assumed_relations(self._assemble(policy, self.release), self.world)
+        assumed = replace(self.release, relations=found)
         return self._assemble(policy, assumed)
 
-    def tested(self, policy: CompiledPolicy, demanded: Scenarios, release: Release | None = None) -> Bundle:
+    def tested(self, policy: CompiledPolicy, demanded: Scenarios) -> Bundle:
         """Assemble a bundle with a Rego test for each scenario that somebody demands."""
-        return with_policy_tests(self.bundle(policy, release), demanded, OpaCommand(self.opa))
+        return with_policy_tests(self.bundle(policy), demanded, OpaCommand(self.opa))
 
     def demanded(self, draft: Draft) -> Scenarios:
         """Return the scenarios of people and of models: what a policy has to make come true."""

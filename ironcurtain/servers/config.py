@@ -44,7 +44,15 @@ def load_servers(path: Path) -> ServerConfig:
         FormatError: If it is not of the shape of `mcp-servers.json`.
         ServerConfigError: If a key is nearly one of ours, or the file names no server.
     """
-    document = load(path, Servers)
+    return check_servers(load(path, Servers), path)
+
+
+def check_servers(document: Servers, path: Path) -> ServerConfig:
+    """Hold a document's keys against ours; `path` is where it is or will be.
+
+    Raises:
+        ServerConfigError: If a key is nearly one of ours, or the document names no server.
+    """
     if not document.servers:
         raise ServerConfigError("the file names no server", where=str(path))
     errors: list[IronCurtainError] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from functools import lru_cache
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -35,11 +37,18 @@ def schema_problem(schema: dict[str, Json]) -> str | None:
     dialect = schema.get("$schema")
     if dialect is not None and not _known(dialect):
         return f"its dialect is unknown ($schema is {quoted(str(dialect))})"
+    return _meta_problem(jsontext.canonical(schema)) or _reference_problem(schema)
+
+
+@lru_cache(maxsize=1024)
+def _meta_problem(text: bytes) -> str | None:
+    """Hold a schema against its dialect's own; each stage of a compile asks this about the same tools."""
+    schema = json.loads(text)
     try:
         validator_for(schema, default=Draft202012Validator).check_schema(schema)
     except SchemaError as error:
         return f"{visible(error.message)[:200]} (at {visible(error.json_path)})"
-    return _reference_problem(schema)
+    return None
 
 
 def _known(dialect: Json) -> bool:

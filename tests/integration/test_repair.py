@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures.tiny_project import ANNOTATIONS, RULES, tree, write_project
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer
-from werkzeug import Response
-
-from ironcurtain.cli.main import run
+from support.modelled import Modelled, Ran, stage_of
 
 PROMPTS = Path(__file__).parents[1] / "golden" / "prompts"
 TOOLS = [
@@ -35,13 +30,6 @@ TOOLS = [
         },
     },
 ]
-STAGES = {
-    "tools": "annotate",
-    "not_enforceable": "rules",
-    "scenarios": "intent",
-    "judgements": "judge",
-    "patches": "repair",
-}
 NOTE = {"path": "/home/user/notes/b"}
 OTHER = {"path": "/srv/b"}
 
@@ -76,18 +64,8 @@ def rules_about(*within: str) -> dict[str, Any]:
     return changed
 
 
-@dataclass(frozen=True)
-class Ran:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-class Project:
-    """A project, a model that answers each stage from a list (its last answer for ever), and the program.
-
-    Tool lists are saved ones, and the program runs in this process: what is tested is not how it starts.
-    """
+class Project(Modelled):
+    """The tiny project with saved tool lists."""
 
     def __init__(
         self,
@@ -96,63 +74,22 @@ class Project:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        self.directory = write_project(directory)
-        self._capsys = capsys
+        write_project(directory)
         (directory / "notes.json").write_text(json.dumps({"tools": TOOLS}))
-        self.write_server({"command": "/nowhere/at-all", "tools": "notes.json"})
-        self.model = ModelServer(server, ANTHROPIC, [self._answer])
-        for name, value in self.model.environment("key-for-tests").items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("IRONCURTAIN_HOME", str(directory / "home"))
-        monkeypatch.chdir(directory)
+        write_saved_server(directory)
+        super().__init__(server, directory, monkeypatch, capsys)
         tools = [ANNOTATIONS["tools"][0], {**ANNOTATIONS["tools"][1], "contained": False}]
-        self.answers: dict[str, list[Any]] = {"annotate": [{"tools": tools}], "rules": [RULES]}
-        self._given: Counter[str] = Counter()
-
-    def write_server(self, server: Any) -> None:
-        (self.directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
-
-    def _answer(self) -> Response:
-        stage = self._stage(self.model.requests[-1])
-        listed = self.answers[stage]
-        content = listed[min(self._given[stage], len(listed) - 1)]
-        self._given[stage] += 1
-        return ANTHROPIC.answer(json.dumps(content))()
-
-    @staticmethod
-    def _stage(request: Any) -> str:
-        return STAGES[min(request["output_config"]["format"]["schema"]["properties"])]
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """How often the model was called since the last look, by stage."""
-        counted = Counter(self._stage(request) for request in self.model.requests)
-        self.model.requests.clear()
-        return dict(counted)
-
-    def texts(self, stage: str) -> list[str]:
-        """What the model was told last in each call of a stage."""
-        return [r["messages"][-1]["content"] for r in self.model.requests if self._stage(r) == stage]
-
-    def run(self, command: str, *arguments: str) -> Ran:
-        self._capsys.readouterr()
-        status = run([command, *arguments])
-        shown = self._capsys.readouterr()
-        return Ran(int(status), shown.out, shown.err)
+        self.answers |= {"annotate": [{"tools": tools}], "rules": [RULES]}
 
     def compile(self, *arguments: str) -> Ran:
         return self.run("compile", "--model", "m", "--intent", "--saved-tools", *arguments)
 
-    def published(self, name: str) -> Any:
-        return json.loads((self.directory / "generated" / name).read_text())
 
-    def scenarios(self, origin: str) -> dict[str, str]:
-        found = self.published("test-scenarios.json")["scenarios"]
-        return {s["id"]: s["expect"] for s in found if s.get("origin", "handwritten") == origin}
-
-    def directories(self) -> list[str]:
-        rules = self.published("compiled-policy.json")["rules"]
-        return [p for r in rules for c in r["if"].get("paths", []) for p in c["within"]]
+def write_saved_server(directory: Path, **more: Any) -> None:
+    """Configure a server that cannot be started, and whose tool list is saved."""
+    server = {"command": "/nowhere/at-all", "tools": "notes.json", **more}
+    server = {key: value for key, value in server.items() if value is not None}
+    (directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +181,7 @@ def test_the_prompts_are_those_that_were_reviewed(project: Project) -> None:
     project.answers["repair"] = [{"patches": [patch]}]
     assert project.compile().returncode == 0
     for stage in ("intent", "judge", "repair"):
-        (request,) = (each for each in project.model.requests if project._stage(each) == stage)
+        (request,) = (each for each in project.model.requests if stage_of(each) == stage)
         text = f"{request['system']}\n\n{'-' * 20}\n\n{request['messages'][0]['content']}\n"
         assert text == (PROMPTS / f"{stage}.txt").read_text(), stage
 
@@ -464,11 +401,11 @@ def test_offline_asks_no_model_and_starts_no_server(project: Project) -> None:
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
     assert project.compile().returncode == 0
     before = tree(project.directory / "generated")
-    project.write_server({"command": "/nowhere/at-all"})
+    write_saved_server(project.directory, tools=None)
     refused = project.compile("--offline")
     assert refused.returncode == 2
     assert "has no saved tool list" in refused.stderr
-    project.write_server({"command": "/nowhere/at-all", "tools": "notes.json"})
+    write_saved_server(project.directory)
     project.calls  # noqa: B018 - forget what was asked
     result = project.compile("--offline")
     assert result.returncode == 0, result.stderr

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ironcurtain.errors import ListError
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.errors import BundleIntegrityError, ListError
 from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.model.lists import NamedList
 from ironcurtain.pipeline.lists_question import Candidate, Wanted, lists_question, received_word
@@ -135,3 +138,12 @@ def test_texts_of_tools_cannot_leave_their_place() -> None:
     question = lists_question([Wanted("x", "recipient", "")], [Candidate("mail", hostile, read_only=False)])
     assert question.prompt.count("</tools-data>") == 1
     assert "\u202e" not in question.prompt
+
+
+def test_a_bundle_that_lacks_a_list_of_its_rules_does_not_load() -> None:
+    office = Path(__file__).parents[3] / "examples" / "office" / "generated" / "bundle"
+    bundle = Bundle.read(office)
+    lists = {name: found for name, found in bundle.data("lists").items() if name != "known"}
+    lacking = bundle.with_files({"ironcurtain/lists/data.json": json.dumps(lists).encode()})
+    with pytest.raises(BundleIntegrityError, match="names the list @known, which the bundle lacks"):
+        PolicyContent.of(lacking)

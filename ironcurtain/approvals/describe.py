@@ -1,0 +1,132 @@
+"""A request as a person reads it: the whole call, in full, nothing hidden, nothing that styles a terminal.
+
+Values stand behind a margin and are broken before they reach the edge, so that no text in them can
+look like a line of ours.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from ironcurtain.model import jsontext
+from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.text import visible
+
+WIDTH = 78
+_NARROWEST = 64
+_MARGIN = "    | "
+_CONTINUED = "    : "
+# Any other name of a member could be read as two names, as an element, or as a name and a value.
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")
+
+
+def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
+    r"""Return a whole request as text of lines of at most `width` columns (never fewer than 64).
+
+    Every argument is shown in full. Strings stand in double quotes with `\n`, `\xNN`, `\uNNNN` for what
+    cannot be seen; a line that begins with `|` begins a line of a value, one with `:` continues it.
+    """
+    return "\n".join(_lines(request, max(width, _NARROWEST))) + "\n"
+
+
+def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
+    yield f"request {request.id}"
+    yield from _field("tool", f"{request.server} {request.tool}", width)
+    yield "  effects: " + ("it changes or contacts something" if request.side_effects else "none")
+    yield from _field("why", request.reason, width)
+    yield from _field("rule", request.rule, width)
+    if request.clause:
+        yield from _field(f"clause {visible(request.clause)}", request.clause_text or "", width)
+    yield from _field("session", request.session, width)
+    yield from _object("caller", request.caller, width)
+    yield f"  asked: {request.asked:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"  answer by: {request.expires:%Y-%m-%d %H:%M:%S} UTC"
+    yield from _object("arguments", request.arguments, width)
+    yield "  what it touches:"
+    for subject in request.subjects:
+        yield from _subject(subject, width)
+    yield from _session(request, width)
+    yield from _field("digest", request.binding, width)
+
+
+def _session(request: ApprovalRequest, width: int) -> Iterator[str]:
+    offer = request.session_offer
+    if not offer.covers:
+        yield from _field("for this session", f"not possible: {offer.why_not}", width)
+        return
+    yield "  for this session: would also cover calls of this tool with"
+    for sentence in offer.covers:
+        yield from _broken(sentence, width)
+    yield "    and every other argument as above (commit messages aside)"
+
+
+def _field(name: str, text: str, width: int) -> Iterator[str]:
+    yield f"  {name}:"
+    yield from _broken(visible(text), width)
+
+
+def _object(name: str, value: dict[str, Json], width: int) -> Iterator[str]:
+    if not value:
+        yield f"  {name}: none"
+        return
+    yield f"  {name}:"
+    for place, end in _ends(value, ""):
+        yield from _value(place, end, width)
+
+
+def _ends(value: Json, place: str) -> Iterator[tuple[str, Json]]:
+    """Yield every scalar and empty container with its place: `/name` in objects, `[0]` in arrays."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            name = key if _PLAIN.fullmatch(key) else _quoted(key)
+            yield from _ends(item, f"{place}/{name}")
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _ends(item, f"{place}[{number}]")
+    else:
+        yield place, value
+
+
+def _value(place: str, value: Json, width: int) -> Iterator[str]:
+    """Show one end: a string line by line where it has several, anything else as JSON."""
+    if not isinstance(value, str):
+        yield from _broken(f"{place} = {jsontext.canonical(value).decode()}", width)
+        return
+    lines = value.splitlines(keepends=True) or [""]
+    if len(lines) == 1:
+        yield from _broken(f"{place} = {_quoted(value)}", width)
+        return
+    yield from _broken(f"{place} = {len(lines)} lines, {len(value)} characters:", width)
+    for line in lines:
+        yield from _broken(_quoted(line), width)
+
+
+def _subject(subject: SubjectDecision, width: int) -> Iterator[str]:
+    asks = "needs your word" if subject.verdict is Verdict.ESCALATE else "allowed"
+    places = ", ".join(visible(place) for place in (subject.at, *subject.also_at) if place)
+    at = f" at {places}" if places else ""
+    yield from _broken(
+        f"{asks}: {subject.role} {_quoted(subject.value)}{at} ({visible(subject.rule)})", width
+    )
+
+
+def _quoted(text: str) -> str:
+    return '"' + visible(text).replace('"', '\\"') + '"'
+
+
+def _broken(text: str, width: int) -> Iterator[str]:
+    """Yield safe text behind the margin, broken at the width that a terminal gives it."""
+    margin, line, columns = _MARGIN, "", len(_MARGIN)
+    for character in text:
+        wide = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if columns + wide > width:
+            yield margin + line
+            margin, line, columns = _CONTINUED, "", len(_CONTINUED)
+        line += character
+        columns += wide
+    yield margin + line

@@ -1,0 +1,83 @@
+"""What a person is asked: made from a decision, exactly as it was judged."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from ironcurtain.approvals.binding import binding_of
+from ironcurtain.approvals.clock import Clock
+from ironcurtain.approvals.grants import offer_of
+from ironcurtain.decide.decide import Prepared
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.model.decision import Decision
+
+ANSWER_SECONDS = 600.0
+"""How long a person has to answer, by default."""
+
+MAX_SECONDS = 86_400.0
+
+
+def new_request(
+    decision: Decision,
+    prepared: Prepared,
+    tool: ToolAnnotation,
+    *,
+    session: str,
+    seconds: float = ANSWER_SECONDS,
+    clock: Clock | None = None,
+) -> ApprovalRequest:
+    """Return the question about an escalated call, under a new id.
+
+    Args:
+        decision: The decision, an `escalate`.
+        prepared: The call that it was made about.
+        tool: The tool's annotation.
+        session: The asking session's name; give the same one after a restart, so that answers are found.
+        seconds: How long the person has to answer.
+        clock: Where time comes from (default: the machine).
+
+    Raises:
+        ValueError: If the time to answer is not positive, or longer than a day.
+    """
+    if not 0 < seconds <= MAX_SECONDS:
+        raise ValueError(f"a person has more than 0 and at most {MAX_SECONDS:g} seconds to answer")
+    asked = (clock or Clock()).wall()
+    return ApprovalRequest(
+        id=_new_id(),
+        binding=binding_of(decision, prepared, tool, session=session),
+        session=session,
+        asked=asked,
+        expires=asked + timedelta(seconds=seconds),
+        server=decision.server,
+        tool=decision.tool,
+        side_effects=tool.side_effects,
+        schema_digest=tool.schema_digest,
+        caller=prepared.input["caller"],
+        arguments=prepared.call.arguments,
+        subjects=decision.subjects,
+        revision=decision.revision,
+        rule=decision.rule,
+        clause=decision.clause,
+        clause_text=decision.clause_text,
+        reason=decision.reason,
+        session_offer=offer_of(decision, prepared, tool),
+    )
+
+
+def ask_again(request: ApprovalRequest, clock: Clock) -> ApprovalRequest:
+    """Return the same question under a new id, asked now."""
+    asked = clock.wall()
+    times = {"asked": asked, "expires": asked + (request.expires - request.asked)}
+    return request.model_copy(update={"id": _new_id(), **times})
+
+
+def shown_digest(request: ApprovalRequest) -> str:
+    """Return the digest of a request as a person sees it: an answer is good for nothing else."""
+    return jsontext.digest(request.model_dump(mode="json"))
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)

@@ -1,0 +1,78 @@
+"""The in-toto statement about a bundle, made of what its manifest says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.errors import BundleIntegrityError
+from ironcurtain.model import jsontext
+from ironcurtain.model.provenance import (
+    BuildDefinition,
+    Builder,
+    Predicate,
+    Provenance,
+    Resource,
+    RunDetails,
+    Sha256,
+    Statement,
+)
+
+_MADE_OF = ("constitution", "tools", "prompts", "scenarios")
+
+
+def provenance_of(bundle: Bundle) -> Provenance:
+    """Return what the manifest of a compiled bundle says about its origin.
+
+    Raises:
+        BundleIntegrityError: If it says nothing (a bundle of hand-written rules), or something else.
+    """
+    try:
+        return Provenance.model_validate_json(jsontext.canonical(bundle.manifest.metadata.provenance))
+    except ValidationError:
+        raise BundleIntegrityError(
+            "the manifest does not say what the bundle was made from",
+            where=".manifest",
+            hint="Only `ironcurtain compile` knows.",
+        ) from None
+
+
+def statement(bundle: Bundle, archives: Mapping[str, bytes]) -> Statement:
+    """Return the statement about a compiled bundle.
+
+    Args:
+        bundle: The bundle, signed or not.
+        archives: Its archives by file name: the statement's subjects.
+
+    Raises:
+        BundleIntegrityError: If the manifest says nothing about the origin.
+    """
+    origin = provenance_of(bundle)
+    made_of = origin.model_dump(include=set(_MADE_OF))
+    return Statement(
+        subject=tuple(_resource(name, data) for name, data in sorted(archives.items())),
+        predicate=Predicate(
+            build_definition=BuildDefinition(
+                external_parameters={"serial": bundle.serial},
+                resolved_dependencies=tuple(
+                    Resource(name=name, digest=Sha256(sha256=made_of[name].removeprefix("sha256:")))
+                    for name in _MADE_OF
+                ),
+            ),
+            run_details=RunDetails(
+                builder=Builder(
+                    version={"ironcurtain": origin.version, "opa": bundle.manifest.metadata.engine_version}
+                )
+            ),
+            revision=bundle.revision,
+            answered_by=origin.answered_by,
+            checks=origin.checks,
+        ),
+    )
+
+
+def _resource(name: str, content: bytes) -> Resource:
+    return Resource(name=name, digest=Sha256(sha256=hashlib.sha256(content).hexdigest()))

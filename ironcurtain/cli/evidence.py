@@ -1,0 +1,90 @@
+"""What commands that report about a policy read: the bundle, and the files of its project beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.errors import UsageError
+from ironcurtain.files import load
+from ironcurtain.model.policy import Clause, CompiledPolicy
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios
+from ironcurtain.pipeline.rendered import check_rendered
+from ironcurtain.settings import Settings, find_settings
+
+_SCENARIOS = "test-scenarios.json"
+_POLICY = "compiled-policy.json"
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class PolicyRead:
+    """A policy as it lies on disk.
+
+    Attributes:
+        project: The project that the bundle belongs to, or one with default settings.
+        world: The world that the scenarios assume.
+        scenarios: The scenarios; None if there are none.
+        clauses: The clauses with principles marked; None if only the bundle knows them.
+    """
+
+    bundle: Bundle
+    project: Project
+    world: DescribedWorld
+    scenarios: tuple[Scenario, ...] | None
+    clauses: tuple[Clause, ...] | None
+
+    def beside(self, given: str | None, name: str, model: type[M]) -> M | None:
+        """Read a file that was named, or the project's of a name if there is one.
+
+        Raises:
+            FileError, FormatError, NewerFormatError: If the file cannot be read.
+        """
+        path = Path(given) if given is not None else self.project.root / name
+        return load(path, model) if given is not None or path.exists() else None
+
+
+def read_policy(bundle: str | None, config: str | None, scenarios: str | None) -> PolicyRead:
+    """Read a bundle that was named, or the project's, and what lies beside it.
+
+    A bundle that was named belongs to the project above it, if there is one.
+
+    Raises:
+        UsageError: If neither is there.
+        EvidenceError: If the bundle does not hold its rules' conditions.
+        VerificationError: If its Rego is not what its rules say.
+    """
+    project = read_project(config) if bundle is None or config is not None else _project_of(Path(bundle))
+    path = Path(bundle) if bundle is not None else project.path("output") / "bundle"
+    if bundle is None and not path.exists():
+        hint = "Compile first, or name one with --bundle."
+        raise UsageError("there is no bundle", where=str(path), hint=hint)
+    read = Bundle.read(path)
+    check_rendered(read)
+    world = assumed_world(str(path), scenarios)
+    tests = Path(scenarios) if scenarios is not None else path.absolute().parent / _SCENARIOS
+    rules = path.absolute().parent / _POLICY
+    return PolicyRead(
+        bundle=read,
+        project=project,
+        world=world,
+        scenarios=load(tests, Scenarios).scenarios if tests.exists() else None,
+        clauses=load(rules, CompiledPolicy).clauses if rules.exists() else None,
+    )
+
+
+def _project_of(bundle: Path) -> Project:
+    """Return the project whose output a bundle is, or one with default settings in its directory."""
+    settings = find_settings(bundle.absolute().parent)
+    if settings is not None:
+        project = read_project(str(settings))
+        if project.path("output").absolute() == bundle.absolute().parent:
+            return project
+    return Project(None, bundle.absolute().parent, Settings())

@@ -1,0 +1,47 @@
+"""`ironcurtain mutation`: whether a policy's scenarios, guarantees and tests would notice a change."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
+@CONFIG
+@click.option(
+    "--scenarios",
+    metavar="FILE",
+    help="The scenarios (default: test-scenarios.json beside the bundle).",
+)
+@click.option("--guarantees", metavar="FILE", help="The guarantees (default: the project's guarantees.yaml).")
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Fail where fewer mutants than this are noticed.",
+)
+@click.option("--write", metavar="FILE", help="Append the missing scenarios to FILE, for review.")
+@FORMAT
+@OPA
+def command(**options: object) -> Exit:
+    """Change a policy in many small ways, and say which changes nothing would notice.
+
+    Rules are dropped and swapped, verdicts changed, patterns widened and narrowed, bounds moved, roles
+    removed, lists emptied. A changed policy that decides some call otherwise must fail a scenario, a
+    guarantee or a test of a custom module. For each that fails none, the missing scenario is printed.
+
+    \b
+    Example:
+      ironcurtain mutation --bundle generated/bundle --fail-under 95
+
+    \b
+    Exit: 0 enough is noticed, 1 less than --fail-under, 2 wrong options or files,
+    3 the engine gives no answer.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("mutation", **options)

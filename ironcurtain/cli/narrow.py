@@ -1,0 +1,40 @@
+"""`ironcurtain narrow`: each tool's input schema, reduced to what the policy could permit."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import FORMAT, OPA
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.argument("bundle")
+@click.argument("server", required=False)
+@click.argument("tool", required=False)
+@click.option(
+    "--scenarios",
+    metavar="FILE",
+    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
+)
+@click.option("--home", metavar="DIR", help="The home directory to assume instead.")
+@click.option("--sandbox", metavar="DIR", help="The sandbox to assume instead.")
+@FORMAT
+@OPA
+def command(**options: object) -> Exit:
+    """Print what of each tool the policy in BUNDLE could allow or escalate.
+
+    With SERVER and TOOL, print that tool alone. A call that is denied may still fit the narrowed schema; one
+    that is allowed or escalated always does. `--format json` holds the whole schemas.
+
+    \b
+    Example:
+      ironcurtain narrow generated/bundle filesystem move_file
+
+    \b
+    Exit: 0 printed, 1 the bundle's Rego is not what its rules say,
+    2 wrong options or files, 3 the bundle is corrupt or the engine
+    gives no answer.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("narrow", **options)

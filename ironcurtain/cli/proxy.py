@@ -1,0 +1,53 @@
+"""`ironcurtain proxy`: stand between an agent and its MCP servers."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import policy_options
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@policy_options
+@click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
+@click.option("--session", metavar="NAME", help="Name of the session and its audit log (default: made up).")
+@click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdin and stdout.")
+@click.option("--http-anywhere", is_flag=True, help="Let --http be an address that other machines can reach.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(0, 3600),
+    default=45.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a call is held while a person decides; keep it below the client's own limit.",
+)
+@click.option(
+    "--answer-within",
+    type=click.FloatRange(1, 86400),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a person has to answer.",
+)
+@click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
+@click.option("--trust-client", is_flag=True, help="Let the person at the client approve (MCP elicitation).")
+@click.option("--observe", is_flag=True, help="Decide and record, but refuse nothing. For trials only.")
+def command(**options: object) -> Exit:
+    """Stand between an agent and its MCP servers: every call is decided, recorded and perhaps asked about.
+
+    Put this command where your client's configuration has its MCP servers. It starts the servers of
+    --servers and offers their tools as SERVER__TOOL. A second terminal with `ironcurtain approvals list
+    --watch` shows what waits for you. SIGHUP, or a new bundle in the old one's place, reloads the policy.
+
+    \b
+    Example:
+      ironcurtain proxy --bundle generated/bundle --servers mcp-servers.json \\
+        --sandbox ~/work
+
+    \b
+    Exit: 0 the client has gone, 2 wrong options or files, 3 no engine, no
+    intact bundle or no audit log, 130 interrupted.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("proxy", **options)

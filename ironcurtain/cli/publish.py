@@ -1,0 +1,49 @@
+"""`ironcurtain publish`: put a signed bundle where OPA's bundle plugin can fetch it."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import FORMAT
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.argument("target", metavar="DIR|URL")
+@click.option(
+    "--bundle",
+    metavar="FILE",
+    default="generated/bundle.signed.tar.gz",
+    show_default=True,
+    help="The signed bundle.",
+)
+@click.option(
+    "--verify-key", metavar="FILE", help="The public key (default: ~/.ironcurtain/signing-key.pub.pem)."
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    default="bundle.tar.gz",
+    show_default=True,
+    help="The file's name in a directory.",
+)
+@click.option("--token-file", metavar="FILE", help="A file that holds the bearer token of the server.")
+@FORMAT
+def command(**options: object) -> Exit:
+    """Put a signed bundle into a directory, or to a URL with HTTP PUT.
+
+    The bundle's signature is verified first. What is there is replaced in one step, and only by a bundle of a
+    higher serial number; the same bundle again changes nothing. A server has to answer with a strong ETag, so
+    that nobody's newer bundle is overwritten.
+
+    \b
+    Examples:
+      ironcurtain publish /srv/policy
+      ironcurtain publish https://policy.example/bundle.tar.gz --token-file token
+
+    \b
+    Exit: 0 published, or there already; 2 wrong options or files; 3 the signature does not hold,
+    a newer bundle is there, or it could not be written.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("publish", **options)

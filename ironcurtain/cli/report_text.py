@@ -1,0 +1,61 @@
+"""A gate's report for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ironcurtain.evidence.difference_text import details, text_lines
+from ironcurtain.model.gate import Check, GateReport, Problem
+from ironcurtain.text import printable
+
+_MARKS = {"passed": "ok  ", "failed": "FAIL", "skipped": "--  "}
+DIFFERENCE = "difference"
+
+
+def plain_text(report: GateReport) -> str:
+    """Return the report as plain text."""
+    return "".join(f"{line}\n" for line in _lines(report))
+
+
+def said_of_changes(report: GateReport) -> Mapping[str, tuple[str, ...]]:
+    """Return by change id what the gate says of a change beyond the difference itself."""
+    if report.difference is None:
+        return {}
+    shown = {change.id: set(details(change)) for change in report.difference.changes}
+    problems = [p for check in report.checks if check.name == DIFFERENCE for p in check.problems]
+    said = {}
+    for problem in problems:
+        if problem.id in shown:
+            more = [line for line in problem.details if line not in shown[problem.id]]
+            open_ = ["NOT approved"] if problem.severity == "error" else []
+            said[problem.id] = (*more, *open_)
+    return said
+
+
+def other_problems(report: GateReport, check: Check) -> tuple[Problem, ...]:
+    """Return the problems of a check that the difference itself does not show."""
+    shown = said_of_changes(report) if check.name == DIFFERENCE else {}
+    return tuple(problem for problem in check.problems if problem.id not in shown)
+
+
+def _lines(report: GateReport) -> Iterator[str]:
+    if report.difference is not None:
+        yield from text_lines(report.difference, said_of_changes(report))
+        yield ""
+    for check in report.checks:
+        yield f"{_MARKS[check.status]}  {printable(check.name)}: {printable(check.summary)}"
+        for problem in other_problems(report, check):
+            yield from _problem(problem)
+    if report.command == "verify":
+        yield f"{'verified' if report.ok else 'NOT verified'}  {report.revision}"
+
+
+def _problem(problem: Problem) -> Iterator[str]:
+    clause = f" ({printable(problem.clause)})" if problem.clause else ""
+    yield f"      {problem.severity}: {printable(problem.message)}{clause}"
+    yield from (f"        {printable(line)}" for line in problem.details)
+    if problem.file:
+        line = f":{problem.line}" if problem.line else ""
+        yield f"        at {printable(problem.file)}{line}"
+    if problem.suggestion:
+        yield f"        to do: {printable(problem.suggestion)}"

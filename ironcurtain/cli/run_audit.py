@@ -1,0 +1,137 @@
+"""What the commands of `ironcurtain audit` do."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from ironcurtain.audit.keys import read_key
+from ironcurtain.audit.places import LogPlace, audit_directory, find_log
+from ironcurtain.audit.reader import NumberedLine, follow, parse_line, read_lines, read_records
+from ironcurtain.audit.summary import find_entry, statistics
+from ironcurtain.audit.summary import report as sum_up
+from ironcurtain.audit.verify import verify as verify_log
+from ironcurtain.audit.words import (
+    entry_lines,
+    record_line,
+    report_lines,
+    statistics_lines,
+    verification_lines,
+)
+from ironcurtain.errors import Exit
+from ironcurtain.model import jsontext
+from ironcurtain.model.audit import DecisionRecord, Record
+from ironcurtain.model.base import Frozen
+
+
+def tail(
+    *,
+    log: str | None,
+    directory: str | None,
+    lines: int,
+    follow: bool,
+    verdict: str | None,
+    tool: str | None,
+    format_: str,
+) -> Exit:
+    """Print the last records, and further ones as they are written."""
+    place = _place(log, directory, None)
+
+    def wanted(record: Record) -> bool:
+        if verdict is None and tool is None:
+            return True
+        return isinstance(record, DecisionRecord) and (
+            verdict in (None, record.verdict) and tool in (None, f"{record.server}/{record.tool}")
+        )
+
+    last: deque[Record] = deque(maxlen=lines)
+    read = 0
+    for line in read_lines(place):
+        read += 1
+        record = parse_line(line).record
+        if wanted(record):
+            last.append(record)
+    for record in last:
+        _print_record(record, format_)
+    if follow:
+        for line in _after(place, read):
+            record = parse_line(line).record
+            if wanted(record):
+                _print_record(record, format_)
+    return Exit.YES
+
+
+def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> Exit:
+    """Print one decision in full."""
+    entry = find_entry(_place(log, directory, None), id_)
+    return _print(entry, entry_lines(entry), format_)
+
+
+def verify(
+    *,
+    log: str | None,
+    directory: str | None,
+    head: str | None,
+    key: str | None,
+    no_head: bool,
+    quiet: bool,
+    format_: str,
+) -> Exit:
+    """Verify a log."""
+    found = verify_log(_place(log, directory, head), key=_key(key), use_head=not no_head)
+    if not found.intact:
+        status = Exit.NO
+    else:
+        status = Exit.YES if no_head or found.truncation == "checked" else Exit.NO_ANSWER
+    if not (quiet and status is Exit.YES):
+        _print(found, verification_lines(found), format_)
+    return status
+
+
+def stats(*, log: str | None, directory: str | None, format_: str) -> Exit:
+    """Print counts over a log."""
+    place = _place(log, directory, None)
+    found = statistics(place.session, read_records(place))
+    return _print(found, statistics_lines(found), format_)
+
+
+def report(
+    *, log: str | None, directory: str | None, head: str | None, key: str | None, format_: str
+) -> Exit:
+    """Print a summary of a session."""
+    place = _place(log, directory, head)
+    found = sum_up(read_records(place), verify_log(place, key=_key(key)))
+    _print(found, report_lines(found, markdown=format_ == "markdown"), format_)
+    return Exit.YES if found.verification.intact else Exit.NO
+
+
+def _place(log: str | None, directory: str | None, head: str | None) -> LogPlace:
+    folder = Path(directory) if directory is not None else audit_directory()
+    return find_log(log, folder, Path(head) if head is not None else None)
+
+
+def _key(path: str | None) -> bytes | None:
+    return read_key(Path(path)) if path is not None else None
+
+
+def _after(place: LogPlace, read: int) -> Iterable[NumberedLine]:
+    return (line for line in follow(place) if line.number > read)
+
+
+def _print(value: Frozen, lines: Iterable[str], format_: str) -> Exit:
+    if format_ == "json":
+        click.echo(jsontext.pretty(value.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(lines))
+    return Exit.YES
+
+
+def _print_record(record: Record, format_: str) -> None:
+    if format_ == "json":
+        click.echo(json.dumps(record.model_dump(mode="json"), ensure_ascii=False))
+    else:
+        click.echo(record_line(record))

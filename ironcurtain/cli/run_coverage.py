@@ -1,0 +1,66 @@
+"""What `ironcurtain coverage` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ironcurtain.cli.evidence import read_policy
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.evidence.coverage import coverage
+from ironcurtain.evidence.examination import examination
+from ironcurtain.model import jsontext
+from ironcurtain.model.coverage import CoverageReport
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.text import visible
+
+
+def run(
+    *,
+    bundle: str | None,
+    config: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    fail_under: float,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+) -> Exit:
+    """Print what the scenarios and guarantees of a policy reach."""
+    policy = read_policy(bundle, config, scenarios)
+    if policy.scenarios is None:
+        raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
+    demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    examined = examination(policy.bundle, policy.world, engine, demanded)
+    report = coverage(examined, policy.scenarios, engine)
+    enough = report.percent >= fail_under
+    if format_ == "json":
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
+    elif not (quiet and enough):
+        click.echo("\n".join(_lines(report)))
+    if not enough:
+        click.echo(f"{report.percent} % is reached, less than {fail_under:g} %", err=True)
+    return Exit.YES if enough else Exit.NO
+
+
+def _lines(report: CoverageReport) -> Iterator[str]:
+    for clause in report.clauses:
+        names = ", ".join(visible(rule) for rule in clause.missed)
+        missed = f"; never reached: {names}" if names else ""
+        yield (
+            f"{visible(clause.clause)}: {clause.scenarios} scenarios, {clause.guarantees} guarantees, "
+            f"{clause.rules.reached} of {clause.rules.total} rules, "
+            f"{clause.cells.reached} of {clause.cells.total} cells{missed}"
+        )
+    for cell in report.missed:
+        where = ", ".join(visible(place) for place in cell.where)
+        yield f"not reached: {visible(cell.server)}/{visible(cell.tool)} {visible(cell.role)}: {where}"
+    for name, share in (("cells", report.cells), ("deciding rules", report.rules)):
+        yield f"{name}: {share.reached} of {share.total} ({share.percent} %)"
+    counted = f"{report.scenarios} scenarios and {report.guarantees} guarantees count"
+    yield f"{counted}; {report.records} records do not"

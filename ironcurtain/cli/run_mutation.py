@@ -1,0 +1,74 @@
+"""What `ironcurtain mutation` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ironcurtain.cli.evidence import read_policy
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.model import jsontext
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.mutation import MutationReport
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.mutation.score import mutation_score, survivors
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.scenario_text import append_scenarios, item_text
+from ironcurtain.text import visible
+
+
+def run(
+    *,
+    bundle: str | None,
+    config: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    fail_under: float,
+    write: str | None,
+    format_: str,
+    opa: str | None,
+) -> Exit:
+    """Try the mutants and print what became of them."""
+    policy = read_policy(bundle, config, scenarios)
+    if policy.scenarios is None:
+        raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
+    promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
+    known = Scenarios(format="ironcurtain/scenarios/v1", world=policy.world, scenarios=policy.scenarios)
+    report = mutation_score(policy.bundle, known, promised, OpaCommand(find(Path(opa) if opa else None)))
+    if format_ == "json":
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(report_lines(report)))
+    if write is not None:
+        missing = survivors(report)
+        if missing:
+            append_scenarios(Path(write), missing)
+        click.echo(f"{len(missing)} scenarios appended to {visible(write)}: review them", err=True)
+    return Exit.YES if _is_enough(report, fail_under) else Exit.NO
+
+
+def _is_enough(report: MutationReport, fail_under: float) -> bool:
+    if report.score is None and fail_under > 0:
+        raise UsageError("the policy has no mutants, so nothing can be said about its evidence")
+    return (report.score or 0) >= fail_under
+
+
+def report_lines(report: MutationReport) -> Iterator[str]:
+    """Yield the report as lines of plain text, survivors as scenarios ready to paste."""
+    score = "none to notice" if report.score is None else f"{report.score:g} %"
+    evidence = f"{report.scenarios} scenarios and {report.guarantees} guarantees"
+    yield f"mutation score: {score} ({evidence})"
+    yield f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
+    for result in report.mutants:
+        if result.outcome == "survived":
+            yield f"survived  {result.clause} {visible(result.kind)}: {visible(result.change)}"
+        elif result.sampled:
+            yield f"equivalent as far as was searched  {result.clause} {visible(result.change)}"
+    missing = survivors(report)
+    if missing:
+        yield "missing scenarios, each with the verdict that the policy gives today:"
+        for scenario in missing:
+            yield item_text(scenario).rstrip("\n")

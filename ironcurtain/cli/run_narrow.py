@@ -1,0 +1,50 @@
+"""What `ironcurtain narrow` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.evidence.narrowing_text import text_lines
+from ironcurtain.model import jsontext
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.rendered import check_rendered
+from ironcurtain.text import quoted
+
+
+def run(
+    *,
+    bundle: str,
+    server: str | None,
+    tool: str | None,
+    scenarios: str | None,
+    home: str | None,
+    sandbox: str | None,
+    format_: str,
+    opa: str | None,
+) -> Exit:
+    """Narrow the tools of a bundle and print them."""
+    read = Bundle.read(Path(bundle))
+    check_rendered(read)
+    given = {"home": home, "sandbox": sandbox}
+    changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
+    world = assumed_world(bundle, scenarios).model_copy(update=changes)
+    narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)))
+    if server is not None:
+        tools = tuple(t for t in narrowed.tools if t.server == server and tool in (None, t.tool))
+        if not tools:
+            wanted = quoted(server if tool is None else f"{server}/{tool}")
+            raise UsageError(f"the bundle has no tool {wanted}", hint="`ironcurtain matrix` names them all.")
+        narrowed = narrowed.model_copy(update={"tools": tools})
+    if format_ == "json":
+        click.echo(jsontext.pretty(narrowed.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(text_lines(narrowed, PolicyContent.of(read).annotations)))
+    return Exit.YES

@@ -1,0 +1,97 @@
+"""What `ironcurtain proxy` does."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+
+import anyio
+from mcp.shared.exceptions import MCPDeprecationWarning
+
+from ironcurtain.cli.run_decide import caller_facts
+from ironcurtain.errors import Exit, IronCurtainError, UsageError
+from ironcurtain.model.base import Json
+from ironcurtain.policy import Policy
+from ironcurtain.proxy.http import Address
+from ironcurtain.proxy.session import ProxyOptions, own_places, run_proxy
+from ironcurtain.text import printable
+
+
+def run(
+    *,
+    bundle: str,
+    servers: str | None,
+    protected: tuple[str, ...],
+    verify_key: str | None,
+    caller: str | None,
+    session: str | None,
+    http: str | None,
+    http_anywhere: bool,
+    patience: float,
+    answer_within: float,
+    no_approver: bool,
+    trust_client: bool,
+    observe: bool,
+    **site: Json,
+) -> Exit:
+    """Serve until the client goes or a signal comes."""
+    if servers is None:
+        raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
+    places = [*protected, *map(str, own_places()), *([verify_key] if verify_key else [])]
+    options = ProxyOptions(
+        load=partial(Policy.load, bundle, servers=servers, protected=places, verify_key=verify_key, **site),
+        bundle=Path(bundle),
+        servers=Path(servers),
+        session=session,
+        http=Address.parse(http, anywhere=http_anywhere) if http is not None else None,
+        patience=patience,
+        seconds=answer_within,
+        approver=not no_approver,
+        client_person=trust_client,
+        caller=caller_facts(caller) or {},
+        observe=observe,
+    )
+    _keep_quiet()
+    try:
+        anyio.run(run_proxy, options, _say)
+    except* IronCurtainError as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+    return Exit.YES
+
+
+def _say(text: str) -> None:
+    # The parent may have closed its end; that is no reason to stop serving.
+    try:
+        sys.stderr.write(f"ironcurtain: {printable(text)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def _keep_quiet() -> None:
+    """Nothing of a library's reaches the person unescaped: what has to be said, we say."""
+    warnings.simplefilter("ignore", MCPDeprecationWarning)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Printable("ironcurtain: %(message)s"))
+    own = logging.getLogger("ironcurtain")
+    own.addHandler(handler)
+    own.setLevel(logging.ERROR)
+    for name in ("mcp", "client", "uvicorn", "httpx2"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
+
+
+class _Printable(logging.Formatter):
+    """One safe line a message; tracebacks stay away, the exception's name stays."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[1] if record.exc_info else None
+        record.exc_info, record.exc_text = None, None
+        text = super().format(record)
+        return printable(f"{text} ({type(error).__name__}: {error})" if error else text)

@@ -1,0 +1,45 @@
+"""What `ironcurtain replay` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.cli.recorded_calls import log_key, recorded_decisions, replayer
+from ironcurtain.errors import Exit
+from ironcurtain.evidence.replay_report import summed_up, text_lines
+from ironcurtain.model import jsontext
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.rendered import check_rendered
+
+
+def run(
+    *,
+    log: str,
+    bundle: str,
+    sandbox: str | None,
+    home: str | None,
+    directory: str | None,
+    head: str | None,
+    key: str | None,
+    opa: str | None,
+    format_: str,
+) -> Exit:
+    """Decide the calls of a log under another bundle and print what flips."""
+    secret = log_key(key)
+    place, records, skipped = recorded_decisions(log, directory, head, secret)
+    read = Bundle.read(Path(bundle))
+    check_rendered(read)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    replayed = replayer(read, home=home, sandbox=sandbox, opa=engine, key=secret).replay(records)
+    result = summed_up(place.session, read.revision, records, replayed, skipped)
+    if format_ == "json":
+        click.echo(jsontext.pretty(result.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(text_lines(result)))
+    if result.flips:
+        return Exit.NO
+    return Exit.NO_ANSWER if result.unknown else Exit.YES

@@ -1,0 +1,165 @@
+"""Findings about a policy: what no call can reach, what is open by mistake, what nobody tests.
+
+OPA has answered every question before; here its answers are read, and the calls that show a finding are
+decided by the real steps and OPA once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ironcurtain.decide.decide import Call, prepare
+from ironcurtain.evidence.evaluate import decide_prepared
+from ironcurtain.evidence.examination import Examination
+from ironcurtain.evidence.findings_clauses import clause_drafts, list_drafts, scenario_drafts
+from ironcurtain.evidence.findings_draft import TOO_MANY, Draft, Looked, demanded
+from ironcurtain.evidence.findings_names import name_drafts
+from ironcurtain.evidence.findings_open import open_drafts
+from ironcurtain.evidence.findings_roles import role_drafts
+from ironcurtain.evidence.findings_rules import rule_drafts
+from ironcurtain.evidence.findings_strict import strict_drafts
+from ironcurtain.evidence.guarantees import witness_call
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.findings import SEVERITIES, Finding, FindingReport, StaleWaiver
+from ironcurtain.model.policy import Clause
+from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.waivers import Waivers
+from ironcurtain.opa.command import OpaCommand
+
+
+@dataclass(frozen=True)
+class Material:
+    """What findings are about besides the bundle.
+
+    Attributes:
+        languages: Returns the language of each argument of a tool that holds one, by its name.
+        scenarios: The scenarios; None where it is unknown which there are.
+        clauses: The clauses of the constitution, with principles marked; None where they are unknown.
+    """
+
+    languages: Callable[[ToolAnnotation], Mapping[str, str]]
+    scenarios: tuple[Scenario, ...] | None = None
+    clauses: tuple[Clause, ...] | None = None
+
+
+def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingReport:
+    """Return everything that stands out in an examined policy, the gravest first, nothing waived.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
+    looked = Looked(examined)
+    drafts = list(_drafts(looked, material, opa))
+    decisions = _decided(drafts, examined, opa)
+    sources = _sources(examined, material.clauses)
+    ids = _ids(drafts)
+    found = [
+        _finding(draft, ids[number], sources, decisions.get(f"w{number}"))
+        for number, draft in enumerate(drafts)
+    ]
+    reasons: dict[str, tuple[str, ...]] = {}
+    for tool, one in examined.tools.items():
+        more = [TOO_MANY] if tool in looked.given_up else []
+        if one.reasons or more:
+            reasons["/".join(tool)] = tuple(sorted({*one.reasons, *more}))
+    ordered = tuple(sorted(found, key=lambda each: (SEVERITIES.index(each.severity), each.kind, each.id)))
+    return FindingReport(revision=examined.bundle.revision, findings=ordered, reasons=reasons)
+
+
+def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingReport:
+    """Return a report with its accepted findings marked, and with the waivers that count no longer.
+
+    Args:
+        report: The findings.
+        waivers: What somebody accepted.
+        today: The day; a waiver counts until the end of the day on which it expires.
+    """
+    known = {finding.id for finding in report.findings}
+    stale = [
+        StaleWaiver(waiver=each, problem="gone" if each.id not in known else "expired")
+        for each in waivers.waivers
+        if each.id not in known or each.expires < today
+    ]
+    counting = {each.id: each for each in waivers.waivers if each.expires >= today}
+    findings = tuple(f.model_copy(update={"waiver": counting.get(f.id)}) for f in report.findings)
+    return report.model_copy(update={"findings": findings, "stale": tuple(stale)})
+
+
+def _drafts(looked: Looked, material: Material, opa: OpaCommand) -> Iterator[Draft]:
+    unknown = list(name_drafts(looked))
+    yield from (draft for _, draft in unknown)
+    yield from rule_drafts(looked, frozenset(order for order, _ in unknown))
+    yield from strict_drafts(looked)
+    yield from open_drafts(looked, material.languages)
+    yield from role_drafts(looked)
+    decided = None
+    if material.scenarios is not None:
+        decided = demanded(looked.examined, material.scenarios, opa)
+        yield from scenario_drafts(decided)
+    yield from clause_drafts(looked, material.clauses, decided)
+    yield from list_drafts(looked)
+
+
+def _ids(drafts: Sequence[Draft]) -> list[str]:
+    """Return an id for each draft, of its kind and content; equal ones are counted."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for draft in drafts:
+        digest = hashlib.sha256(jsontext.canonical([draft.kind, draft.about])).hexdigest()[:8]
+        id_ = f"{draft.kind}-{digest}"
+        seen[id_] += 1
+        ids.append(id_ if seen[id_] == 1 else f"{id_}-{seen[id_]}")
+    return ids
+
+
+def _decided(drafts: Sequence[Draft], examined: Examination, opa: OpaCommand) -> dict[str, Decision]:
+    """Let the real steps and OPA decide the calls that show findings."""
+    side = examined.sides.sides[0]
+    prepared = {
+        f"w{number}": prepare(
+            Call(
+                draft.witness.server,
+                draft.witness.tool,
+                draft.witness.call.arguments,
+                draft.witness.call.caller,
+            ),
+            side.policy,
+        )
+        for number, draft in enumerate(drafts)
+        if draft.witness is not None
+    }
+    return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
+
+
+def _sources(examined: Examination, clauses: Sequence[Clause] | None) -> dict[str, str]:
+    """Return where each clause stands."""
+    listed = examined.bundle.data("rules").get("clauses", {})
+    found = {id_: str(each.get("source", "")) for id_, each in listed.items()}
+    return {**found, **{clause.id: clause.source for clause in clauses or () if clause.source}}
+
+
+def _finding(draft: Draft, id_: str, sources: Mapping[str, str], decision: Decision | None) -> Finding:
+    witness = None
+    if draft.witness is not None and decision is not None:
+        witness = witness_call((draft.witness.server, draft.witness.tool), draft.witness.call, decision)
+    return Finding(
+        id=id_,
+        kind=draft.kind,
+        severity=draft.severity,
+        message=draft.message,
+        where=draft.where,
+        clause=draft.clause,
+        source=sources.get(draft.clause or "", ""),
+        exactness="sampled" if draft.sampled else "exact",
+        witness=witness,
+        suggestion=draft.suggestion,
+        docs=f"docs/findings/{draft.kind}.md",
+    )

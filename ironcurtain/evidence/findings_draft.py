@@ -1,0 +1,197 @@
+"""What every kind of finding is made of: a draft, and the call that shows it before it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from ironcurtain.bundle.content import RuleText
+from ironcurtain.decide.decide import Prepared
+from ironcurtain.evidence.cells import Cell
+from ironcurtain.evidence.diagram import Path
+from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.evidence.examination import Examination
+from ironcurtain.evidence.questions import Answered, Examined
+from ironcurtain.evidence.rules import RuleOfTool
+from ironcurtain.evidence.search import ANY_PATH, FoundCall, Goal, Search
+from ironcurtain.evidence.sources import SubjectKey
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.findings import Kind, Severity
+from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.opa.command import OpaCommand
+
+EFFORT = 60
+"""So many combinations of guards are tried for one whole call."""
+MAX_SOUGHT = 20
+"""So many times a whole call is looked for to show one finding."""
+TOO_MANY = "more combinations than could be searched for whole calls"
+T = TypeVar("T")
+_ALLOWED = Verdict.ALLOW.severity
+RECORD = "generated"
+"""The origin of scenarios whose expectation was taken from the policy: they demand nothing."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """A whole call that shows a finding."""
+
+    server: str
+    tool: str
+    call: FoundCall
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A finding before its witness is decided.
+
+    Attributes:
+        about: What it is about, by content: its id is made of this.
+    """
+
+    kind: Kind
+    severity: Severity
+    about: Json
+    where: str
+    message: str
+    suggestion: str
+    clause: str | None = None
+    sampled: bool = False
+    witness: Sought | None = None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Scenarios that demand something, after they were decided.
+
+    Attributes:
+        prepared: By id, the call after steps 1 to 5, or the decision where it ended there.
+        decisions: By id.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    prepared: Mapping[str, Prepared | Decision]
+    decisions: Mapping[str, Decision]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """An examined policy, with what several kinds of findings ask of it."""
+
+    examined: Examination
+
+    @cached_property
+    def rules(self) -> tuple[tuple[str, RuleText], ...]:
+        """The rules with their names, in order."""
+        return tuple(sorted(self.examined.content.rules.items(), key=lambda item: item[1].order))
+
+    @cached_property
+    def deciding(self) -> frozenset[object]:
+        """The orders of the rules that decide some subject of some call."""
+        return frozenset(answered.path.outcome[0] for one in self.tools for _, _, answered in answers_of(one))
+
+    @property
+    def custom_modules(self) -> list[str]:
+        """The texts of the modules that a project wrote itself."""
+        files = self.examined.bundle.modules
+        return [files[path] for path in files if path.startswith("ironcurtain/custom/")]
+
+    @property
+    def tools(self) -> list[Examined]:
+        """The examined tools."""
+        return list(self.examined.tools.values())
+
+    def concerned(self, order: int) -> list[tuple[Examined, RuleOfTool]]:
+        """Return the tools that a rule concerns, each with the rule as the tool sees it."""
+        return self._concerned.get(order, [])
+
+    @cached_property
+    def _concerned(self) -> dict[int, list[tuple[Examined, RuleOfTool]]]:
+        found: dict[int, list[tuple[Examined, RuleOfTool]]] = {}
+        for one in self.tools:
+            for rule in one.space.rules[0]:
+                found.setdefault(rule.order, []).append((one, rule))
+        return found
+
+    def sought(self, one: Examined, cell: Cell, goal: Goal, path: Path = ANY_PATH) -> Sought | None:
+        """Return a whole call that holds a cell's subject and meets a goal, None if none was found."""
+        call = self._search(one).find(cell, goal, path)
+        return Sought(one.space.server, one.space.tool, call) if call is not None else None
+
+    def allowed(self, one: Examined, cell: Cell, path: Path = ANY_PATH) -> Sought | None:
+        """Return a call that holds a cell's subject and is allowed, None if there is none.
+
+        Where the search is cut short, a call whose subject is allowed will do, and the tool is `given_up`.
+        """
+        self._search(one).gave_up = False
+        found = self.sought(one, cell, lambda _, call: call[0] == _ALLOWED, path)
+        if found is None and self._search(one).gave_up:
+            self.given_up.add((one.space.server, one.space.tool))
+            return self.sought(one, cell, lambda subject, _: subject[0] == _ALLOWED, path)
+        return found
+
+    def first_allowed(self, one: Examined, tries: Iterable[tuple[T, Cell, Path]]) -> tuple[T, Sought] | None:
+        """Return the first of some paths on which a call is allowed, with the call, None if there is none.
+
+        After `MAX_SOUGHT` of them the tool is `given_up`.
+        """
+        possible = ((of, cell, path) for of, cell, path in tries if all(group for _, group in path.classes))
+        for number, (of, cell, path) in enumerate(possible):
+            if number >= MAX_SOUGHT:
+                self.given_up.add((one.space.server, one.space.tool))
+                return None
+            found = self.allowed(one, cell, path)
+            if found is not None:
+                return of, found
+        return None
+
+    @cached_property
+    def given_up(self) -> set[tuple[str, str]]:
+        """The tools, by server and name, whose calls could not all be searched."""
+        return set()
+
+    def _search(self, one: Examined) -> Search:
+        if id(one) not in self._searches:
+            self._searches[id(one)] = Search(one, effort=EFFORT)
+        return self._searches[id(one)]
+
+    @cached_property
+    def _searches(self) -> dict[int, Search]:
+        return {}
+
+    def sampled(self, order: int) -> bool:
+        """Tell whether a rule concerns a tool that cannot be examined exactly."""
+        return any(one.reasons for one, _ in self.concerned(order))
+
+
+def answers_of(one: Examined) -> Iterator[tuple[Cell, SubjectKey, Answered]]:
+    """Yield every answered path of a tool with its cell."""
+    for keys, found in one.answers.items():
+        cell, key = one.space.cells[keys], keys[0]
+        if key is not None:
+            for answered in found:
+                yield cell, key, answered
+
+
+def rule_content(rule: RuleText) -> Json:
+    """Return what a rule says, without its name, its place and its words."""
+    condition = rule.if_.model_dump(mode="json", exclude_defaults=True) if rule.if_ is not None else {}
+    return [rule.then.value, condition]
+
+
+def demanded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+    """Decide the scenarios that demand something, in the world of the examination.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
+    kept = tuple(scenario for scenario in scenarios if scenario.origin != RECORD)
+    bundle = examined.bundle
+    policy = load_described(bundle, examined.sides.world)
+    prepared = prepare_scenarios(kept, policy)
+    decisions = decide_prepared(prepared, bundle, policy, opa) if prepared else {}
+    return Decided(kept, prepared, decisions)

@@ -1,0 +1,111 @@
+"""Narrowing: of each tool's input schema, what a policy could allow or escalate.
+
+It is sound and never too strict: every call that is decided allow or escalate is valid under the narrowed
+schema. Where a test cannot be followed in the schema's words, the schema stays as wide as the server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decide.site import Site
+from ironcurtain.errors import EvidenceError
+from ironcurtain.evidence.narrowing_live import Live
+from ironcurtain.evidence.narrowing_schema import narrowed_schema
+from ironcurtain.evidence.questions import Examined, examine
+from ironcurtain.evidence.rules import rules_of_tool
+from ironcurtain.evidence.sides import Sides, load_sides
+from ironcurtain.evidence.space import CUSTOM_MODULES, MAX_MODES, MAX_PATHS, ToolSpace
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.narrowing import NarrowedTool, Narrowing
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.opa.command import OpaCommand
+
+
+def narrowing(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Narrowing:
+    """Return what a policy leaves of every annotated tool.
+
+    Args:
+        bundle: The policy.
+        world: Home, sandbox, working roots and domain lists of the place where it is enforced; another
+            sandbox can mean another policy, so they must be the real ones (`described_site`).
+        opa: The engine that evaluates every question.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    sides = load_sides([bundle], world)
+    places = [
+        (server, tool)
+        for server, annotated in sides.sides[0].content.annotations.servers.items()
+        for tool in annotated.tools
+    ]
+    spaces = {(server, tool.tool): _space(server, tool, sides) for server, tool in places}
+    followed = [space for space in spaces.values() if isinstance(space, ToolSpace)]
+    examined = {(one.space.server, one.space.tool): one for one in examine(followed, opa)}
+    tools = []
+    for server, tool in places:
+        one = examined.get((server, tool.tool))
+        if one is not None and not (reasons := tuple(_reasons(one))):
+            tools.append(_narrowed(server, tool, one))
+            continue
+        why = spaces[server, tool.tool] if one is None else reasons
+        tools.append(_open(server, tool, sides, why))  # type: ignore[arg-type]
+    return Narrowing(revision=bundle.revision, tools=tuple(tools))
+
+
+def described_site(site: Site) -> DescribedWorld:
+    """Return the world that a place of enforcement amounts to, for evidence about it."""
+    return DescribedWorld(
+        home=site.home,
+        sandbox=site.sandbox,
+        protected=site.protected,
+        working_roots=dict(site.working_roots),
+        domains=dict(site.domains),
+    )
+
+
+def _space(server: str, tool: ToolAnnotation, sides: Sides) -> ToolSpace | tuple[str, ...]:
+    """Return the space of a tool, or why it cannot be examined."""
+    try:
+        space = ToolSpace(server, tool.tool, sides)
+        if sum(space.diagram(cell).paths for cell in space.cells.values()) > MAX_PATHS:
+            raise space.too_many()
+    except EvidenceError as error:
+        return (str(error),)
+    return space
+
+
+def _reasons(one: Examined) -> Iterator[str]:
+    """Yield why a tool was not followed in full; a project's own modules only ever tighten."""
+    yield from (reason for reason in dict.fromkeys(one.reasons) if reason != CUSTOM_MODULES)
+    modes = 1
+    for variable in one.space.variables:
+        if any(atom.when is not None for atom in variable.atoms):
+            modes *= len(variable.classes)
+    if modes > MAX_MODES:
+        yield "more modes than can be followed"
+
+
+def _narrowed(server: str, tool: ToolAnnotation, one: Examined) -> NarrowedTool:
+    live = Live(one)
+    if not live.possible():
+        return NarrowedTool(server=server, tool=tool.tool, reachable=False)
+    schema = narrowed_schema(tool, one.space, live)
+    return NarrowedTool(server=server, tool=tool.tool, reachable=True, input_schema=schema)
+
+
+def _open(server: str, tool: ToolAnnotation, sides: Sides, reasons: tuple[str, ...]) -> NarrowedTool:
+    """Return a tool whose tests could not be followed: hidden only where no rule could permit it at all."""
+    side = sides.sides[0]
+    rules = rules_of_tool(side.content, server, tool, side.tokens)
+    roles = {role for argument in tool.args for role in argument.possible_roles}
+    contained = tool.contained and any(sides.registry[role].containable for role in roles)
+    if not contained and all(rule.then is Verdict.DENY for rule in rules):
+        return NarrowedTool(server=server, tool=tool.tool, reachable=False, reasons=reasons)
+    return NarrowedTool(
+        server=server, tool=tool.tool, reachable=True, input_schema=tool.input_schema, reasons=reasons
+    )

@@ -1,0 +1,97 @@
+"""The checks of what a policy does, over all calls: guarantees and the golden matrix."""
+
+from __future__ import annotations
+
+import json
+
+from ironcurtain.evidence.guarantees import decide_guarantees
+from ironcurtain.evidence.matrix import matrix_json, matrix_of
+from ironcurtain.gate.subject import Document, Subject
+from ironcurtain.gate.verified import too_few
+from ironcurtain.model.gate import Check, Problem
+from ironcurtain.model.guarantees import GuaranteeReport, GuaranteeResult, WitnessCall
+
+
+def guarantees(subject: Subject) -> tuple[Check, ...]:
+    """Decide the guarantees over all calls."""
+    name, least = "guarantees", subject.demands.guarantees
+    if subject.guarantees is None:
+        missing = () if not least else (too_few(name, 0, least, "guarantees"),)
+        summary = f"there is no {subject.guarantees_file.shown}"
+        return (Check(name=name, status="failed" if least else "skipped", summary=summary, problems=missing),)
+    listed = subject.guarantees.guarantees
+    # A file without guarantees was meant to hold some, whatever the settings say.
+    if len(listed) < max(1, least):
+        short = (too_few(name, len(listed), max(1, least), "guarantees"),)
+        return (Check(name=name, status="failed", summary=f"{len(listed)}, too few", problems=short),)
+    return (guarantee_check(decide_guarantees(subject.guaranteed, subject.engine), subject.guarantees_file),)
+
+
+def guarantee_check(report: GuaranteeReport, document: Document) -> Check:
+    """Return the check of guarantees that were decided; `document` is the file of them."""
+    problems = [_problem(document, number, result) for number, result in enumerate(report.results)]
+    broken = sum(not result.holds for result in report.results)
+    return Check(
+        name="guarantees",
+        status="passed" if report.ok else "failed",
+        summary=f"{len(report.results)}, {f'{broken} broken' if broken else 'all hold'}",
+        cases=tuple(each.id for each in report.results),
+        problems=tuple(problem for problem in problems if problem is not None),
+    )
+
+
+def _problem(document: Document, number: int, result: GuaranteeResult) -> Problem | None:
+    if result.holds and not result.reasons:
+        return None
+    file, line = document.shown, document.line_of("guarantees", number)
+    if not result.holds:
+        return _broken(result, file, line)
+    message = f"guarantee {result.id} ({result.demand}) held in every case that was tried, not in all"
+    return Problem(
+        id=result.id, severity="note", message=message, file=file, line=line, details=result.reasons
+    )
+
+
+def _broken(result: GuaranteeResult, file: str | None, line: int | None) -> Problem:
+    return Problem(
+        id=result.id,
+        message=f"guarantee {result.id} is broken: {result.demand}",
+        clause=result.clause,
+        file=file,
+        line=line,
+        details=witness_words(result.witness) if result.witness else (),
+        suggestion="Correct the rule that decides the call; change the guarantee only if it is wrong.",
+    )
+
+
+def witness_words(call: WitnessCall) -> tuple[str, str]:
+    """Return a call and how it is decided, in two lines."""
+    caller = f" as {json.dumps(call.caller, ensure_ascii=False)}" if call.caller else ""
+    clause = f" (clause {call.clause})" if call.clause else ""
+    return (
+        f"{call.server}/{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}{caller}",
+        f"{call.subject}: the call is decided {call.verdict} by {call.rule}{clause}",
+    )
+
+
+def matrix(subject: Subject) -> tuple[Check, ...]:
+    """Hold the golden decision matrix against the policy."""
+    name, file = "decision matrix", subject.matrix_file.shown
+    if subject.matrix is None:
+        if not subject.demands.matrix:
+            return (Check(name=name, status="skipped", summary=f"there is no {file}"),)
+        problem = Problem(id="matrix", message=f"there is no {file}", suggestion="Compile again.")
+        return (Check(name=name, status="failed", summary="missing", problems=(problem,)),)
+    made = matrix_json(matrix_of(subject.examined))
+    if made.encode() == subject.matrix:
+        return (Check(name=name, status="passed", summary=f"{file} is what the policy decides"),)
+    old, new = subject.matrix.decode("utf-8", "replace").splitlines(), made.splitlines()
+    wrong = next((n for n, (one, two) in enumerate(zip(old, new, strict=False), 1) if one != two), None)
+    problem = Problem(
+        id="matrix",
+        message=f"{file} is not what the policy decides",
+        file=file,
+        line=wrong if wrong is not None else min(len(old), len(new)) + 1,
+        suggestion="Compile again, and review the rows that change.",
+    )
+    return (Check(name=name, status="failed", summary="it differs", problems=(problem,)),)

@@ -1,0 +1,78 @@
+"""All checks of a gate, in their order: each is one function from a subject to checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
+from ironcurtain.gate.behaviour import guarantees, matrix
+from ironcurtain.gate.quality import coverage, findings, mutation
+from ironcurtain.gate.subject import Subject
+from ironcurtain.gate.verified import rendered, verified
+from ironcurtain.model.gate import Check, Problem
+from ironcurtain.pipeline.verify import REJECTED
+
+Checker = Callable[[Subject], tuple[Check, ...]]
+
+ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
+    ("guarantees", guarantees),
+    ("decision matrix", matrix),
+    ("findings", findings),
+    ("coverage", coverage),
+    ("mutation", mutation),
+)
+"""By name: the checks that speak of the policy's rules, so that these have to be what OPA evaluates."""
+
+
+def run_checks(subject: Subject) -> tuple[Check, ...]:
+    """Run every check; one that fails ends none of the others, unless they would speak of nothing.
+
+    Raises:
+        IronCurtainError: If something cannot be judged: a mistake in a file, an engine without an answer.
+    """
+    rules = run_check("rules", partial(rendered, subject))
+    with ThreadPoolExecutor(1) as pool:
+        # While OPA checks and tests the bundle, our own part goes on.
+        about = pool.submit(_about_rules, subject) if _passed(rules) else None
+        bundle = run_check("verification", partial(verified, subject))
+    if about is None or any(check.name == REJECTED and not _passed((check,)) for check in bundle):
+        unknown = "cannot be judged: see the checks above"
+        rest = tuple(Check(name=name, status="failed", summary=unknown) for name, _ in ABOUT_RULES)
+    else:
+        rest = about.result()
+    return (*bundle, *rules, *rest)
+
+
+def _about_rules(subject: Subject) -> tuple[Check, ...]:
+    found = (run_check(name, partial(check, subject)) for name, check in ABOUT_RULES)
+    return tuple(check for checks in found for check in checks)
+
+
+def _passed(checks: tuple[Check, ...]) -> bool:
+    return all(check.status == "passed" for check in checks)
+
+
+def run_check(name: str, check: Callable[[], tuple[Check, ...]]) -> tuple[Check, ...]:
+    """Run a check; evidence that ends with "no" is one that failed.
+
+    Raises:
+        IronCurtainError: If it cannot be judged.
+    """
+    try:
+        return check()
+    except IronCurtainError as error:
+        if error.exit is not Exit.NO:
+            raise
+        errors = error.errors if isinstance(error, SeveralErrors) else [error]
+        problems = tuple(
+            Problem(
+                id=each.code,
+                message=f"{each.where}: {each.what}" if each.where else each.what,
+                suggestion=each.hint,
+                docs=f"docs/errors/{each.code}.md",
+            )
+            for each in errors
+        )
+        return (Check(name=name, status="failed", summary=problems[0].message, problems=problems),)

@@ -1,0 +1,119 @@
+"""The checks of policy and evidence together: what stands out, what is reached, what would be noticed."""
+
+from __future__ import annotations
+
+from ironcurtain.evidence import coverage as reached
+from ironcurtain.evidence import findings as found
+from ironcurtain.gate.behaviour import witness_words
+from ironcurtain.gate.subject import Subject
+from ironcurtain.model.findings import SEVERITIES, Finding, StaleWaiver
+from ironcurtain.model.gate import Check, Problem, Severity
+from ironcurtain.model.mutation import MutantResult
+from ironcurtain.mutation.score import mutation_score
+from ironcurtain.pipeline.languages import languages
+
+_SHOWN = 10
+
+
+def findings(subject: Subject) -> tuple[Check, ...]:
+    """Judge what stands out in the policy and was not accepted."""
+    material = found.Material(languages, subject.scenarios.scenarios, subject.clauses)
+    everything = found.find(subject.examined, material, subject.engine)
+    report = found.waived(everything, subject.waivers, subject.today)
+    failing = report.unwaived(subject.demands.findings)
+    grave = SEVERITIES[: SEVERITIES.index(subject.demands.findings) + 1]
+    open_ = [each for each in report.findings if each.waiver is None]
+    problems = [_finding(subject, each, fails=each.severity in grave) for each in open_]
+    waived = len(report.findings) - len(open_)
+    summary = f"{len(failing)} that fail, {len(problems) - len(failing)} others, {waived} accepted"
+    return (
+        Check(
+            name="findings",
+            status="failed" if failing else "passed",
+            summary=summary,
+            cases=tuple(each.id for each in report.findings),
+            problems=(*problems, *(_stale(subject, each) for each in report.stale)),
+        ),
+    )
+
+
+def _finding(subject: Subject, finding: Finding, *, fails: bool) -> Problem:
+    file, line = subject.clause_place(finding.clause)
+    severity: Severity = "error" if fails else ("note" if finding.severity == "note" else "warning")
+    witness = finding.witness
+    shown = witness_words(witness) if witness else ()
+    return Problem(
+        id=finding.id,
+        severity=severity,
+        message=f"{finding.where}: {finding.message}",
+        clause=finding.clause,
+        file=file,
+        line=line,
+        details=shown,
+        suggestion=finding.suggestion,
+        docs=finding.docs,
+    )
+
+
+def _stale(subject: Subject, stale: StaleWaiver) -> Problem:
+    why = {"expired": f"expired on {stale.waiver.expires}", "gone": "is for a finding that is gone"}
+    number = subject.waivers.waivers.index(stale.waiver)
+    return Problem(
+        id=stale.waiver.id,
+        severity="warning",
+        message=f"the waiver {stale.waiver.id} {why[stale.problem]}",
+        file=subject.waivers_file.shown,
+        line=subject.waivers_file.line_of("waivers", number),
+        suggestion="Remove it.",
+        docs="docs/findings/README.md",
+    )
+
+
+def coverage(subject: Subject) -> tuple[Check, ...]:
+    """Hold what scenarios and guarantees reach against the threshold."""
+    report = reached.coverage(subject.guaranteed, subject.scenarios.scenarios, subject.engine)
+    least = subject.demands.coverage
+    cells, rules = report.cells, report.rules
+    shares = f"{cells.reached} of {cells.total} cells, {rules.reached} of {rules.total} rules"
+    summary = f"{report.percent:g} %: {shares}"
+    if report.percent >= least:
+        return (Check(name="coverage", status="passed", summary=summary),)
+    missed = [f"{each.server}/{each.tool} {each.role}: {', '.join(each.where)}" for each in report.missed]
+    problem = Problem(
+        id="coverage",
+        message=f"{report.percent:g} % of the policy is reached, and at least {least:g} % is demanded",
+        details=_first([f"not reached: {each}" for each in missed]),
+        suggestion="Write scenarios about what is not reached.",
+        docs="docs/coverage.md",
+    )
+    return (Check(name="coverage", status="failed", summary=summary, problems=(problem,)),)
+
+
+def mutation(subject: Subject) -> tuple[Check, ...]:
+    """Measure the mutation score where a threshold asks for it."""
+    name, least = "mutation", subject.demands.mutation
+    if least is None:
+        return (Check(name=name, status="skipped", summary="no score is demanded"),)
+    report = mutation_score(subject.bundle, subject.scenarios, subject.guarantees, subject.engine)
+    score = "nothing to notice" if report.score is None else f"{report.score:g} %"
+    summary = f"{score}: {report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
+    if report.score is not None and report.score >= least:
+        return (Check(name=name, status="passed", summary=summary),)
+    survived = [_survivor(each) for each in report.mutants if each.outcome == "survived"]
+    problem = Problem(
+        id=name,
+        message=f"the mutation score is {score}, and at least {least:g} % is demanded",
+        details=_first(survived),
+        suggestion="`ironcurtain mutation` prints the missing scenarios, ready to paste.",
+        docs="docs/mutation.md",
+    )
+    return (Check(name=name, status="failed", summary=summary, problems=(problem,)),)
+
+
+def _survivor(result: MutantResult) -> str:
+    return f"unnoticed: {result.kind} in {result.rule} ({result.clause}): {result.change}"
+
+
+def _first(lines: list[str]) -> tuple[str, ...]:
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return (*lines[:_SHOWN], *more)

@@ -1,0 +1,34 @@
+"""Putting checks together to one report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.model.difference import Difference
+from ironcurtain.model.gate import Check, GateReport
+from ironcurtain.opa.locate import Opa
+
+
+def gate_report(
+    command: Literal["verify", "diff"],
+    bundle: Bundle,
+    opa: Opa,
+    checks: Sequence[Check],
+    difference: Difference | None = None,
+) -> GateReport:
+    """Return the report of a gate's checks, with the words of the clauses that problems name."""
+    named = {problem.clause for check in checks for problem in check.problems}
+    clauses = {id_: text for id_, text in PolicyContent.of(bundle).clauses.items() if id_ in named}
+    return GateReport(
+        command=command,
+        ok=all(check.status != "failed" for check in checks),
+        revision=bundle.revision,
+        against=difference.old_revision if difference else None,
+        engine_version=opa.version,
+        checks=tuple(checks),
+        clauses=clauses,
+        difference=difference,
+    )

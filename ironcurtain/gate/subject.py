@@ -1,0 +1,108 @@
+"""What a gate judges, and by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.evidence.examination import Examination, examination
+from ironcurtain.files import read_text
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.policy import Clause
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.model.waivers import Waivers
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import Opa
+from ironcurtain.settings import VerifySettings
+from ironcurtain.yamltext import place_of
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file that evidence was read from."""
+
+    path: Path
+
+    @property
+    def shown(self) -> str:
+        """Its path as reports show it: relative to the working directory where it lies there."""
+        return shown_path(self.path)
+
+    def line_of(self, list_key: str, number: int) -> int | None:
+        """Return the 1-based line of an item of one of its lists."""
+        return place_of(read_text(self.path), str(self.path), [list_key, number]).line
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A bundle with everything that speaks about it.
+
+    Attributes:
+        root: The project's directory, which the clauses' places are relative to.
+        scenarios: What it was verified in and by, and where that was read.
+        guarantees: What it must never and must always do, if there is a file of them.
+        matrix: The golden decision matrix, if there is one.
+        waivers: The findings that somebody accepted, and where that was read.
+        approvals_file: Where changes are approved.
+        clauses: The clauses of the constitution with principles marked, if they are known.
+        demands: The thresholds.
+        today: The day on which approvals and waivers are judged.
+    """
+
+    bundle: Bundle
+    root: Path
+    scenarios: Scenarios
+    scenarios_file: Document
+    guarantees: Guarantees | None
+    guarantees_file: Document
+    matrix: bytes | None
+    matrix_file: Document
+    waivers: Waivers
+    waivers_file: Document
+    approvals_file: Document
+    clauses: tuple[Clause, ...] | None
+    demands: VerifySettings
+    opa: Opa
+    today: date
+
+    @cached_property
+    def engine(self) -> OpaCommand:
+        """OPA's commands."""
+        return OpaCommand(self.opa)
+
+    @cached_property
+    def content(self) -> PolicyContent:
+        """What the bundle holds."""
+        return PolicyContent.of(self.bundle)
+
+    @cached_property
+    def examined(self) -> Examination:
+        """The whole policy examined, without guarantees: these tell more places apart."""
+        return examination(self.bundle, self.scenarios.world, self.engine)
+
+    @cached_property
+    def guaranteed(self) -> Examination:
+        """The whole policy examined for its guarantees."""
+        if self.guarantees is None:
+            return self.examined
+        return examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+
+    def clause_place(self, clause: str | None) -> tuple[str | None, int | None]:
+        """Return the file and line of a clause, where the bundle knows them and the file is there."""
+        source = self.bundle.data("rules")["clauses"].get(clause, {}).get("source", "")
+        name, _, line = source.rpartition(":")
+        path = self.root / name
+        if not name or not path.is_file():
+            return None, None
+        return shown_path(path), int(line) if line.isdigit() else None
+
+
+def shown_path(path: Path) -> str:
+    """Return a path relative to the working directory where it lies there, else absolute."""
+    absolute = path.absolute()
+    here = Path.cwd()
+    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()

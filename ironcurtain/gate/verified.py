@@ -1,0 +1,112 @@
+"""The checks of the bundle itself: what it is, what OPA says of it, and whether its scenarios come true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ironcurtain.gate.subject import Subject
+from ironcurtain.model import verification
+from ironcurtain.model.gate import Check, Problem
+from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.verification import Mismatch
+from ironcurtain.pipeline.rendered import check_rendered
+from ironcurtain.pipeline.verify import verify
+
+_RECORDS = "records"
+_SCENARIOS = "scenarios"
+_TESTED = "opa check, opa test"
+
+
+def verified(subject: Subject) -> tuple[Check, ...]:
+    """Check manifest, Rego, Rego tests, scenarios and records."""
+    result = verify(subject.bundle, subject.scenarios, subject.opa)
+    lists = {_SCENARIOS: _of(subject, generated=False), _RECORDS: _of(subject, generated=True)}
+    checks = []
+    for check in result.checks:
+        if check.name in lists:
+            checks.append(_scenarios(subject, check, lists[check.name], result.mismatches))
+        else:
+            checks.append(_plain(subject, check))
+    warnings = tuple(
+        Problem(id=f"left-out-{number}", severity="warning", message=text, file=subject.scenarios_file.shown)
+        for number, text in enumerate(result.warnings, 1)
+    )
+    return tuple(
+        each.model_copy(update={"problems": each.problems + warnings}) if each.name == _SCENARIOS else each
+        for each in checks
+    )
+
+
+def rendered(subject: Subject) -> tuple[Check, ...]:
+    """Check that the bundle's Rego is what its rules say; all further evidence speaks of the rules."""
+    check_rendered(subject.bundle)
+    return (Check(name="rules", status="passed", summary="the Rego is what the rules say"),)
+
+
+def too_few(name: str, count: int, least: int, what: str) -> Problem:
+    """Return the problem of evidence that is not there."""
+    return Problem(
+        id=f"too-few-{name}",
+        message=f"{count} {what}, and at least {least} are demanded",
+        suggestion=f"Write them, or change `{name}` below [verify] in ironcurtain.toml.",
+    )
+
+
+def _of(subject: Subject, *, generated: bool) -> Mapping[str, tuple[int, Scenario]]:
+    listed = enumerate(subject.scenarios.scenarios)
+    return {s.id: (number, s) for number, s in listed if (s.origin == "generated") is generated}
+
+
+def _plain(subject: Subject, check: verification.Check) -> Check:
+    problems: tuple[Problem, ...] = ()
+    if not check.ok:
+        problems = (Problem(id=check.name, message=check.detail),)
+    elif check.name == _TESTED and check.count < subject.demands.tests:
+        problems = (too_few("tests", check.count, subject.demands.tests, "Rego tests"),)
+    return Check(
+        name=check.name,
+        status="failed" if problems else "passed",
+        summary=f"{check.count}, {check.detail}",
+        problems=problems,
+    )
+
+
+def _scenarios(
+    subject: Subject,
+    check: verification.Check,
+    listed: Mapping[str, tuple[int, Scenario]],
+    mismatches: Iterable[Mismatch],
+) -> Check:
+    problems = [
+        _failed(subject, each, listed[each.scenario][0]) for each in mismatches if each.scenario in listed
+    ]
+    least = subject.demands.scenarios if check.name == _SCENARIOS else 0
+    if check.count < least:
+        problems.append(too_few("scenarios", check.count, least, "scenarios that somebody demanded"))
+    return Check(
+        name=check.name,
+        status="failed" if problems or not check.ok else "passed",
+        summary=f"{check.count}, {check.detail}",
+        cases=tuple(listed),
+        problems=tuple(problems),
+    )
+
+
+def _failed(subject: Subject, mismatch: Mismatch, number: int) -> Problem:
+    file, line = subject.clause_place(mismatch.clause)
+    if file is None:
+        file, line = subject.scenarios_file.shown, subject.scenarios_file.line_of("scenarios", number)
+    rule = f" by {mismatch.expected_rule}" if mismatch.expected_rule else ""
+    return Problem(
+        id=mismatch.scenario,
+        message=(
+            f"scenario {mismatch.scenario}: expected {mismatch.expected}{rule}, "
+            f"got {mismatch.got} by {mismatch.rule}"
+        ),
+        clause=mismatch.clause,
+        file=file,
+        line=line,
+        details=(mismatch.call, f"the policy says: {mismatch.reason}"),
+        suggestion="Correct the rule, or the scenario if it demands what nobody wants.",
+        docs="docs/constitution.md",
+    )

@@ -1,0 +1,149 @@
+"""The mutation score: how many small changes of a policy its scenarios, guarantees and tests notice."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.evidence.difference import difference
+from ironcurtain.evidence.guarantees import check_guarantees
+from ironcurtain.model.difference import Change, DifferentCall
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.mutation import MutantResult, MutationReport
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
+from ironcurtain.mutation.operators import Mutant, mutants
+from ironcurtain.mutation.schemata import killers, tools_of
+from ironcurtain.mutation.source import Source
+from ironcurtain.opa.command import OpaCommand
+
+_CUSTOM = "ironcurtain/custom/"
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    source: Source
+    guarantees: Guarantees | None
+    world: DescribedWorld
+    opa: OpaCommand
+
+
+def mutation_score(
+    bundle: Bundle, scenarios: Scenarios, guarantees: Guarantees | None, opa: OpaCommand
+) -> MutationReport:
+    """Try every mutant of a policy against its own evidence.
+
+    A mutant that decides some call otherwise must fail a scenario, a guarantee or a test of a custom
+    module. Scenarios whose expectation was taken from the policy itself do not count.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a scenario fails without any mutant.
+    """
+    source = Source.of(bundle)
+    counted = [each for each in scenarios.scenarios if each.origin != "generated"]
+    evidence = _Evidence(source, guarantees, scenarios.world, opa)
+    made = mutants(source)
+    killed = killers(source, made, counted, scenarios.world, opa) if made else {}
+    results = [
+        _result(each, "killed", by=f"scenario {killed[each.id]}")
+        if each.id in killed
+        else _unnoticed(each, evidence)
+        for each in made
+    ]
+    counts = {outcome: sum(r.outcome == outcome for r in results) for outcome in ("killed", "survived")}
+    different = counts["killed"] + counts["survived"]
+    return MutationReport(
+        revision=bundle.revision,
+        scenarios=len(counted),
+        guarantees=len(guarantees.guarantees) if guarantees else 0,
+        killed=counts["killed"],
+        survived=counts["survived"],
+        equivalent=len(results) - different,
+        score=round(100 * counts["killed"] / different, 1) if different else None,
+        mutants=tuple(results),
+    )
+
+
+def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
+    """Return what becomes of a mutant that no scenario notices."""
+    source = evidence.source
+    changed = source.bundle_of(mutant.rules(source.policy.rules), mutant.lists)
+    found = difference(source.bundle, changed, evidence.world, evidence.opa, only=tools_of(mutant, source))
+    shown = [change for change in found.changes if change.witness is not None]
+    if not shown:
+        return _result(mutant, "equivalent", sampled=found.exactness == "sampled")
+    by = _broken_guarantee(changed, evidence) or _failed_test(changed, evidence.opa)
+    if by is not None:
+        return _result(mutant, "killed", by=by)
+    return _result(mutant, "survived", scenario=_missing(mutant, min(shown, key=_size)))
+
+
+def _broken_guarantee(changed: Bundle, evidence: _Evidence) -> str | None:
+    if evidence.guarantees is None:
+        return None
+    report = check_guarantees(changed, evidence.guarantees, evidence.world, evidence.opa)
+    return next((f"guarantee {result.id}" for result in report.results if not result.holds), None)
+
+
+def _failed_test(changed: Bundle, opa: OpaCommand) -> str | None:
+    """Run the tests of the project's own modules: those of the rules were made from the rules."""
+    own = [path for path in changed.modules if path.startswith(_CUSTOM) and path.endswith("_test.rego")]
+    if not own:
+        return None
+    made_from_rules = {path for path in changed.modules if path.endswith("_test.rego") and path not in own}
+    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as directory:
+        for path, data in changed.files.items():
+            if path not in made_from_rules:
+                file = Path(directory, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+        failures = opa.test(Path(directory)).failures
+    return f"opa test {failures[0].name}" if failures else None
+
+
+def _missing(mutant: Mutant, change: Change) -> Scenario:
+    """Return the scenario that notices a survivor: its expectation is for a person to review."""
+    witness: DifferentCall | None = change.witness
+    assert witness is not None  # noqa: S101 - only changes with a witness are passed in
+    return Scenario(
+        id=f"mutant.{mutant.id}",
+        call=ScenarioCall(
+            server=witness.server,
+            tool=witness.tool,
+            arguments=witness.arguments,
+            caller=witness.caller or None,
+        ),
+        expect=witness.old.verdict,
+        clause=witness.old.clause,
+        why=f"Notices {mutant.kind}: {mutant.change}.",
+    )
+
+
+def _size(change: Change) -> tuple[int, str]:
+    text = change.witness.model_dump_json() if change.witness is not None else ""
+    return len(text), text
+
+
+def _result(mutant: Mutant, outcome: str, **more: object) -> MutantResult:
+    told: Mapping[str, object] = {
+        "id": mutant.id,
+        "kind": mutant.kind,
+        "rule": mutant.rule.name,
+        "clause": mutant.rule.clause,
+        "change": mutant.change,
+        "outcome": outcome,
+    }
+    return MutantResult.model_validate({**told, **more})
+
+
+def survivors(report: MutationReport) -> Sequence[Scenario]:
+    """Return the missing scenarios, one for each survivor, each call once."""
+    found: dict[str, Scenario] = {}
+    for result in report.mutants:
+        if result.scenario is not None:
+            found.setdefault(result.scenario.call.model_dump_json(), result.scenario)
+    return tuple(found.values())

@@ -1,0 +1,124 @@
+"""Requests on their way through: what the client wrote, what the server is sent, what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter, ValidationError
+
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.proxy.exchange import Exchange
+from ironcurtain.proxy.hub import Hub
+from ironcurtain.proxy.upstream import Upstream, UpstreamError
+
+Result = dict[str, Json]
+Make = Callable[[dict[str, Any]], types.ClientRequest]
+"""Makes the request from the members of its params that are not judged: `_meta`, answers, state."""
+
+_MOST_ROUNDS = 10
+_ENVELOPE = frozenset(
+    {
+        "progressToken",
+        types.PROTOCOL_VERSION_META_KEY,
+        types.CLIENT_INFO_META_KEY,
+        types.CLIENT_CAPABILITIES_META_KEY,
+        types.LOG_LEVEL_META_KEY,
+    }
+)
+_FRAME_BYTES = 1 << 16
+_ROOTS_PAUSE = 0.2
+_INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
+
+
+async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dict[str, Json] | None) -> Json:
+    """Return a call's arguments as they are to be judged.
+
+    The SDK has parsed the message already, and what two parsers could read differently is gone by then. So
+    the bytes that came in are held to strict JSON here; where they are not, they are what is judged, and refused.
+    """
+    request = context.request
+    written = request if isinstance(request, bytes) or request is None else await request.body()
+    if written is None:
+        return parsed
+    try:
+        jsontext.parse(written, max_bytes=jsontext.MAX_BYTES + _FRAME_BYTES)
+    except jsontext.MalformedJsonError:
+        return bytes(written)
+    return parsed
+
+
+async def send(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
+    """Send a request to a server, answering what it asks on the way; return its result as it came.
+
+    Raises:
+        MCPError: The server's own error.
+        UpstreamError: If it gives no answer.
+    """
+    upstream = hub.upstreams[server]
+    more: dict[str, Any] = {}
+    with hub.clients.served_by(server, exchange):
+        for _ in range(_MOST_ROUNDS):
+            request = make({"_meta": _meta(upstream, exchange), **more})
+            result = await upstream.request(request, on_progress=exchange.progress)
+            if result.get("resultType") != "input_required":
+                return _unstamped(result)
+            more = await _answers(hub, server, result)
+    raise UpstreamError("the server asked for more input without end")
+
+
+async def send_tool_call(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
+    """Send a tool call; once more, a moment later, where the server had not yet understood its new roots."""
+    result = await send(hub, server, make, exchange)
+    upstream = hub.upstreams[server]
+    if not upstream.roots_changed:
+        return result
+    if not (
+        upstream.roots_read and result.get("isError") is True and "access denied" in str(result).casefold()
+    ):
+        return result
+    upstream.roots_changed = False
+    await anyio.sleep(_ROOTS_PAUSE)
+    return await send(hub, server, make, exchange)
+
+
+async def _answers(hub: Hub, server: str, result: Result) -> dict[str, Any]:
+    """Return what a server of the stateless era is to be sent along with its request the next time."""
+    try:
+        asked = _INPUTS.validate_python(result.get("inputRequests") or {}, by_name=False)
+    except ValidationError:
+        raise UpstreamError("the server's answer is not of the protocol") from None
+    answers: dict[str, Any] = {}
+    for key, request in asked.items():
+        answer = await hub.ask(server, request)
+        if isinstance(answer, types.ErrorData):
+            raise MCPError.from_error_data(answer)
+        answers[key] = answer
+    state = result.get("requestState")
+    return {"input_responses": answers or None, "request_state": state if isinstance(state, str) else None}
+
+
+def _meta(upstream: Upstream, exchange: Exchange) -> dict[str, Any] | None:
+    """Return the `_meta` to send on: the client's, without the envelope of the connection that it came over."""
+    given = exchange.context.meta or {}
+    meta: dict[str, Any] = {key: value for key, value in given.items() if key not in _ENVELOPE}
+    if upstream.modern and upstream.log_level is not None:
+        meta[types.LOG_LEVEL_META_KEY] = upstream.log_level
+    return meta or None
+
+
+def _unstamped(result: Result) -> Result:
+    """Leave out who answered: to the client that is the proxy."""
+    meta = result.get("_meta")
+    if not isinstance(meta, dict) or types.SERVER_INFO_META_KEY not in meta:
+        return result
+    kept = {key: value for key, value in meta.items() if key != types.SERVER_INFO_META_KEY}
+    return {
+        **{key: value for key, value in result.items() if key != "_meta"},
+        **({"_meta": kept} if kept else {}),
+    }

@@ -1,0 +1,245 @@
+"""The one straight line that every call goes: decide, ask, decide again, record, forward, record.
+
+Tool calls and everything that is decided like one come here, whatever was listed and whoever asks. Whatever
+goes wrong on the way is a deny with a record of its own; a call that cannot be recorded does not happen.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import anyio
+from anyio import to_thread
+from mcp.shared.exceptions import MCPError
+
+from ironcurtain.approvals.binding import binding_of
+from ironcurtain.audit.log import AuditLog
+from ironcurtain.decide.decide import INTERNAL, Call, judge, prepare
+from ironcurtain.errors import AuditError
+from ironcurtain.model.audit import Approval, ResultRecord, ResultStatus
+from ironcurtain.model.base import Json
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.explanation import AgentState, AgentView
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.proxy import breaker
+from ironcurtain.proxy.breaker import CircuitBreaker
+from ironcurtain.proxy.exchange import Exchange
+from ironcurtain.proxy.judged import Judged
+from ironcurtain.proxy.live import LivePolicy
+from ironcurtain.proxy.people import People
+from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
+from ironcurtain.proxy.upstream import UpstreamError
+
+Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
+"""Sends the canonical arguments to the server; returns its result as it came."""
+
+_log = logging.getLogger(__name__)
+
+
+class RefusedError(Exception):
+    """The call does not happen.
+
+    Attributes:
+        view: What the agent is told.
+    """
+
+    def __init__(self, view: AgentView) -> None:
+        super().__init__(view.reason)
+        self.view = view
+
+
+@dataclass(frozen=True)
+class Enforcer:
+    """Everything that a call meets on its way.
+
+    Attributes:
+        caller: Facts about whom the agent acts for.
+        observe: Decide and record, but refuse nothing. For trying a policy out; each record says so.
+    """
+
+    policy: LivePolicy
+    people: People
+    log: AuditLog
+    breaker: CircuitBreaker
+    caller: Mapping[str, Json] = field(default_factory=dict)
+    observe: bool = False
+
+    async def enforce(
+        self, call: Call, forward: Forward, exchange: Exchange | None = None
+    ) -> dict[str, Json]:
+        """Let a call happen, or not.
+
+        Args:
+            call: The call as it arrived, without an id.
+            forward: Sends it on; called at most once, with exactly the arguments that were judged.
+            exchange: The client's request behind it, through which a person can be asked.
+
+        Returns:
+            The server's result.
+
+        Raises:
+            RefusedError: If the call does not happen.
+            UpstreamError: If the server gave no answer.
+            MCPError: The server's own error.
+        """
+        id_ = secrets.token_hex(8)
+        judged = await self._judge(replace(call, id=id_, caller=self.caller), counted=True)
+        if judged.escalated and not self.observe:
+            judged = await self._ask(judged, exchange)
+        if self.observe:
+            judged = _observed(judged)
+        await self._record(judged, id_)
+        if not judged.forwarded:
+            raise RefusedError(view_of(judged, id_))
+        return await self._forward(judged, forward, id_)
+
+    async def _judge(self, call: Call, *, counted: bool) -> Judged:
+        """Do the seven steps, under the policy that is enforced at this moment."""
+        began = time.perf_counter()
+        if counted and self.breaker.trips(call.server, call.tool, call.arguments):
+            current = self.policy.current
+            return Judged(call, _repeated(call, current.loaded.revision), current)
+        async with self.policy.used() as enforced:
+            loaded = enforced.loaded
+            try:
+                # git and slow file systems must not hold up other calls.
+                prepared = await to_thread.run_sync(prepare, call, loaded)
+                prepare_ms = _since(began)
+                decision = await judge(prepared, loaded, enforced.ask)
+            except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
+                return Judged(call, _failed(call, loaded.revision, error), enforced)
+        phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}
+        return Judged(
+            call,
+            decision,
+            enforced,
+            None if isinstance(prepared, Decision) else prepared,
+            phases,
+            state=None if decision.verdict is Verdict.ALLOW else "denied",
+            forwarded=decision.verdict is Verdict.ALLOW,
+        )
+
+    async def _ask(self, judged: Judged, exchange: Exchange | None) -> Judged:
+        """Ask a person; an approval is good only for what is still the same call under the same policy."""
+        began = time.perf_counter()
+        try:
+            outcome, binding = await self.people.ask(judged, exchange)
+            again = await self._judge(judged.call, counted=False) if outcome.approved else judged
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                pending = Approval(state="pending", verdict=Verdict.DENY)
+                await self._record(_after(judged, pending, "pending"), judged.call.id or "")
+            raise
+        except Exception as error:  # noqa: BLE001 - totality, as above
+            return replace(
+                judged, decision=_failed(judged.call, judged.decision.revision, error), state="denied"
+            )
+        phases = {**judged.phases, "person": _since(began)}
+        state = state_of(outcome)
+        approval = Approval(
+            state=outcome.state.value,
+            request=outcome.request,
+            approver=outcome.by,
+            scope=outcome.scope,
+            verdict=Verdict.DENY,
+            reason=outcome.reason,
+        )
+        if not outcome.approved:
+            return replace(_after(judged, approval, cast("AgentState", state)), phases=phases)
+        if not _same(again, binding, self.people.session):
+            void = approval.model_copy(update={"state": "void"})
+            return replace(_after(judged, void, "void"), phases=phases)
+        allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
+        return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
+
+    async def _record(self, judged: Judged, id_: str) -> None:
+        """Make the decision durable.
+
+        Raises:
+            RefusedError: If that fails: then nothing may happen.
+        """
+        try:
+            await self.log.decision(judged.record(id_))
+        except Exception as error:
+            _log.error("a decision could not be recorded", exc_info=error)
+            raise RefusedError(unrecorded(view_of(judged, id_))) from error
+
+    async def _forward(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
+        """Send the judged arguments, and record how the call ended, however it did."""
+        began, recorder = time.perf_counter(), judged.enforced.recorder
+        try:
+            result = await forward(judged.decision.arguments or {})
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
+            raise
+        except Exception as error:
+            await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
+            raise
+        status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
+        await self._note(recorder.result(id_, status, result=result, duration=_since(began)))
+        return result
+
+    async def _note(self, record: ResultRecord) -> None:
+        try:
+            await self.log.result(record)
+        except AuditError as error:  # the effect has happened; the log says so by the missing result
+            _log.error("%s", error)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UpstreamError):
+        return error.reason
+    return f"error {error.error.code}" if isinstance(error, MCPError) else type(error).__name__
+
+
+def _same(again: Judged, binding: str, session: str) -> bool:
+    """Tell whether a call that was judged again is what a person approved."""
+    if again.decision.verdict is Verdict.DENY or again.prepared is None or again.annotation is None:
+        return False
+    return binding_of(again.decision, again.prepared, again.annotation, session=session) == binding
+
+
+def _after(judged: Judged, approval: Approval, state: AgentState) -> Judged:
+    return replace(judged, approval=approval, state=state, forwarded=False)
+
+
+def _observed(judged: Judged) -> Judged:
+    """Let a call through that has arguments to send, whatever was decided."""
+    reason = f"observed only, not enforced: {judged.decision.reason}"
+    decision = judged.decision.model_copy(update={"reason": reason})
+    return replace(judged, decision=decision, forwarded=decision.arguments is not None)
+
+
+def _repeated(call: Call, revision: str) -> Decision:
+    return Decision(
+        id=call.id,
+        server=call.server,
+        tool=call.tool,
+        verdict=Verdict.DENY,
+        rule=breaker.RULE,
+        reason=f"The same call came more than {breaker.MOST} times within {breaker.WINDOW:g} seconds.",
+        revision=revision,
+    )
+
+
+def _failed(call: Call, revision: str, error: Exception) -> Decision:
+    _log.error("internal error while deciding a call", exc_info=error)
+    return Decision(
+        id=call.id,
+        server=call.server,
+        tool=call.tool,
+        verdict=Verdict.DENY,
+        rule=INTERNAL,
+        reason=f"An internal error ({type(error).__name__}).",
+        revision=revision,
+    )
+
+
+def _since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 3)

@@ -1,0 +1,135 @@
+"""The client's side over Streamable HTTP: on this machine only, and closed to web pages."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import uvicorn
+from mcp.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from ironcurtain.errors import SystemFailedError, UsageError
+from ironcurtain.text import quoted, visible
+
+PATH = "/mcp"
+_MAX_BODY = 64 << 20
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen; port 0 takes a free one."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str, *, anywhere: bool) -> Address:
+        """Read `HOST:PORT`.
+
+        Args:
+            text: As `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`.
+            anywhere: Whether an address that other machines can reach is meant.
+
+        Raises:
+            UsageError: If it is none, or other machines could reach it and that is not meant.
+        """
+        host, _, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004
+            raise UsageError(f"{quoted(text)} is no HOST:PORT", hint="Write --http 127.0.0.1:8080.")
+        if not anywhere and not _is_loopback(host):
+            raise UsageError(
+                f"other machines could reach {quoted(text)}, and the proxy asks nobody who they are",
+                hint="Listen on 127.0.0.1; with a gateway of your own in front, add --http-anywhere.",
+            )
+        return cls(host, int(port))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def serve_http(server: Server[Any], address: Address, listening: Callable[[str], None]) -> None:
+    """Serve until cancelled.
+
+    Args:
+        server: The face.
+        address: Where to listen.
+        listening: Told the URL once clients can connect.
+
+    Raises:
+        SystemFailedError: If the address cannot be taken.
+    """
+    taken = _listen(address)
+    host, port = address.host, taken.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    own = [f"{shown}:{port}", *(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=_MAX_BODY,
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=own,
+            allowed_origins=[f"http://{name}" for name in own],
+        ),
+        custom_starlette_routes=[Route("/health", _health)],
+    )
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=1,
+        server_header=False,
+    )
+    running = _Quiet(config)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(running.serve, [taken])
+        try:
+            while not running.started:
+                await anyio.sleep(0.01)
+            listening(f"http://{shown}:{port}{PATH}")
+            await anyio.sleep_forever()
+        finally:
+            running.should_exit = running.force_exit = True
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1.5):
+                while running.servers and any(each.is_serving() for each in running.servers):
+                    await anyio.sleep(0.01)
+
+
+async def _health(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "ok"})
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((address.host, address.port))
+    except OSError as error:
+        taken.close()
+        raise SystemFailedError(
+            f"{visible(address.host)}:{address.port} cannot be listened on: {error.strerror}"
+        ) from error
+    return taken
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves signals to the proxy."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -1,0 +1,165 @@
+"""All servers behind the proxy, what they cause on the client's side, and what they are told of the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.abc import TaskGroup
+from mcp.shared.exceptions import MCPError
+
+from ironcurtain.canonical.paths import Resolver
+from ironcurtain.errors import ServerConfigError
+from ironcurtain.model.base import Json
+from ironcurtain.model.reserved import ELICITATION, SAMPLING
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.proxy import reserved
+from ironcurtain.proxy.clients import Clients
+from ironcurtain.proxy.enforce import Enforcer, RefusedError
+from ironcurtain.proxy.exchange import Exchange, can, deliver
+from ironcurtain.proxy.roots import policy_roots
+from ironcurtain.proxy.upstream import Upstream, UpstreamLimits
+from ironcurtain.servers.config import ServerConfig
+
+SEPARATOR = "__"
+_START_PATIENCE = 5.0
+"""Seconds that a client's first request waits for servers that are slow to start."""
+
+
+class Hub:
+    """The servers of one proxy; they are started when the first client says what it can do."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        enforcer: Enforcer,
+        clients: Clients,
+        say: Callable[[str], None],
+        limits: UpstreamLimits | None = None,
+    ) -> None:
+        self.clients = clients
+        self.enforcer = enforcer
+        self.say = say
+        self.listed = False
+        self._started = False
+        self._tasks: TaskGroup | None = None
+        self.upstreams = {
+            name: Upstream(name, server, config.directory, self, limits or UpstreamLimits())
+            for name, server in config.servers.items()
+            if server.command or server.url
+        }
+        if not self.upstreams:
+            raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
+
+    def live_in(self, tasks: TaskGroup) -> None:
+        """Take the task group that the servers live in."""
+        self._tasks = tasks
+
+    async def start(self, capabilities: types.ClientCapabilities | None) -> None:
+        """Start the servers, once; wait a little for the slow ones."""
+        assert self._tasks is not None  # noqa: S101 - `live_in` comes first
+        if not self._started:
+            self._started = True
+            for upstream in self.upstreams.values():
+                self._tasks.start_soon(upstream.run, self._wanted(upstream.name, capabilities))
+        with anyio.move_on_after(_START_PATIENCE):
+            for upstream in self.upstreams.values():
+                await upstream.tried()
+
+    def route(self, name: str) -> tuple[str, str]:
+        """Return server and own name behind a name on the face; the server is empty where there is none."""
+        known = [server for server in self.upstreams if name.startswith(server + SEPARATOR)]
+        server = max(known, key=len, default="")
+        return (server, name[len(server) + len(SEPARATOR) :]) if server else ("", name)
+
+    def _wanted(self, server: str, client: types.ClientCapabilities | None) -> types.ClientCapabilities:
+        """Return what a server may know of the client: not what the policy could never let it use."""
+        has = client or types.ClientCapabilities()
+        sampling = self._could_ask(server, SAMPLING) and has.sampling is not None
+        elicitation = self._could_ask(server, ELICITATION) and has.elicitation is not None
+        return types.ClientCapabilities(
+            sampling=has.sampling if sampling else None,
+            elicitation=has.elicitation if elicitation else None,
+            roots=types.RootsCapability(list_changed=True),
+        )
+
+    def _could_ask(self, server: str, tool: str) -> bool:
+        rules = self.enforcer.policy.current.content.rules.values()
+        open_ = [rule for rule in rules if rule.then is not Verdict.DENY]
+        return self.enforcer.observe or any(reserved.could_allow(rule.if_, server, tool) for rule in open_)
+
+    # -- what servers cause ---------------------------------------------------------------------
+
+    async def ask(self, server: str, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error
+        """Answer what a server asks of the client, if policy and client let it."""
+        if self.clients.is_ambiguous(server):
+            return _error("The server works for several clients, so none of them can be asked.")
+        exchange = self.clients.exchange_of(server)
+        if isinstance(request, types.ListRootsRequest):
+            return await self._roots(server, request, exchange)
+        call = reserved.asked_of_client(server, request)
+
+        async def forward(arguments: Any) -> dict[str, Json]:  # noqa: ANN401 - the judged arguments
+            said = await self._deliver(reserved.question_of(call.tool, arguments), exchange)
+            if isinstance(said, types.ErrorData):
+                raise MCPError.from_error_data(said)
+            answer: dict[str, Json] = said.model_dump(by_alias=True, mode="json", exclude_none=True)
+            return answer
+
+        try:
+            answer = await self.enforcer.enforce(call, forward, exchange)
+        except RefusedError as refused:
+            return _error(refused.view.text)
+        except MCPError as error:
+            return error.error
+        if isinstance(request, types.ElicitRequest):
+            return types.ElicitResult.model_validate(answer)
+        with_tools = request.params.tools
+        result = types.CreateMessageResultWithTools if with_tools else types.CreateMessageResult
+        return result.model_validate(answer)
+
+    async def _roots(self, server: str, request: types.ListRootsRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
+        """Return the client's roots where it has some; else the directories that the policy speaks of."""
+        said = await self._deliver(request, exchange)
+        if isinstance(said, types.ListRootsResult):
+            return said
+        enforced = self.enforcer.policy.current
+        around = enforced.loaded.surroundings(server)
+        resolver = Resolver(around.world, home=around.home)
+        return policy_roots(
+            enforced.content.rules, server, enforced.loaded.boundaries(server).sandbox, resolver
+        )
+
+    async def _deliver(self, request: types.InputRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
+        if exchange is not None:
+            return await exchange.ask(request)
+        client = await self.clients.only_one()
+        if client is None or not can(client.session.client_capabilities, request):
+            return _error("No client can be asked.")
+        return await deliver(client.session, request)
+
+    async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - the face is one
+        """Tell the clients, if they have seen a list."""
+        if self.listed:
+            await self.clients.tell_changed(what)
+
+    async def updated(self, server: str, uri: str) -> None:  # noqa: ARG002 - URIs are the same on the face
+        """Tell the clients that subscribed to a resource."""
+        await self.clients.tell_updated(uri)
+
+    async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
+        """Hand a log message on, under its server's name: with the request that it belongs to, or to all."""
+        name = f"{server}/{params.logger}" if params.logger else server
+        exchange = self.clients.exchange_of(server)
+        if exchange is not None:
+            context = exchange.context
+            await context.session.send_log_message(params.level, params.data, name, context.request_id)
+            return
+        for client in self.clients.standing():
+            await client.session.send_log_message(params.level, params.data, name)
+
+
+def _error(text: str) -> types.ErrorData:
+    return types.ErrorData(code=types.INVALID_REQUEST, message=text)

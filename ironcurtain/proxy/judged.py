@@ -1,0 +1,63 @@
+"""One call as it was judged, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ironcurtain.audit.records import Observed
+from ironcurtain.decide.decide import Call, Prepared
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.audit import Approval, DecisionRecord, Sandbox
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.explanation import AgentState
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.proxy.live import Enforced
+
+_OBSERVED = "the proxy started the server as it is configured, unconfined"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A call after the seven steps, and after a person where one was asked.
+
+    Attributes:
+        prepared: The call after steps 1 to 5; None where it ended there.
+        enforced: What it was judged by.
+        phases: Milliseconds by phase.
+        approval: What became of asking a person; None where nobody was asked.
+        state: What the agent is told of that.
+        forwarded: Whether the call may now be sent to its server.
+    """
+
+    call: Call
+    decision: Decision
+    enforced: Enforced
+    prepared: Prepared | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    approval: Approval | None = None
+    state: AgentState | None = None
+    forwarded: bool = False
+
+    @property
+    def escalated(self) -> bool:
+        """Whether a person has to say."""
+        return self.decision.verdict is Verdict.ESCALATE and self.prepared is not None
+
+    @property
+    def annotation(self) -> ToolAnnotation | None:
+        """The called tool's annotation; None for an unknown tool."""
+        found = self.enforced.loaded.tool(self.decision.server, self.decision.tool)
+        return found.annotation if found else None
+
+    def record(self, id_: str) -> DecisionRecord:
+        """Return the record of the decision, for the audit log."""
+        directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
+        return self.enforced.recorder.decision(
+            self.call,
+            self.prepared or self.decision,
+            self.decision,
+            id_=id_,
+            forwarded=self.forwarded,
+            approval=self.approval,
+            observed=Observed(phases=self.phases, sandbox=Sandbox(directory=directory, observed=_OBSERVED)),
+        )

@@ -1,0 +1,176 @@
+"""What the client is shown: the lists of all servers as one, narrowed by the policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, TypeVar
+
+import anyio
+import mcp_types as types
+from anyio import to_thread
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, ValidationError
+
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.evidence.narrowing import described_site, narrowing
+from ironcurtain.model.narrowing import NarrowedTool
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.proxy.catalogue import Catalogue
+from ironcurtain.proxy.hub import SEPARATOR, Hub
+from ironcurtain.proxy.live import Enforced
+from ironcurtain.proxy.upstream import Upstream, UpstreamError
+
+_MAX_PAGES = 100
+_NARROWING_PATIENCE = 5.0
+
+P = TypeVar("P", bound=BaseModel)
+
+
+class Narrowed:
+    """What the enforced policy leaves of each tool; worked out beside the calls, since it takes a while."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._tools: Mapping[tuple[str, str], NarrowedTool] = {}
+        self._done = anyio.Event()
+
+    async def work_out(self, enforced: Enforced) -> None:
+        """Work it out for a policy; where that fails, tools are shown as their servers list them."""
+        self._done = anyio.Event()
+        policy = enforced.policy
+        try:
+            found = await to_thread.run_sync(
+                narrowing,
+                policy.bundle,
+                described_site(policy.loaded.site),
+                OpaCommand(policy.opa),
+                abandon_on_cancel=True,
+            )
+            self._tools = {(tool.server, tool.tool): tool for tool in found.tools}
+        except IronCurtainError as error:
+            self._tools = {}
+            self._say(f"note: the tool list is not narrowed: {error.what}")
+        finally:
+            self._done.set()
+
+    async def find(self, server: str, tool: str) -> NarrowedTool | None:
+        """Return a tool; None where nothing is known of it, or not within a few seconds."""
+        with anyio.move_on_after(_NARROWING_PATIENCE):
+            await self._done.wait()
+        return self._tools.get((server, tool))
+
+
+class Listing:
+    """The lists of the face, and which server a prompt or a resource belongs to."""
+
+    def __init__(self, hub: Hub, narrowed: Narrowed) -> None:
+        self._hub = hub
+        self._narrowed = narrowed
+        self._owners: dict[str, str] = {}
+        self._templates: list[tuple[re.Pattern[str], str]] = []
+
+    async def tools(self) -> list[types.Tool]:
+        """Return the tools that could be allowed or escalated, named `server__tool`."""
+        self._hub.listed = True
+        shown: list[types.Tool] = []
+        for server, upstream in self._hub.upstreams.items():
+            await upstream.settled()
+            catalogue = upstream.catalogue or Catalogue()
+            for name, tool in catalogue.tools.items():
+                schema = await self._shown_schema(server, tool, catalogue.digests[name])
+                if schema is not None:
+                    face = f"{server}{SEPARATOR}{name}"
+                    shown.append(tool.model_copy(update={"name": face, "input_schema": schema}))
+        return shown
+
+    async def _shown_schema(self, server: str, tool: types.Tool, digest: str) -> dict[str, Any] | None:
+        """Return the input schema to show; None for a tool of which no call could be permitted."""
+        known = self._hub.enforcer.policy.current.loaded.tool(server, tool.name)
+        if self._hub.enforcer.observe:
+            return tool.input_schema
+        if known is None or known.annotation.schema_digest not in (None, digest):
+            return None
+        narrowed = await self._narrowed.find(server, tool.name)
+        if narrowed is not None and not narrowed.reachable:
+            return None
+        return (
+            tool.input_schema if narrowed is None or narrowed.input_schema is None else narrowed.input_schema
+        )
+
+    async def prompts(self) -> list[types.Prompt]:
+        """Return all prompts, named `server__prompt`."""
+        found = self._all("prompts", types.ListPromptsRequest, types.Prompt)
+        return [p.model_copy(update={"name": f"{server}{SEPARATOR}{p.name}"}) async for server, p in found]
+
+    async def resources(self) -> list[types.Resource]:
+        """Return all resources under their own URIs; of two servers with one URI, the first one has it."""
+        listed: list[types.Resource] = []
+        async for server, resource in self._all("resources", types.ListResourcesRequest, types.Resource):
+            if self._owners.setdefault(str(resource.uri), server) == server:
+                listed.append(resource)
+        return listed
+
+    async def templates(self) -> list[types.ResourceTemplate]:
+        """Return all resource templates."""
+        listed = [
+            each
+            async for each in self._all(
+                "resourceTemplates", types.ListResourceTemplatesRequest, types.ResourceTemplate
+            )
+        ]
+        self._templates = [(_pattern(template.uri_template), server) for server, template in listed]
+        return [template for _, template in listed]
+
+    async def owner(self, uri: str) -> str | None:
+        """Return the server that has a resource (or a template of exactly this text)."""
+        if found := self._known_owner(uri):
+            return found
+        await self.resources()
+        await self.templates()
+        return self._known_owner(uri)
+
+    def _known_owner(self, uri: str) -> str | None:
+        if uri in self._owners:
+            return self._owners[uri]
+        if found := next((server for pattern, server in self._templates if pattern.fullmatch(uri)), None):
+            return found
+        having = [name for name, up in self._hub.upstreams.items() if _has(up, "resources")]
+        return having[0] if len(having) == 1 else None
+
+    async def _all(
+        self, key: str, request: Callable[..., types.ClientRequest], kind: type[P]
+    ) -> AsyncIterator[tuple[str, P]]:
+        """Yield what every server lists; a server that fails to adds nothing."""
+        for name, upstream in self._hub.upstreams.items():
+            if not _has(upstream, "prompts" if key == "prompts" else "resources"):
+                continue
+            try:
+                for item in await _pages(upstream, key, request):
+                    yield name, kind.model_validate(item, by_name=False)
+            except (MCPError, UpstreamError, ValidationError) as error:
+                self._hub.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
+
+
+async def _pages(upstream: Upstream, key: str, request: Callable[..., types.ClientRequest]) -> list[Any]:
+    items: list[Any] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await upstream.request(request(params=types.PaginatedRequestParams(cursor=cursor)))
+        items += page.get(key, [])
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            break
+    return items
+
+
+def _has(upstream: Upstream, what: str) -> bool:
+    return upstream.capabilities is not None and getattr(upstream.capabilities, what) is not None
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """Return what the URIs of a template look like: an expression stands for anything but nothing."""
+    literal = re.split(r"(\{[^{}]*\})", template)
+    return re.compile(
+        "".join(".+" if part.startswith("{") else re.escape(part) for part in literal), re.DOTALL
+    )

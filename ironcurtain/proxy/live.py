@@ -1,0 +1,114 @@
+"""The policy that is enforced right now, and its replacement while calls are being decided (blue/green)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import anyio
+from anyio import to_thread
+
+from ironcurtain.audit.records import Recorder
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.decide.refusal import Refusal
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.opa.answer import EngineAnswerError
+from ironcurtain.opa.engine import Engine
+from ironcurtain.policy import Policy
+
+_LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
+
+
+class Enforced:
+    """One policy with its running engine."""
+
+    def __init__(self, policy: Policy, engine: Engine, key: bytes | None) -> None:
+        self.policy = policy
+        self.engine = engine
+        self.key = key
+        self.content = PolicyContent.of(policy.bundle)
+        digest = jsontext.digest_bytes(policy.bundle.archive())
+        self.recorder = Recorder(self.content, policy.loaded, bundle=digest, key=key)
+        self.lost = anyio.Event()
+        self._stack = AsyncExitStack()
+        self._users = 0
+        self._idle = anyio.Event()
+
+    @classmethod
+    async def start(cls, policy: Policy, key: bytes | None) -> Enforced:
+        """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
+
+        Args:
+            policy: The policy.
+            key: The key of the audit log, for the records of what it decides.
+
+        Raises:
+            IronCurtainError: If it cannot be started.
+        """
+        engine = await to_thread.run_sync(policy.engine)  # it may ask OPA to verify the signature
+        enforced = cls(policy, engine, key)
+        await enforced._stack.enter_async_context(engine)
+        return enforced
+
+    @property
+    def loaded(self) -> LoadedPolicy:
+        """The policy as `decide` uses it."""
+        return self.policy.loaded
+
+    async def ask(self, question: dict[str, Json]) -> Json:
+        """Ask the engine, as `decide` wants it.
+
+        Raises:
+            Refusal: If it gives no decision.
+        """
+        try:
+            answer = await self.engine.query(json.dumps(question, ensure_ascii=False).encode())
+        except EngineAnswerError as error:
+            if error.rule in _LOST:
+                self.lost.set()
+            raise Refusal(error.rule, f"The engine gave no decision: {error.reason}.") from None
+        return answer.result
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[Enforced]:
+        """Keep the engine running while a decision is made with it."""
+        self._users += 1
+        try:
+            yield self
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._idle.set()
+
+    async def close(self, patience: float = 0.0) -> None:
+        """Stop the engine once nobody uses it, at the latest after `patience` seconds."""
+        with anyio.move_on_after(patience):
+            while self._users:
+                self._idle = anyio.Event()
+                await self._idle.wait()
+        with anyio.CancelScope(shield=True):
+            await self._stack.aclose()
+
+
+class LivePolicy:
+    """Holds the enforced policy; whoever decides takes it with `used`."""
+
+    def __init__(self, first: Enforced) -> None:
+        self.current = first
+        self.replaced = anyio.Event()
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[Enforced]:
+        """Yield the policy that is enforced now; it stays usable inside, whatever replaces it."""
+        async with self.current.used() as enforced:
+            yield enforced
+
+    async def replace(self, new: Enforced, *, drain: float) -> None:
+        """Enforce another policy from now on; return when nothing is decided by the old one any more."""
+        old, self.current = self.current, new
+        waiting, self.replaced = self.replaced, anyio.Event()
+        waiting.set()
+        await old.close(drain)

@@ -1,0 +1,53 @@
+"""What the model is told of a call that does not happen, as the result of a tool (semantics 10)."""
+
+from __future__ import annotations
+
+from ironcurtain.evidence.agent_view import agent_view
+from ironcurtain.model.approval import ApprovalState, Outcome
+from ironcurtain.model.base import Json
+from ironcurtain.model.explanation import AgentView
+from ironcurtain.proxy import breaker
+from ironcurtain.proxy.judged import Judged
+from ironcurtain.text import visible
+
+_REPEATED = (
+    f"The same call came more than {breaker.MOST} times within {breaker.WINDOW:g} seconds, so it was stopped. "
+    "Repeating it will not help; do something else, or wait a minute."
+)
+_AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."
+_UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
+
+
+def view_of(judged: Judged, id_: str) -> AgentView:
+    """Return what the agent is told of a refused call."""
+    view = agent_view(judged.decision, id_, state=judged.state)
+    if judged.decision.rule == breaker.RULE:
+        return view.model_copy(update={"reason": _REPEATED, "arguments_may_help": True})
+    if judged.state == "pending":
+        return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
+    said = judged.approval.reason if judged.approval else ""
+    if judged.state == "denied" and said:
+        return view.model_copy(update={"reason": f"{view.reason}\nThe person said: {visible(said)}"})
+    return view
+
+
+def unrecorded(view: AgentView) -> AgentView:
+    """Return what the agent is told where the audit log cannot be written."""
+    return view.model_copy(
+        update={
+            "reason": _UNRECORDED,
+            "state": "denied",
+            "arguments_may_help": False,
+            "approval_may_help": False,
+        }
+    )
+
+
+def error_result(text: str) -> dict[str, Json]:
+    """Return a tool's result that says that something went wrong."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def state_of(outcome: Outcome) -> str:
+    """Return what an outcome other than an approval is called towards agent and log."""
+    return "denied" if outcome.state is ApprovalState.APPROVED else outcome.state.value

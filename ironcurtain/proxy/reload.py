@@ -1,0 +1,140 @@
+"""Replacing the enforced policy while calls go on: on SIGHUP, when the bundle changes, when the engine is lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ironcurtain.audit.log import AuditLog
+from ironcurtain.bundle.revision import MANIFEST
+from ironcurtain.errors import AuditError, IronCurtainError, SeveralErrors
+from ironcurtain.policy import Policy
+from ironcurtain.proxy.live import Enforced, LivePolicy
+from ironcurtain.text import visible
+
+POLL_SECONDS = 1.0
+_DRAIN_SECONDS = 10.0
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 30.0
+
+Load = Callable[[], Policy]
+"""Reads the bundle again, with all the checks of the start."""
+
+
+class Reloader:
+    """Keeps the newest good policy enforced; a bad bundle leaves the old one, and says so."""
+
+    def __init__(
+        self,
+        policy: LivePolicy,
+        load: Load,
+        bundle: Path,
+        log: AuditLog,
+        say: Callable[[str], None],
+        replaced: Callable[[Enforced], Awaitable[None]],
+    ) -> None:
+        self._policy, self._load, self._bundle, self._log = policy, load, bundle, log
+        self._say, self._replaced = say, replaced
+        self._wanted = anyio.Event()
+        self._turn = anyio.Lock()
+        self._mark = _mark(bundle)
+
+    def want(self) -> None:
+        """Ask for a reload, as SIGHUP does."""
+        self._wanted.set()
+
+    async def watch(self) -> None:
+        """Reload when it is asked for, and when the bundle has changed and come to rest."""
+        while True:
+            with anyio.move_on_after(POLL_SECONDS):
+                await self._wanted.wait()
+            asked, self._wanted = self._wanted.is_set(), anyio.Event()
+            mark = await to_thread.run_sync(_mark, self._bundle)
+            changed = mark != self._mark
+            if asked or (changed and mark is not None and await self._rests(mark)):
+                self._mark = mark
+                await self.reload()
+
+    async def _rests(self, mark: tuple[int, ...]) -> bool:
+        """Tell whether a change is over: a half-written bundle is bad for a moment only."""
+        await anyio.sleep(POLL_SECONDS / 4)
+        return await to_thread.run_sync(_mark, self._bundle) == mark
+
+    async def reload(self) -> None:
+        """Enforce what the bundle holds now, if it may be."""
+        async with self._turn:
+            old = self._policy.current.loaded.revision
+            try:
+                policy = await to_thread.run_sync(self._load)
+                if policy.revision == old:
+                    self._say(f"the bundle is as before: {old}")
+                    return
+                new = await self._start(policy)
+            except (IronCurtainError, OSError) as error:
+                why = _why(error)
+                self._say(f"the new bundle is not enforced, {old} stays: {why}")
+                await self._tell("reload-refused", old=old, reason=why)
+                return
+            await self._tell("reload", old=old, new=policy.revision)
+            await self._replace(new)
+            self._say(f"now enforced: {policy.revision}")
+
+    async def revive(self) -> None:
+        """Start a new engine with the same policy whenever the running one is lost."""
+        pause = _FIRST_PAUSE
+        while True:
+            current = self._policy.current
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_first, current.lost, tasks.cancel_scope)
+                tasks.start_soon(_first, self._policy.replaced, tasks.cancel_scope)
+            if not current.lost.is_set():
+                continue
+            async with self._turn:
+                if self._policy.current is not current:
+                    continue
+                try:
+                    await self._replace(await self._start(current.policy))
+                except (IronCurtainError, OSError) as error:
+                    self._say(f"the engine does not start: {_why(error)}; tried again in {pause:g} s")
+                    await anyio.sleep(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE)
+                else:
+                    pause = _FIRST_PAUSE
+                    self._say("the engine was lost and has been started anew")
+                    await self._tell("engine-restarted", revision=current.loaded.revision)
+
+    async def _start(self, policy: Policy) -> Enforced:
+        return await Enforced.start(policy, self._policy.current.key)
+
+    async def _replace(self, new: Enforced) -> None:
+        await self._policy.replace(new, drain=_DRAIN_SECONDS)
+        await self._replaced(new)
+
+    async def _tell(self, event: str, **detail: str) -> None:
+        try:
+            await self._log.event(self._policy.current.recorder.event(event, **detail))
+        except AuditError as error:
+            self._say(f"the audit log cannot be written: {error.what}")
+
+
+async def _first(event: anyio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+def _why(error: Exception) -> str:
+    first = error.errors[0] if isinstance(error, SeveralErrors) else error
+    return first.what if isinstance(first, IronCurtainError) else visible(str(first))
+
+
+def _mark(bundle: Path) -> tuple[int, ...] | None:
+    """Return what tells one state of a bundle from another without reading it; None while there is none."""
+    try:
+        found = os.stat(bundle / MANIFEST if bundle.is_dir() else bundle)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,198 @@
+"""One run of the proxy: everything it needs is opened in order, served, and closed in the opposite order."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from ironcurtain.approvals.answering import default_place
+from ironcurtain.approvals.directory import ApprovalDirectory
+from ironcurtain.audit.keys import default_key_path, make_key
+from ironcurtain.audit.log import AuditLog
+from ironcurtain.audit.places import audit_directory, log_place
+from ironcurtain.errors import AuditError
+from ironcurtain.model.base import Json
+from ironcurtain.policy import Policy
+from ironcurtain.proxy.breaker import CircuitBreaker
+from ironcurtain.proxy.clients import Clients
+from ironcurtain.proxy.enforce import Enforcer
+from ironcurtain.proxy.exchange import Suspended
+from ironcurtain.proxy.faces import Face
+from ironcurtain.proxy.http import Address, serve_http
+from ironcurtain.proxy.hub import Hub
+from ironcurtain.proxy.listing import Listing, Narrowed
+from ironcurtain.proxy.live import Enforced, LivePolicy
+from ironcurtain.proxy.people import Asking, People
+from ironcurtain.proxy.reload import Reloader
+from ironcurtain.proxy.stdio import serve_stdio
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.settings import user_directory
+
+_MOST_SESSIONS = 9
+
+
+@dataclass(frozen=True)
+class ProxyOptions:
+    """What the command line says.
+
+    Attributes:
+        load: Reads and checks the bundle; called at the start and for every reload.
+        bundle: Where it reads it from.
+        servers: `mcp-servers.json`.
+        session: Name of the session; None makes one from bundle, servers and sandbox.
+        http: Where to listen; None serves standard input and output.
+        patience: Seconds that a call is held while a person decides.
+        seconds: Seconds that a person has to answer.
+        approver: Whether anybody can be asked.
+        client_person: Whether whoever sits at the client may approve.
+        caller: Facts about whom the agent acts for.
+        observe: Decide and record, refuse nothing.
+    """
+
+    load: Callable[[], Policy]
+    bundle: Path
+    servers: Path
+    session: str | None = None
+    http: Address | None = None
+    patience: float = 45.0
+    seconds: float = 600.0
+    approver: bool = True
+    client_person: bool = False
+    caller: Mapping[str, Json] = field(default_factory=dict)
+    observe: bool = False
+
+
+def own_places() -> list[Path]:
+    """Return what no tool may touch beside bundle and configuration: the system's own files."""
+    return [user_directory(), audit_directory(), default_key_path(), *default_place()]
+
+
+async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
+    """Serve until the client goes or a signal comes.
+
+    Args:
+        options: What the command line says.
+        say: Tells the person who started the proxy; never standard output.
+
+    Raises:
+        IronCurtainError: If something that is needed cannot be had; then nothing was served.
+    """
+    config = load_servers(options.servers)
+    policy = await to_thread.run_sync(options.load)
+    async with AsyncExitStack() as stack:
+        key = make_key(default_key_path())
+        log = await stack.enter_async_context(await _open_log(options, policy, key))
+        first = await Enforced.start(policy, key)
+        live = LivePolicy(first)
+        stack.push_async_callback(_close_current, live)
+        enforcer = _enforcer(options, live, log, config, stack)
+        _announce(options, policy, log, say)
+        await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
+        try:
+            await _serve(options, enforcer, config, say)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await log.event(live.current.recorder.event("stop"))
+
+
+async def _serve(
+    options: ProxyOptions, enforcer: Enforcer, config: ServerConfig, say: Callable[[str], None]
+) -> None:
+    clients = Clients()
+    hub = Hub(config, enforcer, clients, say)
+    narrowed = Narrowed(say)
+
+    async def replaced(enforced: Enforced) -> None:
+        tasks.start_soon(narrowed.work_out, enforced)
+        await hub.changed("", "tools")
+
+    reloader = Reloader(enforcer.policy, options.load, options.bundle, enforcer.log, say, replaced)
+    async with anyio.create_task_group() as tasks:
+        face = Face(hub, Listing(hub, narrowed), enforcer, clients, Suspended(tasks)).server()
+        hub.live_in(tasks)
+        _heed_signals(tasks, reloader)
+        tasks.start_soon(narrowed.work_out, enforcer.policy.current)
+        tasks.start_soon(reloader.watch)
+        tasks.start_soon(reloader.revive)
+        if options.http is not None:
+            await serve_http(face, options.http, lambda url: say(f"listening on {url}"))
+        else:
+            async with serve_stdio() as (received, sent):
+                await face.run(received, sent, face.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+def _enforcer(
+    options: ProxyOptions, live: LivePolicy, log: AuditLog, config: ServerConfig, stack: AsyncExitStack
+) -> Enforcer:
+    asking = Asking(log.place.session, options.patience, options.seconds, options.client_person)
+    directory = None
+    if options.approver:
+        site = live.current.loaded.site
+        reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
+        place, key = default_place()
+        directory = ApprovalDirectory.open(place, key, reachable=reachable)
+        stack.enter_context(directory)
+    return Enforcer(
+        policy=live,
+        people=People(directory, asking),
+        log=log,
+        breaker=CircuitBreaker(),
+        caller=options.caller,
+        observe=options.observe,
+    )
+
+
+async def _open_log(options: ProxyOptions, policy: Policy, key: bytes) -> AuditLog:
+    """Return the session's log, not yet entered; a name of our own that is taken gets a number."""
+    if options.session is not None:
+        return AuditLog(log_place(audit_directory(), options.session), key=key)
+    site = policy.loaded.site
+    meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
+    name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
+    for number in range(1, _MOST_SESSIONS):
+        place = log_place(audit_directory(), name if number == 1 else f"{name}-{number}")
+        try:
+            async with AuditLog(place, key=key):
+                return AuditLog(place, key=key)
+        except AuditError:
+            continue
+    return AuditLog(log_place(audit_directory(), f"{name}-{os.getpid()}"), key=key)
+
+
+def _announce(options: ProxyOptions, policy: Policy, log: AuditLog, say: Callable[[str], None]) -> None:
+    say(f"policy {policy.revision}" + ("" if policy.verified else ", unverified: give --verify-key"))
+    say(f"audit log {log.place.path}")
+    if options.observe:
+        say("OBSERVING ONLY: every call is let through, whatever the policy says")
+    if not options.approver:
+        say("nobody is asked: what the policy escalates is refused")
+    say(
+        "servers run unconfined as this user: protected files, keys and approvals are safe from them only as "
+        "far as the operating system protects them"
+    )
+
+
+def _heed_signals(tasks: TaskGroup, reloader: Reloader) -> None:
+    async def heed() -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+            async for number in signals:
+                if number == signal.SIGHUP:
+                    reloader.want()
+                    continue
+                tasks.cancel_scope.cancel()
+
+    tasks.start_soon(heed)
+
+
+async def _close_current(live: LivePolicy) -> None:
+    await live.current.close()

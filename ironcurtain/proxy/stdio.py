@@ -1,0 +1,149 @@
+"""The client's side over stdio: standard input and output belong to the protocol, and to nothing else.
+
+While it is served, whatever else writes to standard output (a warning, a library, a child) lands on standard
+error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from ending.
+Each message keeps the bytes that it came in, so that a call's arguments can be judged as they were written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+from ironcurtain.servers.pipes import Streams
+
+_CHUNK = 1 << 16
+_MAX_LINE = 64 << 20
+_MAX_WAITING = 256
+
+
+@asynccontextmanager
+async def serve_stdio() -> AsyncIterator[Streams]:
+    """Yield the streams that a `Server` runs on; they end when the client closes its side."""
+    wire_in, wire_out = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sent, to_send = anyio.create_memory_object_stream[SessionMessage](0)
+    writer = _Writer(wire_out)
+
+    async def read() -> None:
+        async with arrived:
+            async for line in _lines(wire_in):
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    await writer.send(_PARSE_FAILED)
+                    continue
+                try:
+                    await arrived.send(SessionMessage(message, ServerMessageMetadata(request_context=line)))
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return
+
+    async def write() -> None:
+        async with to_send:
+            async for item in to_send:
+                await writer.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
+            yield received, sent
+            # What was answered last is still on its way.
+            sent.close()
+            with anyio.move_on_after(1.0, shield=True):
+                await writer.flush()
+            tasks.cancel_scope.cancel()
+    finally:
+        received.close()
+        sent.close()
+
+
+_PARSE_FAILED = (
+    JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=PARSE_ERROR, message="Parse error"))
+    .model_dump_json(by_alias=True)
+    .encode()
+)
+
+
+class _Writer:
+    """Writes lines to a descriptor from a thread of its own; at most so many wait."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._room = anyio.Semaphore(_MAX_WAITING)
+        self._last: asyncio.Future[None] | None = None
+        threading.Thread(target=self._work, name="ironcurtain-stdout", daemon=True).start()
+
+    async def send(self, line: bytes) -> None:
+        """Queue a line."""
+        await self._room.acquire()
+        self._last = self._loop.create_future()
+        self._last.add_done_callback(lambda _: self._room.release())
+        self._lines.put((line + b"\n", self._last))
+
+    async def flush(self) -> None:
+        """Wait until everything that was queued is written."""
+        if self._last is not None:
+            await asyncio.wait([self._last])
+
+    def _work(self) -> None:
+        broken = False
+        while True:
+            line, written = self._lines.get()
+            rest = memoryview(line)
+            while rest and not broken:
+                try:
+                    rest = rest[os.write(self._descriptor, rest) :]
+                except OSError:
+                    broken = True  # the client has gone; its input will end, too
+            if self._loop.is_closed():
+                return
+            self._loop.call_soon_threadsafe(_done, written)
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def _lines(descriptor: int) -> AsyncIterator[bytes]:
+    """Yield the lines of a descriptor that a thread reads; an endless line ends the input."""
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[bytes] = asyncio.Queue(8)
+
+    def read() -> None:
+        while True:
+            try:
+                chunk = os.read(descriptor, _CHUNK)
+                asyncio.run_coroutine_threadsafe(chunks.put(chunk), loop).result()
+            except (OSError, RuntimeError, asyncio.CancelledError):
+                return
+            if not chunk:
+                return
+
+    threading.Thread(target=read, name="ironcurtain-stdin", daemon=True).start()
+    buffer = bytearray()
+    while chunk := await chunks.get():
+        buffer += chunk
+        if b"\n" not in chunk:
+            if len(buffer) > _MAX_LINE:
+                return
+            continue
+        *lines, rest = bytes(buffer).split(b"\n")
+        buffer = bytearray(rest)
+        for line in lines:
+            if line.strip():
+                yield line

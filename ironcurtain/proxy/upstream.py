@@ -1,0 +1,433 @@
+"""One MCP server behind the proxy: connected, watched, and started again when it ends.
+
+Whatever a server does, it does to its own tools: it has its own connection, its own task and its own bounds.
+While it is down its calls fail at once with a plain sentence; it is started again after a growing pause.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client
+from mcp.client.session import ClientRequestContext, ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter, ValidationError
+
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.model.base import Json
+from ironcurtain.model.servers import Server
+from ironcurtain.proxy.catalogue import Catalogue, read_tools
+from ironcurtain.servers.connect import cause, parameters
+from ironcurtain.servers.pipes import connect_pipes
+
+_RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_MAX_EVENT = 64 << 20
+_HTTP_SECONDS = 30.0
+_LAST_WORDS = 3
+_MAX_WORDS = 300
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class UpstreamLimits:
+    """Seconds: to start, to answer one request, to show that it lives, between starts, to wait for a start."""
+
+    start: float = 30.0
+    call: float = 600.0
+    pulse: float = 10.0
+    first_pause: float = 0.5
+    longest_pause: float = 30.0
+    healthy: float = 60.0
+    patience: float = 20.0
+
+
+class UpstreamEvents(Protocol):
+    """What a server may cause on the client's side."""
+
+    async def ask(self, server: str, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
+        """Answer what a server asks of the client."""
+
+    async def changed(self, server: str, what: str) -> None:
+        """Tell the client that `tools`, `prompts` or `resources` of a server changed."""
+
+    async def updated(self, server: str, uri: str) -> None:
+        """Tell the client that a resource it subscribed to changed."""
+
+    async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
+        """Hand on a log message."""
+
+    def say(self, text: str) -> None:
+        """Tell the person who started the proxy."""
+
+
+class UpstreamError(Exception):
+    """A server gave no answer.
+
+    Attributes:
+        reason: Why, in plain words, safe to show.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Upstream:
+    """One server. `run` keeps it up for as long as it is not cancelled."""
+
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        directory: Path,
+        events: UpstreamEvents,
+        limits: UpstreamLimits,
+    ) -> None:
+        self.name = name
+        self.catalogue: Catalogue | None = None
+        self._server, self._directory, self._events, self._limits = server, directory, events, limits
+        self._session: ClientSession | None = None
+        self._up = anyio.Event()
+        self._tried = anyio.Event()
+        self._ended = anyio.Event()
+        self._stale = anyio.Event()
+        self._fresh = anyio.Event()
+        self._reason = "it has not been started"
+        self._starting = False
+        self._wanted: types.ClientCapabilities = types.ClientCapabilities()
+        self._words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._subscribed: set[str] = set()
+        self._subscriptions_changed = anyio.Event()
+        self.log_level: types.LoggingLevel | None = None
+        self.roots_changed = self.roots_read = False
+
+    # -- what others see ------------------------------------------------------------------------
+
+    @property
+    def capabilities(self) -> types.ServerCapabilities | None:
+        """What the server can do; None while it is down."""
+        return self._session.server_capabilities if self._session else None
+
+    @property
+    def instructions(self) -> str | None:
+        """The server's own instructions for a model."""
+        return self._session.instructions if self._session else None
+
+    @property
+    def modern(self) -> bool:
+        """Whether it speaks the stateless protocol: then it asks by answering."""
+        return self._session is not None and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def tried(self) -> None:
+        """Wait until the first start has succeeded or failed."""
+        await self._tried.wait()
+
+    async def settled(self) -> None:
+        """Wait until a change of the tools that the server announced has been read; bounded."""
+        if self._session is not None and not self._fresh.is_set():
+            with anyio.move_on_after(self._limits.pulse):
+                await self._fresh.wait()
+
+    async def digest_of(self, tool: str) -> str | None:
+        """Return the digest of a tool as the server lists it now, waiting for a server that is just starting.
+
+        Returns:
+            Empty where it lists no such tool; None where it was never up, so that nothing is known of it.
+        """
+        if self._session is None and (self._starting or not self._tried.is_set()):
+            with anyio.move_on_after(self._limits.patience):
+                await self._up.wait()
+        await self.settled()
+        return self.catalogue.digests.get(tool, "") if self.catalogue is not None else None
+
+    async def request(
+        self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
+    ) -> dict[str, Json]:
+        """Send a request and return its result as the server wrote it.
+
+        Raises:
+            MCPError: The server's own error.
+            UpstreamError: If it is down, dies meanwhile, is too slow or answers nonsense.
+        """
+        session = await self._connected()
+        try:
+            return await session.send_request(  # type: ignore[type-var]
+                request,
+                _RAW,
+                request_read_timeout_seconds=self._limits.call,
+                progress_callback=on_progress,
+            )
+        except MCPError as error:
+            if error.error.code == types.CONNECTION_CLOSED and self._session is not session:
+                raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
+            if error.error.code == types.CONNECTION_CLOSED:
+                self._ended.set()
+                raise UpstreamError("the server ended before it answered") from None
+            if error.error.code == types.REQUEST_TIMEOUT:
+                await self._check_pulse(session)
+                raise UpstreamError(
+                    f"the server gave no answer within {self._limits.call:g} seconds"
+                ) from None
+            raise
+        except (ValidationError, ValueError, TypeError):
+            raise UpstreamError("the server's answer is not of the protocol") from None
+        except (httpx2.HTTPError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            self._ended.set()
+            raise UpstreamError(f"the server cannot be reached: {cause(error)}") from None
+
+    async def notify_roots_changed(self) -> None:
+        """Tell a server of the handshake era that the client's roots changed."""
+        if self._session is not None and not self.modern and self._wanted.roots is not None:
+            self.roots_changed, self.roots_read = True, False
+            await self._session.send_notification(types.RootsListChangedNotification())
+
+    async def set_log_level(self, level: types.LoggingLevel) -> None:
+        """Ask for log messages from this level on, now and after every start."""
+        if level == self.log_level:
+            return
+        self.log_level = level
+        if self._session is not None and not self.modern and self._logs:
+            await self.request(types.SetLevelRequest(params=types.SetLevelRequestParams(level=level)))
+
+    async def subscribe(self, uri: str, *, wanted: bool) -> None:
+        """Begin or end being told of a resource's changes."""
+        (self._subscribed.add if wanted else self._subscribed.discard)(uri)
+        if self.modern:
+            self._subscriptions_changed.set()
+        elif wanted:
+            await self.request(types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri)))
+        else:
+            await self.request(types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri)))
+
+    # -- its life -------------------------------------------------------------------------------
+
+    async def run(self, wanted: types.ClientCapabilities) -> None:
+        """Start the server, serve until it ends, pause, and again.
+
+        Args:
+            wanted: What the client can do, as far as the policy could ever let a server use it.
+        """
+        self._wanted = wanted
+        pause = self._limits.first_pause
+        while True:
+            began = anyio.current_time()
+            self._starting = True
+            try:
+                await self._live()
+            except TimeoutError:
+                self._reason = f"it did not start within {self._limits.start:g} seconds"
+            except IronCurtainError as error:
+                self._reason = error.what
+            except Exception as error:  # noqa: BLE001 - whatever a server causes, it is down, and the others are not
+                self._reason = cause(error)
+            finally:
+                self._starting = False
+            self._down()
+            if anyio.current_time() - began > self._limits.healthy:
+                pause = self._limits.first_pause
+            self._events.say(f"server {self.name}: {self._reason}; it is started again in {pause:g} s")
+            for words in self._words:
+                self._events.say(f"[{self.name}] {words}")
+            self._words.clear()
+            await anyio.sleep(pause)
+            pause = min(pause * 2, self._limits.longest_pause)
+
+    async def _live(self) -> None:
+        self._ended = anyio.Event()
+        with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
+            async with self._client() as client:
+                self._session = client.session
+                self._fresh, self._stale = anyio.Event(), anyio.Event()
+                if self._logs and self.log_level is not None and not self.modern:
+                    level = types.SetLevelRequestParams(level=self.log_level)
+                    await client.session.send_request(types.SetLevelRequest(params=level), types.EmptyResult)
+                await self._read_tools()
+                start.deadline = math.inf
+                await self._serve(client)
+        if start.cancelled_caught:
+            raise TimeoutError
+
+    async def _serve(self, client: Client) -> None:
+        """Be up until the connection ends."""
+        self._starting = False
+        self._up.set()
+        self._tried.set()
+        catalogue = self.catalogue or Catalogue()
+        count = len(catalogue.tools)
+        self._events.say(f"server {self.name}: {count} tools, protocol {client.session.protocol_version}")
+        for problem in catalogue.problems:
+            self._events.say(f"server {self.name}: {problem}")
+        for what in ("tools", "prompts", "resources"):
+            await self._events.changed(self.name, what)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_fresh)
+            if self.modern:
+                tasks.start_soon(self._listen, client)
+            await self._ended.wait()
+            self._session = None
+            tasks.cancel_scope.cancel()
+
+    def _down(self) -> None:
+        self._session = None
+        self._up = anyio.Event()
+        self._tried.set()
+        self._fresh.set()
+
+    def _client(self) -> Client:
+        return Client(
+            self._transport(),
+            mode="auto",
+            cache=None,
+            client_info=types.Implementation(name="ironcurtain", version="1"),
+            sampling_callback=self._on_sampling if self._wanted.sampling is not None else None,
+            sampling_capabilities=self._wanted.sampling,
+            elicitation_callback=self._on_elicitation if self._wanted.elicitation is not None else None,
+            list_roots_callback=self._on_roots if self._wanted.roots is not None else None,
+            logging_callback=self._on_log,
+            message_handler=self._on_message,
+        )
+
+    def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
+        if self._server.url is not None:
+            client = httpx2.AsyncClient(
+                headers=dict(self._server.headers),
+                timeout=httpx2.Timeout(_HTTP_SECONDS, read=None),
+                trust_env=False,
+            )
+            return streamable_http_client(self._server.url, http_client=client, max_sse_event_size=_MAX_EVENT)
+        ended = self._ended
+
+        def on_end(reason: str) -> None:
+            self._reason = reason
+            ended.set()
+
+        return connect_pipes(
+            parameters(self.name, self._server, self._directory),
+            on_words=self._on_words,
+            on_end=on_end,
+        )
+
+    async def _connected(self) -> ClientSession:
+        if self._session is None or self._ended.is_set():
+            raise UpstreamError(f"the server is not running ({self._reason})")
+        return self._session
+
+    async def _check_pulse(self, session: ClientSession) -> None:
+        """See whether a server that did not answer lives; if not, it is started again."""
+        ping: types.ClientRequest = types.DiscoverRequest() if self.modern else types.PingRequest()
+        try:
+            await session.send_request(ping, _RAW, request_read_timeout_seconds=self._limits.pulse)  # type: ignore[type-var]
+        except MCPError as error:
+            if error.error.code in {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED}:
+                self._reason = "it hangs"
+                self._ended.set()
+
+    def _on_words(self, words: str) -> None:
+        """Keep the last of what it writes to its standard error, for when it ends."""
+        self._words.append(words[:_MAX_WORDS])
+
+    # -- what it lists --------------------------------------------------------------------------
+
+    @property
+    def _logs(self) -> bool:
+        return self.capabilities is not None and self.capabilities.logging is not None
+
+    async def _read_tools(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        if session.server_capabilities is None or session.server_capabilities.tools is None:
+            self.catalogue = Catalogue()
+        else:
+            self.catalogue = await read_tools(self.name, session)
+        self._fresh.set()
+
+    async def _keep_fresh(self) -> None:
+        """Read the tools again whenever the server says that they changed; many sayings, one reading."""
+        while True:
+            await self._stale.wait()
+            self._stale = anyio.Event()
+            try:
+                with anyio.fail_after(self._limits.pulse):
+                    await self._read_tools()
+            except Exception as error:  # noqa: BLE001 - a list that cannot be read leaves no tool
+                self.catalogue = Catalogue()
+                self._fresh.set()
+                self._events.say(f"server {self.name}: its tools cannot be read: {cause(error)}")
+            for problem in self.catalogue.problems if self.catalogue else ():
+                self._events.say(f"server {self.name}: {problem}")
+            await self._events.changed(self.name, "tools")
+
+    async def _tools_changed(self) -> None:
+        self._fresh = anyio.Event()
+        self._stale.set()
+
+    async def _listen(self, client: Client) -> None:
+        """Hear of changes from a server of the stateless protocol, which tells only those who listen."""
+        while True:
+            self._subscriptions_changed = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._hear, client)
+                await self._subscriptions_changed.wait()
+                tasks.cancel_scope.cancel()
+
+    async def _hear(self, client: Client) -> None:
+        try:
+            async with client.listen(
+                tools_list_changed=True,
+                prompts_list_changed=True,
+                resources_list_changed=True,
+                resource_subscriptions=sorted(self._subscribed),
+            ) as events:
+                async for event in events:
+                    match event:
+                        case ResourceUpdated():
+                            await self._events.updated(self.name, event.uri)
+                        case PromptsListChanged():
+                            await self._events.changed(self.name, "prompts")
+                        case ResourcesListChanged():
+                            await self._events.changed(self.name, "resources")
+                        case _:
+                            await self._tools_changed()
+        except Exception as error:  # noqa: BLE001 - a server need not offer this
+            _log.debug("server %s tells of no changes: %s", self.name, error)
+
+    # -- what it sends --------------------------------------------------------------------------
+
+    async def _on_message(self, message: types.ServerNotification | Exception) -> None:
+        match message:
+            case types.ToolListChangedNotification():
+                await self._tools_changed()
+            case types.PromptListChangedNotification():
+                await self._events.changed(self.name, "prompts")
+            case types.ResourceListChangedNotification():
+                await self._events.changed(self.name, "resources")
+            case types.ResourceUpdatedNotification():
+                await self._events.updated(self.name, message.params.uri)
+            case _:
+                pass
+
+    async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
+        await self._events.logged(self.name, params)
+
+    async def _on_sampling(self, _: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:  # noqa: ANN401
+        return await self._events.ask(self.name, types.CreateMessageRequest(params=params))
+
+    async def _on_elicitation(self, _: ClientRequestContext, params: types.ElicitRequestParams) -> Any:  # noqa: ANN401
+        return await self._events.ask(self.name, types.ElicitRequest(params=params))
+
+    async def _on_roots(self, _: ClientRequestContext) -> Any:  # noqa: ANN401
+        self.roots_read = True
+        return await self._events.ask(self.name, types.ListRootsRequest())

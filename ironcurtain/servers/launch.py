@@ -1,0 +1,89 @@
+"""Starts one MCP server so that it, and all it starts, ends with its owner. Run as a script.
+
+    python -I -S launch.py OWNER-PID PROGRAM ARGUMENT…
+
+The server inherits standard input and output, so not one byte is copied here. This small program, of the
+standard library alone, stays as its parent: on Linux it adopts whatever the server leaves behind, and the
+kernel tells it when its owner's thread dies. Then, or when the server has ended, it kills every process
+below it. `npx`, shells and daemons are thereby covered, which a signal to one process is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_NOT_STARTED = 127
+_POLL = 0.2
+
+
+def main(owner: int, command: list[str]) -> int:
+    """Run the command until it or the owner ends; return its exit status."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        signal.signal(signal.SIGTERM, _end)
+    if os.getppid() != owner:  # it died before the kernel was asked
+        return 1
+    try:
+        child = subprocess.Popen(command, close_fds=True)  # noqa: S603 - as the user configured it
+    except OSError as error:
+        sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
+        return _NOT_STARTED
+    # The server alone reads and writes the pipes: the end of one must be seen by the other.
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    if sys.platform != "linux":
+        threading.Thread(target=_watch, args=(owner,), daemon=True).start()
+    status = child.wait()
+    _kill_below(os.getpid())
+    return status if status >= 0 else 128 - status
+
+
+def _end(_number: int, _frame: object) -> None:
+    _kill_below(os.getpid())
+    os._exit(1)
+
+
+def _watch(owner: int) -> None:
+    """Where the kernel tells nobody of a parent's death, look."""
+    while os.getppid() == owner:
+        time.sleep(_POLL)
+    with contextlib.suppress(OSError):
+        os.killpg(0, signal.SIGKILL)
+
+
+def _kill_below(pid: int) -> None:
+    """Kill all that descends from a process; what they leave behind becomes its child and goes next."""
+    while found := list(_children(pid)):
+        for child in found:
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        for child in found:
+            with contextlib.suppress(OSError):
+                os.waitpid(child, 0)
+
+
+def _children(pid: int) -> Iterator[int]:
+    """Yield the processes whose parent this is; elsewhere than on Linux nothing is known."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # pid (name) state ppid …; a name may hold spaces and brackets.
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                yield int(entry.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,220 @@
+"""The stdio transport to one MCP server: its process, one JSON-RPC message a line, and bounds on both.
+
+The SDK's own stdio client trusts the server: a line may be endless, garbage may come without end, and a
+proxy that is killed leaves the server's children behind. A server here ends with us (see `launch.py`), and
+one that breaks a bound is stopped. To the session that looks like any other end of its connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import StdioServerParameters
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
+
+from ironcurtain.errors import ServerFailedError
+from ironcurtain.text import visible
+
+_LAUNCHER = Path(__file__).with_name("launch.py")
+_MAX_WORDS = 4_096
+_POLL = 0.01
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+@dataclass(frozen=True)
+class PipeLimits:
+    """Bounds on what a server may do to us.
+
+    Attributes:
+        line: Bytes of one message.
+        garbage: Lines that are no message, over the life of the process.
+        unasked: Requests and notifications of the server in any `window` seconds.
+        grace: Seconds that the process has to end after its input has, and again after a signal.
+    """
+
+    line: int = 64 << 20
+    garbage: int = 100
+    unasked: int = 5_000
+    window: float = 10.0
+    grace: float = 0.8
+
+
+_DEFAULT = PipeLimits()
+
+
+@asynccontextmanager
+async def connect_pipes(
+    parameters: StdioServerParameters,
+    *,
+    on_words: Callable[[str], None],
+    on_end: Callable[[str], None],
+    limits: PipeLimits = _DEFAULT,
+) -> AsyncIterator[Streams]:
+    """Start a server and yield the streams that `mcp.Client` takes as a transport.
+
+    Args:
+        parameters: Program, arguments, the whole environment, working directory.
+        on_words: Told each line of the server's standard error, safe to show.
+        on_end: Told, once, that nothing more comes from the server, and why.
+        limits: Bounds.
+
+    Raises:
+        ServerFailedError: If it cannot be started.
+    """
+    process = await _start(parameters, limits)
+    pipes = _Pipes(process, limits, on_words, on_end)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pipes.read)
+        tasks.start_soon(pipes.write)
+        tasks.start_soon(pipes.listen)
+        try:
+            yield pipes.received, pipes.sent
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pipes.stop()
+            tasks.cancel_scope.cancel()
+
+
+async def _start(parameters: StdioServerParameters, limits: PipeLimits) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())),
+            *(parameters.command, *parameters.args),
+            cwd=parameters.cwd,
+            env=parameters.env,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            limit=limits.line,
+        )
+    except (OSError, ValueError) as error:
+        raise ServerFailedError(f"the server cannot be started: {visible(str(error))}") from error
+
+
+class _Pipes:
+    """One running server and the two memory streams that stand for it."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        limits: PipeLimits,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        self._process = process
+        self._limits = limits
+        self._on_words = on_words
+        self._on_end = on_end
+        self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self.sent, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
+        self._garbage = 0
+        self._unasked = 0
+        self._window_ends = 0.0
+
+    async def read(self) -> None:
+        """Hand on what the server writes, until it ends or breaks a bound."""
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101 - it was started with a pipe
+        async with self._arrived:
+            fault = await self._receive(stdout)
+        self._on_end(fault or "it ended")
+        if fault:
+            self._signal(signal.SIGTERM)  # the launcher kills all that it started
+
+    async def _receive(self, stdout: asyncio.StreamReader) -> str:
+        """Return which bound the server broke; nothing if it ended."""
+        while True:
+            try:
+                line = await stdout.readuntil(b"\n")
+            except asyncio.IncompleteReadError:
+                return ""
+            except asyncio.LimitOverrunError:
+                return f"it wrote a line of more than {self._limits.line >> 20} MiB"
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                fault = self._count_garbage(line)
+            else:
+                fault = self._count_unasked(message)
+                try:
+                    await self._arrived.send(SessionMessage(message))
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return ""
+            if fault:
+                return fault
+
+    def _count_garbage(self, line: bytes) -> str:
+        self._garbage += bool(line.strip())
+        return "it wrote what is no MCP message" if self._garbage > self._limits.garbage else ""
+
+    def _count_unasked(self, message: object) -> str:
+        if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
+            return ""
+        now = anyio.current_time()
+        if now >= self._window_ends:
+            self._window_ends, self._unasked = now + self._limits.window, 0
+        self._unasked += 1
+        return "it sent messages without end" if self._unasked > self._limits.unasked else ""
+
+    async def write(self) -> None:
+        """Write what the session sends; if that fails, the connection is over."""
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - as above
+        async with self._to_send:
+            async for item in self._to_send:
+                stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                try:
+                    await stdin.drain()
+                except (ConnectionError, OSError):
+                    break
+        self._arrived.close()
+
+    async def listen(self) -> None:
+        """Hand on what the server writes to its standard error, one safe line at a time."""
+        stderr = self._process.stderr
+        assert stderr is not None  # noqa: S101 - as above
+        rest = b""
+        while chunk := await stderr.read(_MAX_WORDS):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines if len(rest) < _MAX_WORDS else [*lines, rest]:
+                if text := line.decode("utf-8", "replace").strip():
+                    self._on_words(visible(text[:_MAX_WORDS]))
+            rest = rest if len(rest) < _MAX_WORDS else b""
+
+    async def stop(self) -> None:
+        """End the process: its input first, then a signal, then a kill; return when it is gone."""
+        self.sent.close()
+        self.received.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        for number in (signal.SIGTERM, signal.SIGKILL, None):
+            if await self._ended() or number is None:
+                break
+            self._signal(number)
+        # Whoever still holds an end of the pipes (a process that left its session) must not hold us.
+        self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way
+
+    async def _ended(self) -> bool:
+        """Tell whether it ends in time; `wait` would wait for everybody who inherited its pipes, too."""
+        deadline = anyio.current_time() + self._limits.grace
+        while self._process.returncode is None and anyio.current_time() < deadline:
+            await anyio.sleep(_POLL)
+        return self._process.returncode is not None
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)

@@ -1,0 +1,36 @@
+"""How long findings and coverage take beside the examination that they share."""
+
+from __future__ import annotations
+
+import pytest
+from bench.figures import Figures, measure
+from support import shipped
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.evidence import findings
+from ironcurtain.evidence.coverage import coverage
+from ironcurtain.evidence.examination import examination
+from ironcurtain.files import load
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.languages import languages
+
+pytestmark = pytest.mark.bench
+
+
+def test_findings_and_coverage_of_the_shipped_policy(figures: Figures) -> None:
+    bundle, opa = Bundle.read(shipped.GENERATED / "bundle"), OpaCommand(find())
+    listed = load(shipped.GENERATED / "test-scenarios.json", Scenarios)
+    material = findings.Material(languages, listed.scenarios)
+    examined = examination(bundle, listed.world, opa)
+    looking, found, reached = measure(
+        lambda: examination(bundle, listed.world, opa),
+        lambda: findings.find(examined, material, opa),
+        lambda: coverage(examined, listed.scenarios, opa),
+        repetitions=5,
+    )
+    figures.add(
+        "findings of the shipped policy / its examination", found.per(looking), 1, f"{found}; {looking}"
+    )
+    figures.add("coverage of the shipped policy / its examination", reached.per(looking), 1, f"{reached}")

@@ -1,0 +1,365 @@
+"""`ironcurtain approvals` in a second terminal, and programs that ask and are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from e2e.program import PROGRAM, ROOT, Ended, Inside, assert_clear, environment
+from jsonschema import Draft202012Validator
+from support.approvals import Rendezvous, written
+
+from ironcurtain.approvals.clock import Clock
+from ironcurtain.model.approval import ApprovalRequest
+
+LIMIT = 120.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Rendezvous:
+    return Rendezvous(tmp_path / "own", Clock())
+
+
+def asked(place: Rendezvous, *requests: ApprovalRequest) -> None:
+    with place.open() as directory:
+        for request in requests:
+            directory._store.write_request(request)
+
+
+@pytest.fixture
+def approvals(inside: Inside, place: Rendezvous):
+    def run(*arguments: str) -> Ended:
+        return inside("approvals", *arguments, "--dir", str(place.path), "--key", str(place.key))
+
+    return run
+
+
+def stale(request: ApprovalRequest) -> ApprovalRequest:
+    hour = timedelta(hours=1)
+    return request.model_copy(update={"asked": request.asked - hour, "expires": request.expires - hour})
+
+
+# -- list and show ------------------------------------------------------------------------------
+
+
+def test_nothing_waits(approvals, place: Rendezvous) -> None:
+    ended = approvals("list")
+    assert (ended.code, ended.out, ended.err) == (0, "", "nothing waits for you\n")
+    asked(place)
+    assert approvals("list").code == 0
+    assert json.loads(approvals("list", "--format", "json").out)["requests"] == []
+
+
+def test_the_default_place_is_in_the_users_own_directory(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    own = Rendezvous(tmp_path / ".ironcurtain", Clock())
+    asked(own, written())
+    ended = subprocess.run(
+        [*PROGRAM, "approvals", "list"],
+        env=environment(HOME=str(tmp_path), IRONCURTAIN_HOME="/nowhere"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 4, ended.stderr
+    assert "s write_file" in ended.stdout
+
+
+def test_list_is_compact_and_in_order(approvals, place: Rendezvous) -> None:
+    first, second, old = written("/srv/1"), written("/srv/2", content="x" * 5000), stale(written("/srv/0"))
+    asked(place, second, first, old)
+    (place.path / f"request-{'f' * 16}.json").write_text("{}")
+    place.answer(second)
+    ended = approvals("list")
+    assert (ended.code, ended.err) == (4, "")
+    lines = ended.out.splitlines()
+    assert [re.split(r" {2,}", line)[:2] for line in lines] == [
+        [old.id, "expired"],
+        [first.id, lines[1].split("  ")[1]],
+        [second.id, "answered"],
+        ["f" * 16, "unreadable"],
+    ]
+    assert re.fullmatch(r"\d+:\d\d left", lines[1].split("  ")[1])
+    assert all(len(line) < 160 for line in lines)
+    document = json.loads(approvals("list", "--format", "json").out)
+    Draft202012Validator(json.loads((ROOT / "schemas" / "approvals.json").read_text())).validate(document)
+    states = [each["state"] for each in document["requests"]]
+    assert states == ["expired", "pending", "answered", "unreadable"]
+
+
+def test_show_tells_everything(approvals, place: Rendezvous) -> None:
+    request = written(content="one\n\x1b[31mtwo\u202e" + "z" * 3000)
+    asked(place, request)
+    ended = approvals("show", request.id[:6])
+    assert (ended.code, ended.err) == (0, "")
+    assert "\x1b" not in ended.out
+    text = "".join(line[6:] for line in ended.out.splitlines() if line.startswith(("    | ", "    : ")))
+    for part in ("z" * 3000, r"\x1b[31mtwo\u202e", "/srv/a.txt", "ask-write", "as said", request.binding):
+        assert part in text
+    assert "any file directly in /srv" in text
+    assert ended.out.endswith("  state: pending\n")
+    shown = json.loads(approvals("show", request.id, "--format", "json").out)
+    assert shown["request"] == request.model_dump(mode="json")
+
+
+def test_show_what_cannot_be_trusted(approvals, place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    file = place.request_file(request.id)
+    file.write_bytes(file.read_bytes().replace(b"hello", b"HELLO"))
+    for command in (["show"], ["approve", "--yes"], ["deny"]):
+        ended = approvals(*command, request.id)
+        assert (ended.code, ended.out) == (1, "")
+        assert "its seal is not ours" in ended.err
+    assert not place.response(request.id).exists()
+
+
+@pytest.mark.parametrize("id_", ["", "xyz", "../../etc/passwd", "A" * 16, "0" * 17, "\x1b[2J"], ids=ascii)
+def test_what_is_no_id(id_: str, approvals, place: Rendezvous) -> None:
+    asked(place, written())
+    assert_clear(approvals("show", id_), 2, "IC1001")
+
+
+def test_an_ambiguous_beginning(approvals, place: Rendezvous) -> None:
+    twins = [written().model_copy(update={"id": f"{digit:x}".rjust(16, "a")}) for digit in (1, 2)]
+    asked(place, *twins)
+    ended = approvals("approve", "aaa", "--yes")
+    assert_clear(ended, 2, "IC1001")
+    assert "2 requests begin with aaa" in ended.err
+
+
+def test_a_directory_that_cannot_be_trusted(approvals, place: Rendezvous) -> None:
+    asked(place, written())
+    place.path.chmod(0o755)
+    for command in (["list"], ["show", "0"], ["approve", "0"], ["deny", "0"]):
+        assert_clear(approvals(*command), 2, "IC1008")
+    place.path.chmod(0o700)
+    place.key.unlink()
+    assert_clear(approvals("list"), 2, "IC1008")
+
+
+# -- answering ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "verdict", "scope", "reason"),
+    [
+        (["approve", "--yes"], "approved", "once", ""),
+        (["approve", "--yes", "--session"], "approved", "session", ""),
+        (["deny"], "denied", "once", ""),
+        (["deny", "--reason", "another day"], "denied", "once", "another day"),
+    ],
+    ids=["once", "session", "denied", "reason"],
+)
+def test_answers(
+    command: list[str], verdict: str, scope: str, reason: str, approvals, place: Rendezvous
+) -> None:
+    request = written()
+    asked(place, request)
+    ended = approvals(*command, request.id)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"{request.id}: {verdict}")
+    answer = json.loads(place.response(request.id).read_bytes())["answer"]
+    assert (answer["verdict"], answer["scope"], answer["reason"]) == (verdict, scope, reason)
+    again = approvals(*command, request.id)
+    assert (again.code, again.out) == (1, "")
+    assert "answered already" in again.err
+
+
+def test_answers_as_json(approvals, place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    said = json.loads(approvals("approve", request.id, "--yes", "--format", "json").out)
+    assert said == {"request": request.id, "verdict": "approved", "scope": "once"}
+
+
+def test_too_late(approvals, place: Rendezvous) -> None:
+    request = stale(written())
+    asked(place, request)
+    ended = approvals("approve", request.id, "--yes")
+    assert (ended.code, ended.out) == (1, "")
+    assert "its time is over" in ended.err
+
+
+def test_gone(approvals, place: Rendezvous) -> None:
+    asked(place)
+    ended = approvals("deny", "0123456789abcdef")
+    assert (ended.code, ended.out) == (1, "")
+    assert "gone" in ended.err
+
+
+def test_what_cannot_be_widened(approvals, place: Rendezvous) -> None:
+    request = written()
+    offer = request.session_offer.model_copy(update={"covers": (), "why_not": "history"})
+    asked(place, request.model_copy(update={"session_offer": offer}))
+    assert_clear(approvals("approve", request.id, "--session", "--yes"), 2, "IC1001")
+    assert not place.response(request.id).exists()
+
+
+def test_approving_needs_a_terminal_or_yes(place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    ended = subprocess.run(
+        [*PROGRAM, "approvals", "approve", request.id, "--dir", str(place.path), "--key", str(place.key)],
+        env=environment(),
+        input="approve\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "error[IC1001]" in ended.stderr
+    assert not place.response(request.id).exists()
+
+
+@contextmanager
+def terminal(place: Rendezvous, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Run the command in a terminal; yield the process and the terminal's other end."""
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, "approvals", *arguments, "--dir", str(place.path), "--key", str(place.key)]
+    try:
+        with subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(TERM="xterm"), close_fds=True
+        ) as process:
+            os.close(theirs)
+            try:
+                yield process, ours
+            finally:
+                if process.poll() is None:
+                    process.kill()
+    finally:
+        os.close(ours)
+
+
+def read_until(descriptor: int, wanted: str, seen: str = "") -> str:
+    """Read from a terminal until a text has appeared."""
+    end = time.monotonic() + LIMIT
+    while wanted not in seen:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
+        assert ready, f"no {wanted!r} in {seen!r}"
+        seen += os.read(descriptor, 65536).decode()
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [("approve", 0), ("", 1), ("y", 1), ("approved", 1)],
+)
+def test_a_person_confirms_by_a_word(typed: str, code: int, place: Rendezvous) -> None:
+    request = written(content="\x1b[2Jhidden")
+    asked(place, request)
+    with terminal(place, "approve", request.id) as (process, screen):
+        shown = read_until(screen, "> ")
+        assert r"\x1b[2Jhidden" in shown
+        assert "\x1b" not in shown
+        assert not place.response(request.id).exists()
+        os.write(screen, f"{typed}\n".encode())
+        assert process.wait(LIMIT) == code
+    assert place.response(request.id).exists() is (code == 0)
+
+
+def test_interrupted_while_confirming(place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    with terminal(place, "approve", request.id) as (process, screen):
+        read_until(screen, "> ")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) == 130
+    assert not place.response(request.id).exists()
+
+
+def test_watch_refreshes_and_rings(place: Rendezvous) -> None:
+    first, second = written("/srv/1"), written("/srv/2")
+    with terminal(place, "list", "--watch") as (process, screen):
+        # Before any proxy has asked there is no directory yet.
+        seen = read_until(screen, "nothing waits")
+        assert "\a" not in seen
+        asked(place, first)
+        seen = read_until(screen, "\a")
+        assert first.id in seen
+        asked(place, second)
+        seen = read_until(screen, "\a")
+        assert second.id in seen
+        place.answer(first, "denied")
+        assert "\a" not in read_until(screen, "answered")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) == 130
+
+
+# -- programs that ask and die ------------------------------------------------------------------
+
+
+def asking(base: Path, seconds: float, *more: str) -> subprocess.Popen[str]:
+    program = ROOT / "tests" / "fixtures" / "asking_program.py"
+    if not base.exists():
+        base.mkdir(mode=0o700)
+        (base / "request.json").write_text(written().model_dump_json())
+    return subprocess.Popen(
+        [sys.executable, str(program), str(base), str(seconds), *more],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def waiting(place: Rendezvous) -> str:
+    """Return the id of the one request, once it is there."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        found = list(place.path.glob("request-*.json")) if place.path.exists() else []
+        if found:
+            return found[0].name[8:24]
+        time.sleep(0.05)
+    pytest.fail("nothing was asked")
+
+
+def forwarded(place: Rendezvous) -> int:
+    file = place.base / "forwarded"
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+def outcome(place: Rendezvous, seconds: float, *more: str) -> tuple[int, str]:
+    with asking(place.base, seconds, *more) as process:
+        said, _ = process.communicate(timeout=LIMIT)
+    return process.returncode, said.strip()
+
+
+def test_killed_while_a_person_decides(approvals, place: Rendezvous) -> None:
+    with asking(place.base, LIMIT) as process:
+        id_ = waiting(place)
+        process.kill()
+    assert approvals("approve", id_, "--yes").code == 0
+    assert outcome(place, 0) == (0, "approved")
+    assert forwarded(place) == 1
+    assert outcome(place, 0) == (0, "pending")
+    assert forwarded(place) == 1
+
+
+def test_killed_between_taking_the_answer_and_forwarding(approvals, place: Rendezvous) -> None:
+    assert outcome(place, 0) == (0, "pending")
+    assert approvals("approve", waiting(place), "--yes").code == 0
+    assert outcome(place, 0, "die-before-forwarding") == (-signal.SIGKILL, "")
+    # The answer is used up: nothing is approved by it again.
+    assert outcome(place, 0) == (0, "pending")
+    assert forwarded(place) == 0
+
+
+def test_programs_that_race_for_one_answer(approvals, place: Rendezvous) -> None:
+    assert outcome(place, 0) == (0, "pending")
+    assert approvals("approve", waiting(place), "--yes").code == 0
+    racers = [asking(place.base, 0) for _ in range(3)]
+    said = sorted(racer.communicate(timeout=LIMIT)[0].strip() for racer in racers)
+    assert said == ["approved", "pending", "pending"]
+    assert forwarded(place) == 1

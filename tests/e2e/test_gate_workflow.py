@@ -1,0 +1,108 @@
+"""The gate as pipelines run it: the documented workflow, the action's own steps, the pre-commit hooks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from e2e.program import ROOT, environment
+from support.gate_story import GUARANTEES, TRANSCRIPT, Story, tell
+from support.workflow import Runner
+
+
+def test_a_pull_request_that_loosens_its_approval_and_the_pass(tmp_path: Path) -> None:
+    transcript, refused, passed = tell(tmp_path)
+    names = ["Find or install OPA", "Verify the policy", "Comment"]
+    assert [(step.name, step.code) for step in refused] == list(zip(names, (0, 1, 0), strict=True))
+    assert [(step.name, step.code) for step in passed] == list(zip(names, (0, 0, 0), strict=True))
+    assert transcript == TRANSCRIPT.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "bundle", ["$(touch owned)", "'; touch owned; '", "--help", "-", "a b\ntouch owned"], ids=range(5)
+)
+def test_an_input_of_the_action_is_never_read_as_shell_or_option(tmp_path: Path, bundle: str) -> None:
+    given = {"install": "false", "bundle": bundle, "against": "`touch owned`"}
+    runner = Runner(tmp_path, environment(), {}, frozenset(), lambda _: False, ROOT)
+    *_, last = runner.run_action(given)
+    assert (last.name, last.code) == ("Verify the policy", 3)
+    assert "error[IC3101]" in last.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_action_installs_what_is_locked_and_then_verifies(tmp_path: Path) -> None:
+    """Run the install step in an environment of its own, which sees the packages that are here already."""
+    home = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    (packages,) = home.glob("lib/python3*/site-packages")
+    (packages / "present.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    bare = {**clean, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    runner = Runner(tmp_path, bare, {}, frozenset(), lambda _: False, ROOT)
+    steps = runner.run_action({"bundle": str(ROOT / "generated" / "bundle")})
+    assert [step.name for step in steps] == [
+        "Install IronCurtain",
+        "Find or install OPA",
+        "Verify the policy",
+    ], steps[-1]
+    assert [step.code for step in steps] == [0, 0, 0], steps
+    assert (home / "bin" / "ironcurtain").exists()
+    assert (packages / "ironcurtain" / "_assets" / "rego").is_dir()
+    assert (tmp_path / "gate.md").read_text().startswith("# The policy is verified")
+    assert (tmp_path / "gate.sarif").exists()
+
+
+HOOKS = """\
+repos:
+  - repo: {hooks}
+    rev: {rev}
+    hooks:
+      - {{id: ironcurtain-lint, language: system}}
+      - {{id: ironcurtain-verify, language: system}}
+"""
+
+
+def test_the_hooks_run_before_a_commit(project: Path, waivers: str, tmp_path: Path) -> None:
+    """Run them by pre-commit itself, with the program that is here instead of one that it would install."""
+    (project / "waivers.yaml").write_text(waivers)
+    (project / "guarantees.yaml").write_text(GUARANTEES)
+    story = Story(tmp_path)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / ".pre-commit-hooks.yaml").write_text((ROOT / ".pre-commit-hooks.yaml").read_text())
+    who = {**story.environment, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+
+    def run(*command: str, cwd: Path = project) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=cwd, env=who, capture_output=True, text=True, timeout=250, check=False
+        )
+
+    for command in (["init", "-q", "-b", "main", "."], ["add", "-A"], ["commit", "-qm", "x"]):
+        assert run("git", *command, cwd=hooks).returncode == 0
+    assert run("git", "init", "-q", ".").returncode == 0
+    rev = run("git", "rev-parse", "HEAD", cwd=hooks).stdout.strip()
+    config = project / ".pre-commit-config.yaml"
+    config.write_text(HOOKS.format(hooks=hooks, rev=rev))
+    assert run("git", "add", "-A").returncode == 0
+
+    def hooked(*files: str) -> Mapping[str, str]:
+        ended = run(sys.executable, "-m", "pre_commit", "run", "--color=never", "--files", *files)
+        lines = [line for line in ended.stdout.splitlines() if "..." in line]
+        found = {line.partition(".")[0]: line.rpartition(")")[2].rpartition(".")[2] for line in lines}
+        assert found, ended.stdout + ended.stderr
+        assert (ended.returncode == 0) == ("Failed" not in found.values()), ended.stdout
+        return found
+
+    lint, verify = "read the constitution", "verify the policy"
+    assert hooked("README.md") == {lint: "Skipped", verify: "Skipped"}
+    assert hooked("constitution.md") == {lint: "Passed", verify: "Skipped"}
+    assert hooked("guarantees.yaml") == {lint: "Skipped", verify: "Passed"}
+    (project / "guarantees.yaml").write_text("format: ironcurtain/guarantees/v1\nguarantees: []\n")
+    with (project / "constitution.md").open("a") as text:
+        text.write("\n- Tags may not be listed.\n")
+    assert hooked("constitution.md", "guarantees.yaml") == {lint: "Failed", verify: "Failed"}

@@ -1,0 +1,96 @@
+"""A new policy takes over while calls go on; a bad one changes nothing and is told of."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from support.policies import rule
+from support.proxied import Place, descendants, rules, until, visit_all
+
+NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
+
+
+def events(place: Place, name: str) -> list[dict[str, Any]]:
+    return [record["detail"] for record in place.records() if record.get("event") == name]
+
+
+async def a_new_bundle_takes_over_while_calls_are_in_flight(client: Client, place: Place) -> None:
+    outcomes: list[Any] = []
+
+    async def sleep() -> None:
+        outcomes.append(await client.call_tool("fix__slow", {"seconds": 3}))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(sleep)
+        await until(lambda: any(entry.get("tool") == "slow" for entry in place.sent()))
+        place.publish(NO_ECHO, place.names)
+        number = 0
+        with anyio.fail_after(30):
+            while not (await client.call_tool("fix__echo", {"data": number})).is_error:
+                number += 1
+    assert not outcomes[0].is_error
+    listed = {tool.name for tool in (await client.list_tools()).tools}
+    assert "fix__slow" in listed
+    revisions = {record["revision"] for record in place.decisions}
+    assert len(revisions) == 2
+    (change,) = events(place, "reload")
+    assert {change["old"], change["new"]} == revisions
+    await until(lambda: len(_engines(place)) == 1)
+
+
+async def a_broken_bundle_keeps_the_old_policy(client: Client, place: Place) -> None:
+    place.bundle.write_bytes(place.bundle.read_bytes()[:-200])
+    await until(lambda: events(place, "reload-refused"))
+    assert "is not enforced" in place.said
+    assert (await client.call_tool("fix__echo", {"text": "still denied"})).is_error
+    assert not (await client.call_tool("fix__steps", {"count": 1})).is_error
+
+
+async def sighup_reloads(client: Client, place: Place) -> None:
+    place.publish(rules(), place.names)
+    (proxy,) = [pid for pid in descendants(os.getpid()) if _command(pid, b"proxy\x00--bundle", place)]
+    os.kill(proxy, signal.SIGHUP)
+    await until(lambda: len(events(place, "reload")) == 2)
+    with anyio.fail_after(30):
+        while (await client.call_tool("fix__echo", {"data": len(place.decisions)})).is_error:
+            await anyio.sleep(0.05)
+
+
+def _engines(place: Place) -> list[int]:
+    (proxy,) = [pid for pid in descendants(os.getpid()) if _command(pid, b"proxy\x00--bundle", place)]
+    return [pid for pid in descendants(proxy) if _command(pid, b"opa\x00run")]
+
+
+def _command(pid: int, words: bytes, place: Place | None = None) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return words in command and (place is None or str(place.bundle).encode() in command)
+
+
+VISITS = {
+    visit.__name__: visit
+    for visit in (
+        a_new_bundle_takes_over_while_calls_are_in_flight,
+        a_broken_bundle_keeps_the_old_policy,
+        sighup_reloads,
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    return visit_all(Place(tmp_path_factory.mktemp("proxy")), VISITS, "--no-approver")
+
+
+@pytest.mark.parametrize("visit", VISITS)
+def test_reloads(outcomes: dict[str, Exception], visit: str) -> None:
+    if visit in outcomes:
+        raise outcomes[visit]

@@ -1,0 +1,70 @@
+"""Findings are true: silent rules decide no random call, and witnesses show what they should."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support import spaces, twin
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.evidence.examination import Examination, examination
+from ironcurtain.evidence.findings import Material, find
+from ironcurtain.model.findings import FindingReport
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find as find_opa
+from ironcurtain.pipeline.languages import languages
+
+CALLS = 300
+ALLOWED = {"open-allow", "sandbox-bypass", "evadable-rule"}
+
+
+def report_on(bundle: Bundle) -> tuple[Examination, FindingReport]:
+    opa = OpaCommand(find_opa())
+    examined = examination(bundle, spaces.WORLD, opa)
+    return examined, find(examined, Material(languages), opa)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.integers(min_value=0, max_value=10**9))
+def test_no_random_call_shows_a_finding_to_be_wrong(seed: int) -> None:
+    random = Random(seed)
+    rules = spaces.random_policy(random)
+    examined, report = report_on(spaces.bundle_of(rules))
+    never = [finding for finding in report.findings if finding.kind in ("dead-rule", "shadowed-rule")]
+    silent = {finding.where.removeprefix("rule ") for finding in never}
+    policy = examined.sides.sides[0].policy
+    for _ in range(CALLS):
+        tool = random.choice(list(spaces.SCHEMA))
+        prepared = prepare(
+            Call("s", tool, spaces.random_arguments(random, tool), spaces.random_caller(random)), policy
+        )
+        if isinstance(prepared, Prepared):
+            # The twin reads the rules in plain Python, without cells and without OPA.
+            deciding = {found["rule"] for found in twin.decide(rules, prepared.input)["subjects"].values()}
+            assert not deciding & silent
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.integers(min_value=0, max_value=10**9))
+def test_every_witness_shows_what_the_finding_says(seed: int) -> None:
+    _, report = report_on(spaces.bundle_of(spaces.random_policy(Random(seed))))
+    for finding in report.findings:
+        if finding.kind in ALLOWED and not report.reasons:
+            assert finding.witness is not None
+            assert finding.witness.verdict == "allow"
+        if finding.kind == "uncovered-role":
+            assert finding.witness is None or finding.witness.verdict == "deny"
+        if finding.kind == "shadowed-rule" and finding.witness is not None:
+            assert finding.witness.rule != finding.where.removeprefix("rule ")
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.integers(min_value=0, max_value=10**9))
+def test_ids_do_not_depend_on_names(seed: int) -> None:
+    rules = spaces.random_policy(Random(seed), most=15)
+    renamed = [{**rule, "name": f"other-{rule['name']}"} for rule in rules]
+    one, other = (report_on(spaces.bundle_of(each))[1] for each in (rules, renamed))
+    assert [finding.id for finding in one.findings] == [finding.id for finding in other.findings]

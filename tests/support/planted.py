@@ -1,0 +1,99 @@
+"""Small policies in which a defect is planted, over tools that write, delete, send, push and query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.evidence.examination import examination
+from ironcurtain.evidence.findings import Material, find
+from ironcurtain.files import parse_document
+from ironcurtain.model import jsontext
+from ironcurtain.model.findings import FindingReport
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.scenarios import DescribedWorld, Scenarios
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find as find_opa
+from ironcurtain.pipeline.assemble import Release, assemble
+from ironcurtain.pipeline.languages import languages
+from ironcurtain.roles.registry import Registry
+from support.policies import annotations, named_lists
+
+WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")
+_TEXT = {"type": "string"}
+_TOOLS: dict[str, tuple[dict[str, Any], dict[str, list[str]], list[str]]] = {
+    # name: properties of its schema, roles of its resources, what it requires
+    "read_file": ({"path": _TEXT}, {"path": ["read-path"]}, ["path"]),
+    "edit_file": (
+        {"path": _TEXT, "mode": {"enum": ["append", "replace"]}},
+        {"path": ["read-path", "write-path"]},
+        ["path"],
+    ),
+    "delete_file": ({"path": _TEXT}, {"path": ["delete-path"]}, ["path"]),
+    "send_mail": (
+        {
+            "to": {"type": "array", "items": _TEXT, "minItems": 1},
+            "subject": _TEXT,
+            "priority": {"type": "integer", "minimum": 0, "maximum": 9},
+        },
+        {"to": ["recipient"]},
+        ["to"],
+    ),
+    "run_query": ({"sql": _TEXT}, {}, ["sql"]),
+    "label_file": (
+        {"path": _TEXT, "label": {"type": ["string", "integer"]}, "tags": {"type": "array", "items": _TEXT}},
+        {"path": ["read-path"]},
+        ["path", "label", "tags"],
+    ),
+}
+_USUAL = ("read_file", "edit_file", "delete_file", "send_mail", "run_query")
+
+
+def tool(name: str, more: dict[str, Any]) -> dict[str, Any]:
+    """Return the annotation of one of the tools, with more keywords in its schema."""
+    properties, resources, required = _TOOLS[name]
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    schema |= more
+    args = [{"name": each, "roles": resources.get(each, ["none"])} for each in properties]
+    contained = any("path" in role for roles in resources.values() for role in roles)
+    return {
+        "tool": name,
+        "side_effects": name != "read_file",
+        "contained": contained,
+        "input_schema": schema,
+        "args": args,
+    }
+
+
+def bundle_of(document: dict[str, Any]) -> Bundle:
+    """Return the bundle of a document with `rules`, and perhaps `tools`, `schema`, `clauses` and `lists`.
+
+    Rules may leave out their clause (C1) and their reason.
+    """
+    names = document.get("tools", _USUAL)
+    annotated = annotations({"files": [tool(name, document.get("schema", {})) for name in names]})
+    return assemble(
+        _policy(document),
+        annotated,
+        named_lists(document.get("lists", {})),
+        registry=Registry(annotated.roles),
+        release=Release(engine_version="test"),
+    )
+
+
+def findings_of(document: dict[str, Any], world: DescribedWorld = WORLD) -> FindingReport:
+    """Return the findings about a document, which may hold `scenarios`, too."""
+    opa = OpaCommand(find_opa())
+    scenarios = None
+    if "scenarios" in document:
+        text = jsontext.pretty({"format": "ironcurtain/scenarios/v1", "scenarios": document["scenarios"]})
+        scenarios = parse_document(text, "scenarios.yaml", Scenarios).scenarios
+    examined = examination(bundle_of(document), world, opa)
+    return find(examined, Material(languages, scenarios, _policy(document).clauses), opa)
+
+
+def _policy(document: dict[str, Any]) -> CompiledPolicy:
+    rules = [{"clause": "C1", "reason": "So.", **rule} for rule in document["rules"]]
+    clauses = document.get("clauses", [{"id": "C1", "text": "As said."}])
+    text = jsontext.pretty({"format": "ironcurtain/policy/v1", "clauses": clauses, "rules": rules})
+    return parse_document(text, "compiled-policy.json", CompiledPolicy)

@@ -1,0 +1,206 @@
+"""A running proxy in front of fixture servers, for tests: real processes, real pipes, a real engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from fixtures import fixture_server
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from ironcurtain.model.reserved import RESERVED, RESOURCE_URI
+from ironcurtain.servers.tools import ToolListing, tool_digest
+from support.policies import rule, tool, write_bundle, write_servers
+
+SERVER = Path(fixture_server.__file__)
+LEGACY = [str(SERVER), "--legacy"]
+MODERN = [str(SERVER)]
+RESERVED_TOOLS = [
+    each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in RESERVED.values()
+]
+PATHS = {"echo": {"path": ["none"]}, "read": {"path": ["read-path"]}, "remove": {"path": ["delete-path"]}}
+
+
+def annotated(name: str) -> dict[str, Any]:
+    """Annotate a tool of the fixture server, with the digest of what it really lists."""
+    listed = fixture_server.TOOLS[name]
+    schema = listed.input_schema
+    arguments = {arg: ["none"] for arg in schema["properties"]} | PATHS.get(name, {})
+    digest = tool_digest(ToolListing(name=name, description=listed.description or "", input_schema=schema))
+    return {**tool(name, contained=False, **arguments), "schema_digest": digest, "input_schema": schema}
+
+
+def rules(*allowed: str) -> list[dict[str, Any]]:
+    """Allow every tool but `read` (only below ~/notes) and `remove` (a person has to say)."""
+    free = sorted({*fixture_server.TOOLS} - {"read", "remove"})
+    within = {"roles": ["read-path"], "within": ["~/notes"]}
+    return [
+        rule("free", "allow", tool=free),
+        rule("notes", "allow", paths=within),
+        rule("removal", "escalate", tool=["remove"]),
+        *(rule(f"allowed-{name.replace('/', '-')}", "allow", tool=[name]) for name in allowed),
+    ]
+
+
+class Place:
+    """The directories of one test: a home, servers, a bundle."""
+
+    def __init__(self, root: Path, servers: dict[str, list[str]] | None = None, *allowed: str) -> None:
+        self.root = root
+        self.home = root / "home"
+        (self.home / "notes").mkdir(parents=True)
+        self.journal = root / "journal"
+        found = servers or {"fix": LEGACY}
+        environment = {"FIXTURE_JOURNAL": str(self.journal), "PYTHONPATH": ""}
+        configured = {
+            name: {"command": sys.executable, "args": args, "env": environment}
+            for name, args in found.items()
+        }
+        self.servers = write_servers(root, configured)
+        self.made, self.names = rules(*allowed), list(found)
+        self.bundle = self.publish(self.made, self.names)
+
+    def publish(self, made: list[dict[str, Any]], servers: list[str]) -> Path:
+        """Write the bundle anew, in one step."""
+        tools = [annotated(name) for name in fixture_server.TOOLS] + RESERVED_TOOLS
+        scratch = self.root / "scratch"
+        scratch.mkdir(exist_ok=True)
+        roles = [RESOURCE_URI.model_dump(mode="json")]
+        written = write_bundle(scratch, dict.fromkeys(servers, tools), made, roles=roles)
+        return written.replace(self.root / "bundle.tar.gz")
+
+    def publish_with_notes(self) -> Path:
+        """Publish what was published, and let the fixture's own resources be read."""
+        notes = rule(
+            "notes-uris", "allow", lists={"roles": ["resource-uri"], "allowed": ["fixture://note/77"]}
+        )
+        return self.publish([*self.made, notes], self.names)
+
+    def command(self, *options: str) -> list[str]:
+        """Return the command that starts the proxy."""
+        return [
+            *(sys.executable, "-c", "from ironcurtain.cli.main import main; main()", "proxy"),
+            *("--bundle", str(self.bundle), "--servers", str(self.servers), "--session", "test"),
+            *options,
+        ]
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment that the proxy gets."""
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "SECRET_OF_OURS": "x"}
+
+    def sent(self) -> list[dict[str, Any]]:
+        """Return what the servers were really sent."""
+        return (
+            [json.loads(line) for line in self.journal.read_text().splitlines()]
+            if self.journal.exists()
+            else []
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records of the audit log."""
+        log = self.home / ".ironcurtain" / "audit" / "test.jsonl"
+        return [json.loads(line)["record"] for line in log.read_text().split("\n") if line]
+
+    def ends(self) -> list[str]:
+        """Return how the forwarded calls ended."""
+        return [record["status"] for record in self.records() if record["kind"] == "result"]
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """The decisions in the audit log."""
+        return [record for record in self.records() if record["kind"] == "decision"]
+
+    @property
+    def said(self) -> str:
+        """What the proxy wrote to its standard error."""
+        path = self.root / "stderr"
+        return path.read_text() if path.exists() else ""
+
+    @asynccontextmanager
+    async def client(self, *options: str, mode: str = "legacy", **callbacks: Any) -> AsyncIterator[Client]:
+        """Start the proxy and connect a client to it."""
+        command, *arguments = self.command(*options)
+        started = StdioServerParameters(
+            command=command, args=arguments, env=self.environment(), cwd=self.root
+        )
+        with (self.root / "stderr").open("a") as stderr:
+            async with Client(
+                stdio_client(started, errlog=stderr), mode=mode, cache=None, **callbacks
+            ) as client:
+                yield client
+
+
+def text_of(result: Any) -> str:
+    """Return the text of a tool's result."""
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Wait until a condition holds; return what it returned."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    """Return every process below one."""
+    parents: dict[int, int] = dict(_parents())
+    below: set[int] = set()
+    while found := {child for child, parent in parents.items() if parent in {pid, *below}} - below:
+        below |= found
+    return below
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        except (OSError, ValueError):
+            continue
+        if state != "Z":
+            yield int(entry.name), int(parent)
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs."""
+    return any(found == pid for found, _ in _parents())
+
+
+def visit_all(
+    place: Place, visits: dict[str, Callable[..., Any]], *options: str, mode: str = "legacy", **callbacks: Any
+) -> dict[str, Exception]:
+    """Pay visits to one proxy, one after the other; return what went wrong, by visit.
+
+    A proxy takes seconds to start on a busy machine, so what does not disturb each other shares one.
+    """
+    found: dict[str, Exception] = {}
+
+    async def visit() -> None:
+        async with place.client(*options, mode=mode, **callbacks) as client:
+            for name, one in visits.items():
+                try:
+                    with anyio.fail_after(40):
+                        await one(client, place)
+                except Exception as error:  # noqa: BLE001 - it is raised in the test that it belongs to
+                    found[name] = error
+
+    anyio.run(visit)
+    return found
+
+
+async def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Wait, in an event loop, until a condition holds; return what it returned."""
+    with anyio.fail_after(seconds):
+        while not (found := condition()):
+            await anyio.sleep(0.02)
+        return found
