@@ -291,6 +291,13 @@ class ServerFailedError(IronCurtainError):
     exit = Exit.NO_ANSWER
 
 
+class SandboxMissingError(IronCurtainError):
+    """Servers cannot be contained on this machine, and the configuration demands that they are."""
+
+    code = "IC3202"
+    exit = Exit.NO_ANSWER
+
+
 class ModelFailedError(IronCurtainError):
     """The language model could not be reached, refused, or gave no valid answer."""
 

@@ -16,12 +16,21 @@ from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from ironcurtain.errors import FileError, FormatError, IronCurtainError, NewerFormatError, Place, raise_all
+from ironcurtain.errors import (
+    FileError,
+    FormatError,
+    IronCurtainError,
+    NewerFormatError,
+    Place,
+    UsageError,
+    raise_all,
+)
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import quoted, visible
 
 MAX_BYTES = 8 << 20
+_MAX_TOKEN = 16 << 10
 _YAML_SUFFIXES = {".yaml", ".yml"}
 
 M = TypeVar("M", bound=BaseModel)
@@ -64,6 +73,19 @@ def read_text(path: Path, *, max_bytes: int = MAX_BYTES) -> str:
     if not text.strip():
         raise FileError("the file is empty", where=str(path))
     return text
+
+
+def read_token(path: Path) -> str:
+    """Read a bearer token from a file: an option's value is seen by every user of the machine.
+
+    Raises:
+        FileError: If the file cannot be read, or is empty.
+        UsageError: If it holds anything but one token.
+    """
+    token = read_text(path, max_bytes=_MAX_TOKEN).strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError("the file holds no bearer token", where=str(path))
+    return token
 
 
 def load(path: Path, model: type[M]) -> M:

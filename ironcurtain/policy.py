@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -30,11 +30,16 @@ from ironcurtain.opa.answer import EngineAnswerError
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.engine import Engine
 from ironcurtain.opa.locate import Opa, find
+from ironcurtain.opa.nodes import Nodes
+from ironcurtain.opa.remote import RemoteEngine
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
 _UNVERIFIED = Trust()
+
+AnyEngine: TypeAlias = Engine | RemoteEngine
+"""What decides: an OPA of our own, or OPAs that others run."""
 
 
 class Policy:
@@ -44,15 +49,25 @@ class Policy:
     in a background thread for as long as the context is open.
     """
 
-    def __init__(self, bundle: Bundle, loaded: LoadedPolicy, opa: Opa, trust: Trust = _UNVERIFIED) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        loaded: LoadedPolicy,
+        *,
+        opa: Path | None = None,
+        trust: Trust = _UNVERIFIED,
+        nodes: Nodes | None = None,
+    ) -> None:
         """Take a policy that is ready; `load` is the way to get one."""
         self._bundle = bundle
         self._trust = trust
         self._loaded = loaded
-        self._opa = opa
+        self._nodes = nodes
+        self._opa_path = opa
+        self._opa = None if nodes else find(opa)
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
-        self._engine: Engine | None = None
+        self._engine: AnyEngine | None = None
 
     @classmethod
     def load(  # noqa: PLR0913 - each is an option of a command, and has a default
@@ -67,6 +82,9 @@ class Policy:
         verify_key: str | Path | None = None,
         min_serial: int | None = None,
         opa: str | Path | None = None,
+        engine: str | Sequence[str] = (),
+        engine_ca: str | Path | None = None,
+        engine_token_file: str | Path | None = None,
     ) -> Policy:
         """Load a bundle for enforcement on this machine.
 
@@ -74,7 +92,7 @@ class Policy:
             bundle: Bundle directory or `.tar.gz`.
             sandbox: The session's working directory; without one nothing is contained.
             home: The home directory (default: the user's).
-            protected: Paths no tool may touch, beside the bundle, `servers`, `verify_key` and
+            protected: Paths no tool may touch, beside the bundle, the files named here and
                 `~/.ironcurtain`.
             servers: `mcp-servers.json`, for working roots and domain lists.
             expect_revision: Refuse any other revision.
@@ -82,6 +100,10 @@ class Policy:
                 revision the bundle is unverified.
             min_serial: Refuse a bundle of a lower serial number; needs `verify_key`.
             opa: The OPA executable (default: see `ironcurtain opa which`).
+            engine: Address of an OPA that others run and that serves this bundle, or of several; then
+                these decide (docs/remote-engine.md). Without one, an OPA of our own does.
+            engine_ca: Certificates of the authorities that vouch for these, PEM (default: the system's).
+            engine_token_file: A file that holds the bearer token for these.
 
         Raises:
             IronCurtainError: If the bundle, the directories, the servers' file or the engine cannot be used.
@@ -89,7 +111,8 @@ class Policy:
         trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
-        own = [Path(bundle), *([config.path] if config else []), *([verify_key] if verify_key else [])]
+        named = (verify_key, engine_ca, engine_token_file)
+        own = [Path(bundle), *([config.path] if config else []), *(path for path in named if path)]
         site = _site(
             home=str(home) if home is not None else str(Path.home()),
             sandbox=sandbox,
@@ -98,7 +121,15 @@ class Policy:
         )
         world = DiskWorld(home=site.home, git_environ=_git_environments(site.home, config))
         loaded = LoadedPolicy(PolicyContent.of(read), site, world)
-        return cls(read, loaded, find(Path(opa) if opa is not None else None), trust)
+        return cls(
+            read,
+            loaded,
+            opa=Path(opa) if opa is not None else None,
+            trust=trust,
+            nodes=Nodes.of(
+                [engine] if isinstance(engine, str) else engine, ca=engine_ca, token_file=engine_token_file
+            ),
+        )
 
     @property
     def loaded(self) -> LoadedPolicy:
@@ -122,28 +153,42 @@ class Policy:
 
     @property
     def opa(self) -> Opa:
-        """The executable that engines are started from."""
-        return self._opa
+        """The executable that engines of our own are started from.
 
-    def engine(self) -> Engine:
+        Raises:
+            EngineMissingError, EngineVersionError: If there is none, and other OPAs decide.
+        """
+        return self._opa or find(self._opa_path)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The addresses of the OPAs that decide; none if we run one of our own."""
+        return self._nodes.urls if self._nodes else ()
+
+    def engine(self, *, wait: float = 0.0) -> AnyEngine:
         """Return a new engine of this policy, for an event loop of one's own; it is not started yet.
+
+        Args:
+            wait: Seconds that its start waits for a node that serves another revision as yet.
 
         Raises:
             BundleSignatureError: If a key is known and OPA, asked for itself, refuses the signature.
         """
+        if self._nodes is not None:
+            return RemoteEngine(self._nodes, self.revision, wait=wait)
         archive, key = self._bundle.archive(), self._trust.key
         if key is not None:
-            OpaCommand(self._opa).verify_signature(archive, key.pem, key.algorithm)
-        return Engine(self._opa, archive, self.revision)
+            OpaCommand(self.opa).verify_signature(archive, key.pem, key.algorithm)
+        return Engine(self.opa, archive, self.revision)
 
     def __enter__(self) -> Self:
         """Start the engine, after OPA has verified the signature for itself where a key is known.
 
         Raises:
-            EngineFailedError: If it does not start.
+            EngineFailedError: If it does not start, or no node serves the bundle.
             BundleSignatureError: If OPA refuses the signature.
         """
-        engine = self.engine()
+        engine: AbstractAsyncContextManager[AnyEngine] = self.engine()
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
             self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, OPA, QUIET
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA, QUIET, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -29,6 +29,7 @@ from ironcurtain.errors import Exit
     help="Fail if less than N percent of the cells, or of the rules, are reached.",
 )
 @FORMAT
+@trust_options
 @OPA
 @QUIET
 def command(**options: object) -> Exit:

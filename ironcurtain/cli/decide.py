@@ -1,16 +1,17 @@
-"""`ironcurtain decide`: decide calls on an embedded engine and show why."""
+"""`ironcurtain decide`: decide calls and show why."""
 
 from __future__ import annotations
 
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, policy_options
+from ironcurtain.cli.options import FORMAT, engine_options, policy_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @policy_options
+@engine_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
 @click.option("--batch", metavar="FILE", help="JSON lines, one call each; one decision a line comes out.")
 @FORMAT

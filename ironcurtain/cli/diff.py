@@ -6,7 +6,7 @@ import click
 
 from ironcurtain.cli import lazy
 from ironcurtain.cli.gate_options import OUTPUT, REPORT_FORMAT
-from ironcurtain.cli.options import OPA
+from ironcurtain.cli.options import OPA, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -29,11 +29,14 @@ from ironcurtain.errors import Exit
     metavar="DATE",
     help="The last day on which the approvals count; for --write-approval.",
 )
+@trust_options
 @OPA
 @REPORT_FORMAT
 @OUTPUT
 def command(**options: object) -> Exit:
     """Compare the policies in the bundles OLD and NEW by what they decide.
+
+    --verify-key is demanded of both, --expect-revision and --min-serial of NEW.
 
     \b
     Examples:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.authoring import Project, read_project
 from ironcurtain.errors import UsageError
@@ -20,6 +21,7 @@ from ironcurtain.settings import Settings, find_settings
 
 _SCENARIOS = "test-scenarios.json"
 _POLICY = "compiled-policy.json"
+_UNVERIFIED = Trust()
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -51,13 +53,16 @@ class PolicyRead:
         return load(path, model) if given is not None or path.exists() else None
 
 
-def read_policy(bundle: str | None, config: str | None, scenarios: str | None) -> PolicyRead:
+def read_policy(
+    bundle: str | None, config: str | None, scenarios: str | None, trust: Trust = _UNVERIFIED
+) -> PolicyRead:
     """Read a bundle that was named, or the project's, and what lies beside it.
 
     A bundle that was named belongs to the project above it, if there is one.
 
     Raises:
         UsageError: If neither is there.
+        BundleSignatureError, BundleIntegrityError: If the bundle is not what it has to be.
         EvidenceError: If the bundle does not hold its rules' conditions.
         VerificationError: If its Rego is not what its rules say.
     """
@@ -66,7 +71,7 @@ def read_policy(bundle: str | None, config: str | None, scenarios: str | None) -
     if bundle is None and not path.exists():
         hint = "Compile first, or name one with --bundle."
         raise UsageError("there is no bundle", where=str(path), hint=hint)
-    read = Bundle.read(path)
+    read = open_bundle(path, trust)
     check_rendered(read)
     world = assumed_world(str(path), scenarios)
     tests = Path(scenarios) if scenarios is not None else path.absolute().parent / _SCENARIOS

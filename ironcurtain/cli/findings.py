@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, OPA, QUIET
+from ironcurtain.cli.options import CONFIG, OPA, QUIET, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -35,6 +35,7 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="How to print the result.",
 )
+@trust_options
 @OPA
 @QUIET
 def command(**options: object) -> Exit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA
+from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -26,6 +26,7 @@ from ironcurtain.errors import Exit
 @click.option("--home", metavar="DIR", help="With --audit: the home of the recorded sessions.")
 @click.option("--directory", metavar="DIR", help="Where logs lie by name (default: ~/.ironcurtain/audit).")
 @click.option("--key", metavar="FILE", help="The logs' key; logs that hold no values need it.")
+@trust_options
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:

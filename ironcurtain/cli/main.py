@@ -30,6 +30,7 @@ COMMANDS = {
     "customize": "Turn a wish into edits of your own guidance.",
     "decide": "Decide tool calls on an embedded engine.",
     "diff": "Say what two policies decide differently, with calls that show it.",
+    "drift": "Say which tools of the servers are not as they were annotated.",
     "explain": "Say why a call is decided so, and what near it gets further.",
     "findings": "Say what stands out in a policy: dead rules, gaps, ways around.",
     "forecast": "Say how often a policy will ask people, by clause.",
@@ -47,8 +48,11 @@ COMMANDS = {
     "publish": "Put a signed bundle where OPA fetches it.",
     "replay": "Decide recorded calls under another bundle.",
     "schema": "Print the JSON Schema of a file or output.",
+    "servers": "Show, add and remove the MCP servers of a project.",
     "tools": "Print the tool list of an MCP server.",
+    "unwrap": "Give a client its MCP servers back.",
     "verify": "Check, test and verify a bundle, without a model.",
+    "wrap": "Run a client's MCP servers behind the proxy.",
 }
 
 EXIT_CODES = """\b

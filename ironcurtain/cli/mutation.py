@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, OPA
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -28,6 +28,7 @@ from ironcurtain.errors import Exit
 )
 @click.option("--write", metavar="FILE", help="Append the missing scenarios to FILE, for review.")
 @FORMAT
+@trust_options
 @OPA
 def command(**options: object) -> Exit:
     """Change a policy in many small ways, and say which changes nothing would notice.

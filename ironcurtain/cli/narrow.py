@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA
+from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -21,6 +21,7 @@ from ironcurtain.errors import Exit
 @click.option("--home", metavar="DIR", help="The home directory to assume instead.")
 @click.option("--sandbox", metavar="DIR", help="The sandbox to assume instead.")
 @FORMAT
+@trust_options
 @OPA
 def command(**options: object) -> Exit:
     """Print what of each tool the policy in BUNDLE could allow or escalate.

@@ -64,6 +64,17 @@ _SITE = (
     OPA,
 )
 
+_ENGINE = (
+    click.option(
+        "--engine",
+        metavar="URL",
+        multiple=True,
+        help="Ask this OPA, which serves the bundle, instead of one of our own; repeatable.",
+    ),
+    click.option("--engine-ca", metavar="FILE", help="With --engine: who may vouch for it (PEM)."),
+    click.option("--engine-token-file", metavar="FILE", help="With --engine: a file with its bearer token."),
+)
+
 
 def trust_options(command: F) -> F:
     """Add the options that say which bundle is the right one: see `Trust.of`."""
@@ -75,5 +86,12 @@ def trust_options(command: F) -> F:
 def policy_options(command: F) -> F:
     """Add the options that say which bundle is enforced, and where: see `Policy.load`."""
     for option in reversed(_SITE):
+        command = option(command)
+    return command
+
+
+def engine_options(command: F) -> F:
+    """Add the options that say who decides, if not an OPA of our own: see `Policy.load`."""
+    for option in reversed(_ENGINE):
         command = option(command)
     return command

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import policy_options
+from ironcurtain.cli.options import engine_options, policy_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @policy_options
+@engine_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
 @click.option("--session", metavar="NAME", help="Name of the session and its audit log (default: made up).")
 @click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdin and stdout.")
@@ -47,7 +48,7 @@ def command(**options: object) -> Exit:
         --sandbox ~/work
 
     \b
-    Exit: 0 the client has gone, 2 wrong options or files, 3 no engine, no
-    intact bundle or no audit log, 130 interrupted.
+    Exit: 0 the client has gone or a signal came, 2 wrong options or
+    files, 3 no engine, no intact bundle or no audit log.
     """  # noqa: D301 - click reads the escape
     return lazy.run("proxy", **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA
+from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -17,6 +17,7 @@ from ironcurtain.errors import Exit
 @click.option("--directory", metavar="DIR", help="Where logs lie by name (default: ~/.ironcurtain/audit).")
 @click.option("--head", metavar="FILE", help="The log's head (default: below heads/ beside it).")
 @click.option("--key", metavar="FILE", help="The log's key; a log that holds no values needs it.")
+@trust_options
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:

@@ -14,12 +14,12 @@ from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
-from ironcurtain.pipeline.annotate import annotate
+from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.listing import Tools, list_tools
 from ironcurtain.text import printable, visible
 
 _FLAGS = ("required", "recursive", "repository")
@@ -40,22 +40,34 @@ def run(
     project = read_project(config)
     tools = list_tools(load_servers(project.path("servers")), only=servers or None, saved=saved_tools)
     with spending(max_cost) as ledger:
-        annotated = annotate(
-            tools,
-            project.settings.roles,
-            _confirmations(project.path("confirmations"), set(tools)),
-            _book(project, model, ledger, locked=locked),
-            previous=_previous(project.path("output"), set(tools)),
-        )
-    for note in annotated.notes:
-        click.echo(printable(f"finding: {note}"), err=True)
+        annotated = annotate_tools(project, tools, model, ledger, locked=locked)
     if format_ == "json":
         document = annotated.annotations.model_dump(mode="json", by_alias=True, exclude_unset=True)
         click.echo(jsontext.pretty(document), nl=False)
         return Exit.YES
-    for line in _lines(annotated.annotations):
+    for line in annotation_lines(annotated.annotations):
         click.echo(printable(line))
     return Exit.YES
+
+
+def annotate_tools(
+    project: Project, tools: Tools, model: str | None, ledger: Ledger, *, locked: bool = False
+) -> Annotated:
+    """Annotate the tools of some servers as a compile would, and say on stderr what stands out.
+
+    Raises:
+        IronCurtainError: As `annotate`.
+    """
+    annotated = annotate(
+        tools,
+        project.settings.roles,
+        _confirmations(project.path("confirmations"), set(tools)),
+        _book(project, model, ledger, locked=locked),
+        previous=_previous(project.path("output"), set(tools)),
+    )
+    for note in annotated.notes:
+        click.echo(printable(f"finding: {note}"), err=True)
+    return annotated
 
 
 def _book(project: Project, model: str | None, ledger: Ledger, *, locked: bool) -> AnswerBook:
@@ -80,7 +92,8 @@ def _previous(output: Path, servers: set[str]) -> Annotations | None:
     return found.model_copy(update={"servers": kept})
 
 
-def _lines(annotations: Annotations) -> Iterator[str]:
+def annotation_lines(annotations: Annotations) -> Iterator[str]:
+    """Yield what each tool does and what its arguments are, as people read it."""
     for server, annotated in annotations.servers.items():
         for tool in annotated.tools:
             yield f"{server} {visible(tool.tool)}: {_effects(tool)}"

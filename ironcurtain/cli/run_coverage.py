@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.evidence import read_policy
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.coverage import coverage
 from ironcurtain.evidence.examination import examination
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.coverage import CoverageReport
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.opa.command import OpaCommand
@@ -29,9 +31,10 @@ def run(
     format_: str,
     opa: str | None,
     quiet: bool,
+    **trust: Json,
 ) -> Exit:
     """Print what the scenarios and guarantees of a policy reach."""
-    policy = read_policy(bundle, config, scenarios)
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
     if policy.scenarios is None:
         raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
     demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)

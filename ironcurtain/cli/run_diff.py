@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.reports import emit, formats_of
 from ironcurtain.errors import Exit, UsageError
@@ -19,6 +19,7 @@ from ironcurtain.gate.behaviour import guarantee_check
 from ironcurtain.gate.report import gate_report
 from ironcurtain.gate.review import compared
 from ironcurtain.gate.subject import Document
+from ironcurtain.model.base import Json
 from ironcurtain.model.diff_approvals import DiffApproval
 from ironcurtain.model.difference import Change
 from ironcurtain.model.guarantees import Guarantees
@@ -40,13 +41,15 @@ def run(
     opa: str | None,
     format_: str,
     output: tuple[str, ...],
+    **trust: Json,
 ) -> Exit:
     """Compare two bundles and print what changed."""
     files = formats_of(output)
     target = _target(write_approval, reason, approver, expires)
     demanded = load(Path(guarantees), Guarantees) if guarantees else None
     approved = read_approvals(Path(approvals), must_exist=True) if approvals else None
-    older, newer = (Bundle.read(Path(path)) for path in (old, new))
+    required = Trust.of(**trust)
+    older, newer = open_bundle(Path(old), Trust(required.key)), open_bundle(Path(new), required)
     found = find(Path(opa) if opa else None)
     engine, world, today = OpaCommand(found), assumed_world(new, scenarios), datetime.now(UTC).date()
     result = compared(older, newer, world, engine)

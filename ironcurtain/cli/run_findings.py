@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.evidence import read_policy
 from ironcurtain.errors import Exit, IronCurtainError, WaiverError, raise_all
 from ironcurtain.evidence import findings, findings_text
 from ironcurtain.evidence.examination import examination
 from ironcurtain.files import read_text
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.findings import Severity, StaleWaiver
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.command import OpaCommand
@@ -33,9 +35,10 @@ def run(
     format_: str,
     opa: str | None,
     quiet: bool,
+    **trust: Json,
 ) -> Exit:
     """Print the findings about a policy."""
-    policy = read_policy(bundle, config, scenarios)
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
     accepted = policy.beside(waivers, _WAIVERS, Waivers) or Waivers(format="ironcurtain/waivers/v1")
     engine = OpaCommand(find(Path(opa) if opa else None))
     material = findings.Material(languages, policy.scenarios, policy.clauses)

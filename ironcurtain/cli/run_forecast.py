@@ -9,6 +9,7 @@ import click
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.recorded_calls import log_key, recorded_decisions, replayer
 from ironcurtain.errors import EvidenceError, Exit, IronCurtainError, UsageError
@@ -18,6 +19,7 @@ from ironcurtain.evidence.forecast_rules import Candidate, candidates
 from ironcurtain.evidence.forecast_text import text_lines
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.forecast import Forecast, Profile, Suggestion
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.mutation.source import Source
@@ -42,11 +44,12 @@ def run(
     key: str | None,
     opa: str | None,
     format_: str,
+    **trust: Json,
 ) -> Exit:
     """Forecast the approvals of a profile, and print them."""
     if (profile is None) == (not audit):
         raise UsageError("give either --profile or --audit", hint="See `ironcurtain forecast --help`.")
-    read = Bundle.read(Path(bundle))
+    read = open_bundle(Path(bundle), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
     world = assumed_world(bundle, scenarios)

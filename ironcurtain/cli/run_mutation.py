@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.evidence import read_policy
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.mutation import MutationReport
 from ironcurtain.model.scenarios import Scenarios
@@ -30,9 +32,10 @@ def run(
     write: str | None,
     format_: str,
     opa: str | None,
+    **trust: Json,
 ) -> Exit:
     """Try the mutants and print what became of them."""
-    policy = read_policy(bundle, config, scenarios)
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
     if policy.scenarios is None:
         raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
     promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.narrowing import narrowing
 from ironcurtain.evidence.narrowing_text import text_lines
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.rendered import check_rendered
@@ -29,9 +30,10 @@ def run(
     sandbox: str | None,
     format_: str,
     opa: str | None,
+    **trust: Json,
 ) -> Exit:
     """Narrow the tools of a bundle and print them."""
-    read = Bundle.read(Path(bundle))
+    read = open_bundle(Path(bundle), Trust.of(**trust))
     check_rendered(read)
     given = {"home": home, "sandbox": sandbox}
     changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}

@@ -12,11 +12,10 @@ from ironcurtain.bundle.to_directory import publish_to_directory
 from ironcurtain.bundle.to_server import publish_to_server
 from ironcurtain.cli.run_key import default_key, public_beside
 from ironcurtain.errors import Exit, UsageError
-from ironcurtain.files import read_text
+from ironcurtain.files import read_token
 from ironcurtain.text import visible
 
 _SCHEMES = ("http://", "https://")
-_MAX_TOKEN = 16 << 10
 
 
 def run(
@@ -32,7 +31,8 @@ def run(
     key = Path(verify_key) if verify_key is not None else public_beside(default_key())
     verified = open_bundle(Path(bundle), Trust.of(verify_key=key))
     if target.lower().startswith(_SCHEMES):
-        changed = publish_to_server(verified.archive(), target, _token(token_file))
+        token = read_token(Path(token_file)) if token_file is not None else None
+        changed = publish_to_server(verified.archive(), target, token)
     elif token_file is not None:
         raise UsageError("a directory takes no token")
     else:
@@ -45,13 +45,3 @@ def run(
         click.echo(f"{done} serial {verified.serial}, revision {verified.revision}")
         click.echo(f"  to {visible(target)}")
     return Exit.YES
-
-
-def _token(path: str | None) -> str | None:
-    """Read a bearer token; never from an option's value, which other users of the machine can see."""
-    if path is None:
-        return None
-    token = read_text(Path(path), max_bytes=_MAX_TOKEN).strip()
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise UsageError("the file holds no bearer token", where=path)
-    return token

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.recorded_calls import log_key, recorded_decisions, replayer
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.replay_report import summed_up, text_lines
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.rendered import check_rendered
@@ -27,12 +28,13 @@ def run(
     key: str | None,
     opa: str | None,
     format_: str,
+    **trust: Json,
 ) -> Exit:
     """Decide the calls of a log under another bundle and print what flips."""
+    read = open_bundle(Path(bundle), Trust.of(**trust))
+    check_rendered(read)
     secret = log_key(key)
     place, records, skipped = recorded_decisions(log, directory, head, secret)
-    read = Bundle.read(Path(bundle))
-    check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
     replayed = replayer(read, home=home, sandbox=sandbox, opa=engine, key=secret).replay(records)
     result = summed_up(place.session, read.revision, records, replayed, skipped)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ironcurtain.errors import FormatError, Place
 from ironcurtain.model.base import Json
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import quoted
 
 MAX_DEPTH = 100
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*(?s:.*?)\*/)*")
@@ -122,7 +122,7 @@ class _Reader:
         return Node(start, at + 1, values)
 
     def _comma(self, at: int, closing: str) -> tuple[int, int | None]:
-        """Return where the next member or the closing bracket begins, and where the comma before it stands."""
+        """Return where the next member or the bracket begins, and where the comma before it stands."""
         found = self.skip(at)
         if self._text[found : found + 1] == ",":
             return self.skip(found + 1), found
@@ -152,13 +152,13 @@ class _Reader:
 
     def _expect(self, at: int, character: str) -> None:
         if self._text[at : at + 1] != character:
-            self.fail(at, f"expected {character}")
+            found = quoted(self._text[at : at + 1]) if at < len(self._text) else "the end"
+            self.fail(at, f"expected {character}, found {found}")
 
     def fail(self, at: int, what: str) -> NoReturn:
         before = self._text[:at]
         line = before.count("\n") + 1
-        found = visible(self._text[at : at + 1]) or "the end"
         raise FormatError(
-            f"not valid JSON: {what}, found {found}",
+            f"not valid JSON: {what}",
             where=Place(self._source, line, at - (before.rfind("\n") + 1) + 1),
         )

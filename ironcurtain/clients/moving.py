@@ -128,6 +128,11 @@ def _obstacle(name: str, server: dict[str, Json], place: Place) -> str:
         return f"the proxy does not speak its transport, {quoted(str(kind))}"
     if not _is_name(name):
         return "a policy cannot have its name: letters, digits, - and single _ only, 63 at most"
+    return _mistake(name, server, place)
+
+
+def _mistake(name: str, server: dict[str, Json], place: Place) -> str:
+    """Return what our `mcp-servers.json` would not take; empty if it takes the server."""
     try:
         text = json.dumps({"mcpServers": {name: server}})
         check_servers(parse_document(text, str(place.path), Servers), place.path)

@@ -135,9 +135,7 @@ def user_file(client: Client, platform: str = sys.platform) -> Path:
 
 
 def _place(client: Client, path: Path, directory: Path, *, project: bool) -> Place:
-    return Place(
-        client.name, path, (client.pointer,), directory, project, client.typed, client.variables
-    )
+    return Place(client.name, path, (client.pointer,), directory, project, client.typed, client.variables)
 
 
 def _file(path: Path) -> Place:
@@ -148,7 +146,5 @@ def _file(path: Path) -> Place:
         if tail in ends or (path.name,) in ends:
             project = client.project is not None and path.as_posix().endswith("/" + client.project)
             folder = path.parents[len(Path(client.project or "").parts) - 1] if project else Path.home()
-            return Place(
-                client.name, path, POINTERS, folder, project, client.typed, client.variables
-            )
+            return Place(client.name, path, POINTERS, folder, project, client.typed, client.variables)
     return Place("file", path, POINTERS, path.parent, project=False, typed=False, variables=True)

@@ -1,4 +1,4 @@
-"""What we keep of each wrapped file, below the user's own directory: nobody else reads it, no tool reaches it.
+"""What we keep of each wrapped file, below the user's own directory: private, and out of every tool's reach.
 
     clients/NAME-DIGEST/GENERATION/original          the file before, byte for byte
                                    wrapped           the file after
@@ -12,6 +12,7 @@ So whichever state a crash leaves the client's file in, what belongs to that sta
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -131,8 +132,9 @@ class Store:
                 hint="Wait until it is done.",
             ) from None
 
-    def generation(self, name: str) -> Generation:
-        """Return a generation by its name."""
+    def generation(self, *parts: Json) -> Generation:
+        """Return the generation of what moves and of the proxy's options."""
+        name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return Generation(self.directory / name)
 
     def named_by(self, entry: Json) -> Generation | None:
@@ -148,30 +150,26 @@ class Store:
         found = [Generation(path) for path in self.directory.glob("*") if (path / "record.json").is_file()]
         return sorted(found, key=lambda each: each.original.stat().st_mtime_ns, reverse=True)
 
-    def keep_edited(self, data: bytes) -> Path:
-        """Keep a content of the client's file that would be lost; return where."""
+    def keep(self, data: bytes) -> Path:
+        """Keep what somebody edited and what would be lost; return where."""
         _make_private(self.directory)
-        path = self.directory / f"edited-{hashlib.sha256(data).hexdigest()[:12]}"
+        path = self.directory / f"edited-{hashlib.sha256(data).hexdigest()[:12]}.json"
         atomic_write(path, data, mode=_PRIVATE_FILE)
         return path
 
     def forget(self, *, but: Generation | None = None) -> list[Path]:
-        """Remove the generations that nothing needs any more; return the servers' files that people edited.
-
-        A generation whose servers somebody edited stays.
-        """
-        edited = []
-        for generation in self.generations():
+        """Remove all generations but one; return copies of those servers' files that people edited."""
+        kept = []
+        for generation in map(Generation, filter(Path.is_dir, self.directory.glob("*"))):
             if but is not None and generation.directory == but.directory:
                 continue
-            if generation.has_edited_servers():
-                edited.append(generation.servers)
-                continue
-            (generation.directory / "record.json").unlink()
+            if generation.is_whole and generation.servers.exists() and generation.has_edited_servers():
+                kept.append(self.keep(read_bytes(generation.servers, max_bytes=_MAX_BYTES)))
+            (generation.directory / "record.json").unlink(missing_ok=True)
             shutil.rmtree(generation.directory)
         if self.directory.exists() and not any(self.directory.iterdir()):
             self.directory.rmdir()
-        return edited
+        return kept
 
 
 def _make_private(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""One configuration file of a client: read with everything that has to stay, written in one step or not at all."""
+"""One configuration file of a client: read with all that has to stay, written in one step or not at all."""
 
 from __future__ import annotations
 

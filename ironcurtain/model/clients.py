@@ -12,7 +12,7 @@ class LeftServer(Frozen):
 
     Attributes:
         reason: Why, in one sentence.
-        outside: Whether the agent thereby has tools that no policy governs, without anybody having asked for it.
+        outside: Whether the agent thereby has tools that no policy governs, and nobody asked for it.
     """
 
     name: str
@@ -58,7 +58,8 @@ class WrapRecord(Frozen):
         moved: The servers that run behind the proxy.
         original: Digest of the file before.
         wrapped: Digest of the file after.
-        servers: Digest of `mcp-servers.json` as it was written.
+        servers: Digest of `mcp-servers.json` as it follows from the client's file.
+        mode: The file's permissions.
     """
 
     format: Literal["ironcurtain/wrap-record/v1"] = "ironcurtain/wrap-record/v1"
@@ -68,3 +69,4 @@ class WrapRecord(Frozen):
     original: Digest
     wrapped: Digest
     servers: Digest
+    mode: int

@@ -21,9 +21,17 @@ class NetworkSettings(Frozen):
 
 
 class FilesystemSettings(Frozen):
-    """What a sandboxed server may touch."""
+    """What a sandboxed server may touch, beside what it may without being told.
+
+    Attributes:
+        deny_read: Paths that it cannot read.
+        allow_read: Paths that it can read although they lie in one that is denied.
+        allow_write: Paths that it can write, beside the session's sandbox.
+        deny_write: Paths in those that it cannot write.
+    """
 
     deny_read: tuple[str, ...] = Field(default=(), alias="denyRead")
+    allow_read: tuple[str, ...] = Field(default=(), alias="allowRead")
     allow_write: tuple[str, ...] = Field(default=(), alias="allowWrite")
     deny_write: tuple[str, ...] = Field(default=(), alias="denyWrite")
 
@@ -33,6 +41,21 @@ class SandboxSettings(Frozen):
 
     filesystem: FilesystemSettings = Field(default_factory=FilesystemSettings)
     network: NetworkSettings = Field(default_factory=NetworkSettings)
+
+
+class SandboxDefaults(Frozen):
+    """How servers are contained: the key `sandbox` beside `mcpServers`.
+
+    Attributes:
+        policy: What happens where this machine cannot contain them: `enforce` refuses to start, `warn`
+            starts them uncontained and says so, `skip` only records it.
+        program: The sandbox runtime's command; None looks for `srt`.
+        filesystem: What holds for every server, beside its own.
+    """
+
+    policy: Literal["enforce", "warn", "skip"] = "enforce"
+    program: str | None = None
+    filesystem: FilesystemSettings = Field(default_factory=FilesystemSettings)
 
 
 class Server(BaseModel):
@@ -84,3 +107,4 @@ class Servers(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
     servers: dict[ServerName, Server] = Field(alias="mcpServers")
+    sandbox: SandboxDefaults = Field(default_factory=SandboxDefaults)

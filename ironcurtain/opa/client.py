@@ -1,4 +1,4 @@
-"""The one module that talks to OPA's server: `opa-python-client` over a Unix socket or to a node's address."""
+"""The one module that talks to OPA's server: `opa-python-client` over a Unix socket or a network."""
 
 from __future__ import annotations
 

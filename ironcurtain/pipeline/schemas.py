@@ -12,10 +12,12 @@ from ironcurtain.model.approval import Approvals, SealedAnswer, SealedRequest
 from ironcurtain.model.audit import AuditVerification, Head, Line
 from ironcurtain.model.audit_report import AuditEntry, AuditReport, AuditStats
 from ironcurtain.model.base import Json
+from ironcurtain.model.clients import ClientReport
 from ironcurtain.model.coverage import CoverageReport
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.diff_approvals import DiffApprovals
 from ironcurtain.model.difference import Difference
+from ironcurtain.model.drift import DriftReport
 from ironcurtain.model.explanation import AgentView, ClauseExplanation, Explanation
 from ironcurtain.model.findings import FindingReport
 from ironcurtain.model.forecast import Forecast, Profile
@@ -25,6 +27,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.matrix import Matrix
 from ironcurtain.model.mutation import MutationReport
 from ironcurtain.model.narrowing import Narrowing
+from ironcurtain.model.onboarding import Onboarding, ServerList
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.provenance import Statement
 from ironcurtain.model.replay import Replay
@@ -56,12 +59,14 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "audit-report": _of(AuditReport),
     "audit-stats": _of(AuditStats),
     "audit-verification": _of(AuditVerification),
+    "client-report": _of(ClientReport),
     "coverage": _of(CoverageReport),
     "clause-explanation": _of(ClauseExplanation),
     "confirmations": _of(Confirmations),
     "decision": _of(Decision),
     "diff-approvals": _of(DiffApprovals),
     "difference": _of(Difference),
+    "drift": _of(DriftReport),
     "forecast": _of(Forecast),
     "gate-report": _of(GateReport),
     "findings": _of(FindingReport),
@@ -74,12 +79,14 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "matrix": _of(Matrix),
     "narrowing": _of(Narrowing),
     "mutation": _of(MutationReport),
+    "onboarding": _of(Onboarding),
     "open-questions": _of(OpenQuestions),
     "policy": _of(CompiledPolicy),
     "profile": _of(Profile),
     "provenance": _of(Statement),
     "replay": _of(Replay),
     "scenarios": _of(Scenarios),
+    "server-list": _of(ServerList),
     "servers": _of(Servers),
     "verification": _of(Verification),
     "waivers": _of(Waivers),

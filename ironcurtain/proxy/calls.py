@@ -13,9 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.hub import Hub
-from ironcurtain.proxy.upstream import Upstream, UpstreamError
+from ironcurtain.proxy.upstream import Upstream
 
 Result = dict[str, Json]
 Make = Callable[[dict[str, Any]], types.ClientRequest]
@@ -39,8 +40,8 @@ _INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
 async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dict[str, Json] | None) -> Json:
     """Return a call's arguments as they are to be judged.
 
-    The SDK has parsed the message already, and what two parsers could read differently is gone by then. So
-    the bytes that came in are held to strict JSON here; where they are not, they are what is judged, and refused.
+    The SDK has parsed the message already, and what two parsers could read differently is gone by then.
+    So the bytes that came in are held to strict JSON; where they are none, they are judged, and refused.
     """
     request = context.request
     written = request if isinstance(request, bytes) or request is None else await request.body()
@@ -68,7 +69,7 @@ async def send(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
             result = await upstream.request(request, on_progress=exchange.progress)
             if result.get("resultType") != "input_required":
                 return _unstamped(result)
-            more = await _answers(hub, server, result)
+            more = await _answers(hub, server, result, exchange)
     raise UpstreamError("the server asked for more input without end")
 
 
@@ -78,16 +79,15 @@ async def send_tool_call(hub: Hub, server: str, make: Make, exchange: Exchange) 
     upstream = hub.upstreams[server]
     if not upstream.roots_changed:
         return result
-    if not (
-        upstream.roots_read and result.get("isError") is True and "access denied" in str(result).casefold()
-    ):
+    denied = result.get("isError") is True and "access denied" in str(result).casefold()
+    if not (upstream.roots_read and denied):
         return result
     upstream.roots_changed = False
     await anyio.sleep(_ROOTS_PAUSE)
     return await send(hub, server, make, exchange)
 
 
-async def _answers(hub: Hub, server: str, result: Result) -> dict[str, Any]:
+async def _answers(hub: Hub, server: str, result: Result, exchange: Exchange) -> dict[str, Any]:
     """Return what a server of the stateless era is to be sent along with its request the next time."""
     try:
         asked = _INPUTS.validate_python(result.get("inputRequests") or {}, by_name=False)
@@ -95,7 +95,7 @@ async def _answers(hub: Hub, server: str, result: Result) -> dict[str, Any]:
         raise UpstreamError("the server's answer is not of the protocol") from None
     answers: dict[str, Any] = {}
     for key, request in asked.items():
-        answer = await hub.ask(server, request)
+        answer = await hub.ask(server, request, exchange)
         if isinstance(answer, types.ErrorData):
             raise MCPError.from_error_data(answer)
         answers[key] = answer
@@ -104,7 +104,7 @@ async def _answers(hub: Hub, server: str, result: Result) -> dict[str, Any]:
 
 
 def _meta(upstream: Upstream, exchange: Exchange) -> dict[str, Any] | None:
-    """Return the `_meta` to send on: the client's, without the envelope of the connection that it came over."""
+    """Return the `_meta` to send on: the client's, without the envelope of its own connection."""
     given = exchange.context.meta or {}
     meta: dict[str, Any] = {key: value for key, value in given.items() if key not in _ENVELOPE}
     if upstream.modern and upstream.log_level is not None:

@@ -1,4 +1,4 @@
-"""The clients of the proxy: who is connected, whose requests are being answered, and how to tell them things."""
+"""The clients of the proxy: who is connected, whose requests are answered, how they are told things."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from mcp.shared.subscriptions import (
     PromptsListChanged,
     ResourcesListChanged,
     ResourceUpdated,
+    ServerEvent,
     ToolsListChanged,
 )
 
 from ironcurtain.proxy.exchange import Exchange, client_of
 
 _MOST = 1_000
-_EVENTS = {"tools": ToolsListChanged, "prompts": PromptsListChanged, "resources": ResourcesListChanged}
-_NOTIFICATIONS = {
+_EVENTS: dict[str, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "prompts": PromptsListChanged(),
+    "resources": ResourcesListChanged(),
+}
+_NOTIFICATIONS: dict[str, type[types.ServerNotification]] = {
     "tools": types.ToolListChangedNotification,
     "prompts": types.PromptListChangedNotification,
     "resources": types.ResourceListChangedNotification,
@@ -88,7 +93,7 @@ class Clients:
 
     async def tell_changed(self, what: str) -> None:
         """Tell every client that a list changed."""
-        await self.bus.publish(_EVENTS[what]())
+        await self.bus.publish(_EVENTS[what])
         for client in self.standing():
             await client.session.send_notification(_NOTIFICATIONS[what]())
 

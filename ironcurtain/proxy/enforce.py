@@ -28,12 +28,13 @@ from ironcurtain.model.explanation import AgentState, AgentView
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.proxy import breaker
 from ironcurtain.proxy.breaker import CircuitBreaker
+from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
 from ironcurtain.proxy.live import LivePolicy
 from ironcurtain.proxy.people import People
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
-from ironcurtain.proxy.upstream import UpstreamError
+from ironcurtain.sandbox.confiner import Confinement
 
 Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
 """Sends the canonical arguments to the server; returns its result as it came."""
@@ -58,6 +59,7 @@ class Enforcer:
     """Everything that a call meets on its way.
 
     Attributes:
+        confined: Tells what was seen to confine a server.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but refuse nothing. For trying a policy out; each record says so.
     """
@@ -66,6 +68,7 @@ class Enforcer:
     people: People
     log: AuditLog
     breaker: CircuitBreaker
+    confined: Callable[[str], Confinement]
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
 
@@ -164,7 +167,7 @@ class Enforcer:
             RefusedError: If that fails: then nothing may happen.
         """
         try:
-            await self.log.decision(judged.record(id_))
+            await self.log.decision(judged.record(id_, self.confined(judged.call.server)))
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(judged, id_))) from error

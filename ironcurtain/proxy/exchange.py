@@ -93,7 +93,7 @@ class Exchange:
         """What the client can do."""
         return self.context.session.client_capabilities
 
-    async def ask(self, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result of the SDK's or its error
+    async def ask(self, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error
         """Ask the client; return its result or an error."""
         if not can(self.capabilities, request):
             return _UNSUPPORTED
@@ -115,7 +115,7 @@ class Exchange:
     async def answer(
         self, work: Callable[[], Awaitable[dict[str, Json]]], held: Suspended
     ) -> dict[str, Json]:
-        """Do the work behind a request; return its result, or what the client is asked in the middle of it."""
+        """Do the work behind a request; return its result, or what the client is asked meanwhile."""
         if not self.modern:
             return await work()
         self.binding = _binding(self.context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast, get_args
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
@@ -20,11 +20,11 @@ from ironcurtain.proxy import reserved
 from ironcurtain.proxy.calls import Make, Result, send, send_tool_call, written_arguments
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, RefusedError
+from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange, Suspended
 from ironcurtain.proxy.hub import Hub
 from ironcurtain.proxy.listing import Listing
 from ironcurtain.proxy.refusal import error_result
-from ironcurtain.proxy.upstream import UpstreamError
 from ironcurtain.text import quoted
 
 Context = ServerRequestContext[Any, Any]
@@ -73,25 +73,26 @@ class Face:
 
     # -- arriving -------------------------------------------------------------------------------
 
-    async def _arrive(self, context: Context, call_next: CallNext) -> HandlerResult:
+    async def _arrive(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Start the servers with the first client, and tell it what they can do."""
-        if context.method == "initialize":
-            declared = (context.params or {}).get("capabilities")
+        if ctx.method == "initialize":
+            declared = (ctx.params or {}).get("capabilities")
             await self._hub.start(types.ClientCapabilities.model_validate(declared or {}))
-            result = await call_next(context)
+            result = await call_next(ctx)
             assert isinstance(result, dict)  # noqa: S101 - the SDK's own handler
-            self._clients.arrived(context)
+            self._clients.arrived(ctx)
             offered = self._capabilities(modern=False).model_dump(
                 by_alias=True, mode="json", exclude_none=True
             )
             return {**result, "capabilities": offered, **self._instructions()}
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS and context.request_id is not None:
-            await self._hub.start(context.session.client_capabilities)
-            if level := (context.meta or {}).get(types.LOG_LEVEL_META_KEY):
-                await self._want_logs(level)
-        result = await call_next(context)
-        if context.method == "notifications/initialized":
-            self._clients.arrived(context).ready.set()
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and ctx.request_id is not None:
+            await self._hub.start(ctx.session.client_capabilities)
+            level = (ctx.meta or {}).get(types.LOG_LEVEL_META_KEY)
+            if level in get_args(types.LoggingLevel):
+                await self._want_logs(cast("types.LoggingLevel", level))
+        result = await call_next(ctx)
+        if ctx.method == "notifications/initialized":
+            self._clients.arrived(ctx).ready.set()
         return result
 
     async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:

@@ -22,6 +22,7 @@ from ironcurtain.text import quoted, visible
 
 PATH = "/mcp"
 _MAX_BODY = 64 << 20
+_POLL = 0.01
 
 
 @dataclass(frozen=True)
@@ -98,15 +99,15 @@ async def serve_http(server: Server[Any], address: Address, listening: Callable[
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(running.serve, [taken])
         try:
-            while not running.started:
-                await anyio.sleep(0.01)
+            while not running.started:  # noqa: ASYNC110 - it is told of in no other way
+                await anyio.sleep(_POLL)
             listening(f"http://{shown}:{port}{PATH}")
             await anyio.sleep_forever()
         finally:
             running.should_exit = running.force_exit = True
             with anyio.CancelScope(shield=True), anyio.move_on_after(1.5):
-                while running.servers and any(each.is_serving() for each in running.servers):
-                    await anyio.sleep(0.01)
+                while running.servers and any(each.is_serving() for each in running.servers):  # noqa: ASYNC110 - it is told of in no other way
+                    await anyio.sleep(_POLL)
 
 
 async def _health(_: Request) -> JSONResponse:

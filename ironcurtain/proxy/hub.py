@@ -1,4 +1,4 @@
-"""All servers behind the proxy, what they cause on the client's side, and what they are told of the client."""
+"""All servers behind the proxy, and what goes between them and the client beside calls."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.proxy import reserved
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, RefusedError
+from ironcurtain.proxy.events import UpstreamLimits
 from ironcurtain.proxy.exchange import Exchange, can, deliver
 from ironcurtain.proxy.roots import policy_roots
-from ironcurtain.proxy.upstream import Upstream, UpstreamLimits
+from ironcurtain.proxy.upstream import Upstream
+from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
 
 SEPARATOR = "__"
@@ -35,6 +38,7 @@ class Hub:
         self,
         config: ServerConfig,
         enforcer: Enforcer,
+        confiner: Confiner,
         clients: Clients,
         say: Callable[[str], None],
         limits: UpstreamLimits | None = None,
@@ -46,7 +50,7 @@ class Hub:
         self._started = False
         self._tasks: TaskGroup | None = None
         self.upstreams = {
-            name: Upstream(name, server, config.directory, self, limits or UpstreamLimits())
+            name: Upstream(name, server, config.directory, self, confiner, limits or UpstreamLimits())
             for name, server in config.servers.items()
             if server.command or server.url
         }
@@ -92,11 +96,18 @@ class Hub:
 
     # -- what servers cause ---------------------------------------------------------------------
 
-    async def ask(self, server: str, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error
-        """Answer what a server asks of the client, if policy and client let it."""
-        if self.clients.is_ambiguous(server):
-            return _error("The server works for several clients, so none of them can be asked.")
-        exchange = self.clients.exchange_of(server)
+    async def ask(self, server: str, request: types.InputRequest, exchange: Exchange | None = None) -> Any:  # noqa: ANN401 - a result or its error
+        """Answer what a server asks of the client, if policy and client let it.
+
+        Args:
+            server: Who asks.
+            request: What it asks.
+            exchange: The client's request that it asks about; None where the server does not say.
+        """
+        if exchange is None:
+            if self.clients.is_ambiguous(server):
+                return _error("The server works for several clients, so none of them can be asked.")
+            exchange = self.clients.exchange_of(server)
         if isinstance(request, types.ListRootsRequest):
             return await self._roots(server, request, exchange)
         call = reserved.asked_of_client(server, request)
@@ -139,6 +150,15 @@ class Hub:
         if client is None or not can(client.session.client_capabilities, request):
             return _error("No client can be asked.")
         return await deliver(client.session, request)
+
+    async def seen(self, server: str, seen: Seen) -> None:
+        """Record what was seen of a server's sandbox; say what the person at the proxy must know."""
+        if seen.kind in {"violation", "open", "refused"}:
+            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}")
+        recorder = self.enforcer.policy.current.recorder
+        await self.enforcer.log.event(
+            recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text)
+        )
 
     async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - the face is one
         """Tell the clients, if they have seen a list."""

@@ -12,8 +12,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.explanation import AgentState
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.proxy.live import Enforced
-
-_OBSERVED = "the proxy started the server as it is configured, unconfined"
+from ironcurtain.sandbox.confiner import Confinement
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,10 @@ class Judged:
         found = self.enforced.loaded.tool(self.decision.server, self.decision.tool)
         return found.annotation if found else None
 
-    def record(self, id_: str) -> DecisionRecord:
+    def record(self, id_: str, confined: Confinement) -> DecisionRecord:
         """Return the record of the decision, for the audit log."""
         directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
+        sandbox = Sandbox(directory=directory, isolation=confined.isolation, observed=confined.observed)
         return self.enforced.recorder.decision(
             self.call,
             self.prepared or self.decision,
@@ -59,5 +59,5 @@ class Judged:
             id_=id_,
             forwarded=self.forwarded,
             approval=self.approval,
-            observed=Observed(phases=self.phases, sandbox=Sandbox(directory=directory, observed=_OBSERVED)),
+            observed=Observed(phases=self.phases, sandbox=sandbox),
         )

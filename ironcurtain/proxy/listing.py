@@ -17,9 +17,10 @@ from ironcurtain.evidence.narrowing import described_site, narrowing
 from ironcurtain.model.narrowing import NarrowedTool
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.proxy.catalogue import Catalogue
+from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.hub import SEPARATOR, Hub
 from ironcurtain.proxy.live import Enforced
-from ironcurtain.proxy.upstream import Upstream, UpstreamError
+from ironcurtain.proxy.upstream import Upstream
 
 _MAX_PAGES = 100
 _NARROWING_PATIENCE = 5.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import anyio
 from anyio import to_thread
@@ -16,16 +17,18 @@ from ironcurtain.decide.refusal import Refusal
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.opa.answer import EngineAnswerError
-from ironcurtain.opa.engine import Engine
-from ironcurtain.policy import Policy
+from ironcurtain.policy import AnyEngine, Policy
 
 _LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
+
+# Nodes fetch a new bundle within OPA's polling interval; a gateway that has it already waits for the first.
+_CONVERGENCE = 60.0
 
 
 class Enforced:
     """One policy with its running engine."""
 
-    def __init__(self, policy: Policy, engine: Engine, key: bytes | None) -> None:
+    def __init__(self, policy: Policy, engine: AnyEngine, key: bytes | None) -> None:
         self.policy = policy
         self.engine = engine
         self.key = key
@@ -48,7 +51,8 @@ class Enforced:
         Raises:
             IronCurtainError: If it cannot be started.
         """
-        engine = await to_thread.run_sync(policy.engine)  # it may ask OPA to verify the signature
+        # It may ask OPA to verify the signature.
+        engine = await to_thread.run_sync(partial(policy.engine, wait=_CONVERGENCE))
         enforced = cls(policy, engine, key)
         await enforced._stack.enter_async_context(engine)
         return enforced

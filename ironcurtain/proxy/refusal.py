@@ -11,7 +11,7 @@ from ironcurtain.proxy.judged import Judged
 from ironcurtain.text import visible
 
 _REPEATED = (
-    f"The same call came more than {breaker.MOST} times within {breaker.WINDOW:g} seconds, so it was stopped. "
+    f"The same call came more than {breaker.MOST} times within {breaker.WINDOW:g} seconds: it was stopped. "
     "Repeating it will not help; do something else, or wait a minute."
 )
 _AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."

@@ -1,8 +1,7 @@
-"""Replacing the enforced policy while calls go on: on SIGHUP, when the bundle changes, when the engine is lost."""
+"""Replacing policy or engine while calls go on: on SIGHUP, on a new bundle, on the loss of the engine."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -134,7 +133,7 @@ def _why(error: Exception) -> str:
 def _mark(bundle: Path) -> tuple[int, ...] | None:
     """Return what tells one state of a bundle from another without reading it; None while there is none."""
     try:
-        found = os.stat(bundle / MANIFEST if bundle.is_dir() else bundle)
+        found = (bundle / MANIFEST if bundle.is_dir() else bundle).stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,4 +1,4 @@
-"""The directories that servers are told to work in, where the client names none: what the policy speaks of."""
+"""The directories that servers are told to work in, where the client names none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def policy_roots(
             real.setdefault(resolver.resolve(path, None))
         except UnrepresentableError:
             continue
-    roots = [types.Root(uri=PurePosixPath(path).as_uri(), name=path) for path in real]  # type: ignore[arg-type]
+    roots = [types.Root(uri=PurePosixPath(path).as_uri(), name=path) for path in real]
     return types.ListRootsResult(roots=roots)
 
 

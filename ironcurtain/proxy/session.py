@@ -34,6 +34,8 @@ from ironcurtain.proxy.live import Enforced, LivePolicy
 from ironcurtain.proxy.people import Asking, People
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.stdio import serve_stdio
+from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.rules import Grounds
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.settings import user_directory
 
@@ -94,21 +96,26 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
         first = await Enforced.start(policy, key)
         live = LivePolicy(first)
         stack.push_async_callback(_close_current, live)
-        enforcer = _enforcer(options, live, log, config, stack)
-        _announce(options, policy, log, say)
+        confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy))
+        enforcer = _enforcer(options, live, log, confiner, stack)
+        _announce(options, policy, log, confiner, say)
         await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
         try:
-            await _serve(options, enforcer, config, say)
+            await _serve(options, enforcer, confiner, config, say)
         finally:
             with anyio.CancelScope(shield=True):
                 await log.event(live.current.recorder.event("stop"))
 
 
 async def _serve(
-    options: ProxyOptions, enforcer: Enforcer, config: ServerConfig, say: Callable[[str], None]
+    options: ProxyOptions,
+    enforcer: Enforcer,
+    confiner: Confiner,
+    config: ServerConfig,
+    say: Callable[[str], None],
 ) -> None:
     clients = Clients()
-    hub = Hub(config, enforcer, clients, say)
+    hub = Hub(config, enforcer, confiner, clients, say)
     narrowed = Narrowed(say)
 
     async def replaced(enforced: Enforced) -> None:
@@ -131,8 +138,20 @@ async def _serve(
         tasks.cancel_scope.cancel()
 
 
+def _grounds(config: ServerConfig, policy: Policy) -> Grounds:
+    site = policy.loaded.site
+    return Grounds(
+        home=Path(site.home),
+        sandbox=Path(site.sandbox) if site.sandbox is not None else None,
+        own=tuple(own_places()),
+        protected=tuple(map(Path, site.protected)),
+        directory=config.directory,
+        settings=config.sandbox.filesystem,
+    )
+
+
 def _enforcer(
-    options: ProxyOptions, live: LivePolicy, log: AuditLog, config: ServerConfig, stack: AsyncExitStack
+    options: ProxyOptions, live: LivePolicy, log: AuditLog, confiner: Confiner, stack: AsyncExitStack
 ) -> Enforcer:
     asking = Asking(log.place.session, options.patience, options.seconds, options.client_person)
     directory = None
@@ -147,6 +166,7 @@ def _enforcer(
         people=People(directory, asking),
         log=log,
         breaker=CircuitBreaker(),
+        confined=confiner.state,
         caller=options.caller,
         observe=options.observe,
     )
@@ -169,17 +189,19 @@ async def _open_log(options: ProxyOptions, policy: Policy, key: bytes) -> AuditL
     return AuditLog(log_place(audit_directory(), f"{name}-{os.getpid()}"), key=key)
 
 
-def _announce(options: ProxyOptions, policy: Policy, log: AuditLog, say: Callable[[str], None]) -> None:
+def _announce(
+    options: ProxyOptions, policy: Policy, log: AuditLog, confiner: Confiner, say: Callable[[str], None]
+) -> None:
     say(f"policy {policy.revision}" + ("" if policy.verified else ", unverified: give --verify-key"))
+    if policy.nodes:
+        say(f"decided by {', '.join(policy.nodes)}")
     say(f"audit log {log.place.path}")
     if options.observe:
         say("OBSERVING ONLY: every call is let through, whatever the policy says")
     if not options.approver:
         say("nobody is asked: what the policy escalates is refused")
-    say(
-        "servers run unconfined as this user: protected files, keys and approvals are safe from them only as "
-        "far as the operating system protects them"
-    )
+    for note in confiner.notes():
+        say(note)
 
 
 def _heed_signals(tasks: TaskGroup, reloader: Reloader) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import httpx2
@@ -29,8 +28,9 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
 from ironcurtain.proxy.catalogue import Catalogue, read_tools
+from ironcurtain.proxy.events import UpstreamError, UpstreamEvents, UpstreamLimits
+from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.servers.connect import cause, parameters
-from ironcurtain.servers.pipes import connect_pipes
 
 _RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _MAX_EVENT = 64 << 20
@@ -38,50 +38,6 @@ _HTTP_SECONDS = 30.0
 _LAST_WORDS = 3
 _MAX_WORDS = 300
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class UpstreamLimits:
-    """Seconds: to start, to answer one request, to show that it lives, between starts, to wait for a start."""
-
-    start: float = 30.0
-    call: float = 600.0
-    pulse: float = 10.0
-    first_pause: float = 0.5
-    longest_pause: float = 30.0
-    healthy: float = 60.0
-    patience: float = 20.0
-
-
-class UpstreamEvents(Protocol):
-    """What a server may cause on the client's side."""
-
-    async def ask(self, server: str, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
-        """Answer what a server asks of the client."""
-
-    async def changed(self, server: str, what: str) -> None:
-        """Tell the client that `tools`, `prompts` or `resources` of a server changed."""
-
-    async def updated(self, server: str, uri: str) -> None:
-        """Tell the client that a resource it subscribed to changed."""
-
-    async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
-        """Hand on a log message."""
-
-    def say(self, text: str) -> None:
-        """Tell the person who started the proxy."""
-
-
-class UpstreamError(Exception):
-    """A server gave no answer.
-
-    Attributes:
-        reason: Why, in plain words, safe to show.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Upstream:
@@ -93,11 +49,13 @@ class Upstream:
         server: Server,
         directory: Path,
         events: UpstreamEvents,
+        confiner: Confiner,
         limits: UpstreamLimits,
     ) -> None:
         self.name = name
         self.catalogue: Catalogue | None = None
         self._server, self._directory, self._events, self._limits = server, directory, events, limits
+        self._confiner = confiner
         self._session: ClientSession | None = None
         self._up = anyio.Event()
         self._tried = anyio.Event()
@@ -313,10 +271,9 @@ class Upstream:
             self._reason = reason
             ended.set()
 
-        return connect_pipes(
-            parameters(self.name, self._server, self._directory),
-            on_words=self._on_words,
-            on_end=on_end,
+        start = parameters(self.name, self._server, self._directory)
+        return self._confiner.connect(
+            self.name, start, on_words=self._on_words, on_end=on_end, tell=self._events.seen
         )
 
     async def _connected(self) -> ClientSession:
@@ -422,12 +379,21 @@ class Upstream:
     async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
         await self._events.logged(self.name, params)
 
-    async def _on_sampling(self, _: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:  # noqa: ANN401
+    # The SDK gives `context` by name.
+    async def _on_sampling(
+        self,
+        context: ClientRequestContext,  # noqa: ARG002
+        params: types.CreateMessageRequestParams,
+    ) -> Any:  # noqa: ANN401
         return await self._events.ask(self.name, types.CreateMessageRequest(params=params))
 
-    async def _on_elicitation(self, _: ClientRequestContext, params: types.ElicitRequestParams) -> Any:  # noqa: ANN401
+    async def _on_elicitation(
+        self,
+        context: ClientRequestContext,  # noqa: ARG002
+        params: types.ElicitRequestParams,
+    ) -> Any:  # noqa: ANN401
         return await self._events.ask(self.name, types.ElicitRequest(params=params))
 
-    async def _on_roots(self, _: ClientRequestContext) -> Any:  # noqa: ANN401
+    async def _on_roots(self, context: ClientRequestContext) -> Any:  # noqa: ANN401, ARG002
         self.roots_read = True
         return await self._events.ask(self.name, types.ListRootsRequest())

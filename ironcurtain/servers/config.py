@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.files import load
-from ironcurtain.model.servers import Server, Servers
+from ironcurtain.model.servers import SandboxDefaults, Server, Servers
 from ironcurtain.text import quoted
 
 _KEYS = tuple(field.alias or name for name, field in Server.model_fields.items())
@@ -24,11 +24,13 @@ class ServerConfig:
             to its directory.
         servers: By name, sorted.
         notes: One line for each key that is not ours: kept, and named once.
+        sandbox: How they are contained, beside what each of them says.
     """
 
     path: Path
     servers: dict[str, Server]
     notes: tuple[str, ...] = ()
+    sandbox: SandboxDefaults = field(default_factory=SandboxDefaults)
 
     @property
     def directory(self) -> Path:
@@ -71,7 +73,7 @@ def check_servers(document: Servers, path: Path) -> ServerConfig:
             else:
                 notes.append(_note(key, f"{path}, server {name}"))
     raise_all(errors)
-    return ServerConfig(path, dict(sorted(document.servers.items())), tuple(notes))
+    return ServerConfig(path, dict(sorted(document.servers.items())), tuple(notes), document.sandbox)
 
 
 def _note(key: str, where: str) -> str:

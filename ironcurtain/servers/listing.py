@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ironcurtain.errors import ServerConfigError
+from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
 from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.saved import read_saved_tools
@@ -61,6 +61,44 @@ def list_tools(
         found.update(list_live(live, config.directory, timeout))
     _check_face_names(found, config)
     return dict(sorted(found.items()))
+
+
+def list_reachable(
+    config: ServerConfig, *, only: Iterable[str] | None = None, timeout: float = DEFAULT_TIMEOUT
+) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
+    """Read the tool lists of all servers (or of those named); one that fails does not hide the others.
+
+    Args:
+        config: The servers.
+        only: Names of the servers to read; all by default.
+        timeout: Seconds for each live server.
+
+    Returns:
+        The tools of those that could be read, and by name what is wrong with the others.
+
+    Raises:
+        ServerConfigError: For a name that is not configured.
+    """
+    names = sorted(config.servers if only is None else only)
+    live = {name: _configured(config, name) for name in names if _configured(config, name).command}
+    found: Tools = {}
+    failed: dict[str, list[IronCurtainError]] = {}
+    for name in (name for name in names if name not in live):
+        try:
+            found.update(list_tools(config, only=[name]))
+        except SeveralErrors as several:
+            failed[name] = several.errors
+        except IronCurtainError as error:
+            failed[name] = [error]
+    if live:
+        from ironcurtain.servers.live import list_each  # noqa: PLC0415 - the SDK takes a second to load
+
+        for name, (errors, tools) in list_each(live, config.directory, timeout).items():
+            if errors:
+                failed[name] = errors
+            else:
+                found[name] = tuple(sorted(tools, key=lambda tool: tool.name))
+    return dict(sorted(found.items())), failed
 
 
 def _configured(config: ServerConfig, name: str) -> Server:

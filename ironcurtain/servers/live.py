@@ -35,15 +35,26 @@ def list_live(
     Raises:
         ServerFailedError: For each server that does not start, dies, is too slow or lists nonsense.
     """
+    results = list_each(servers, directory, seconds)
+    raise_all([error for errors, _ in results.values() for error in errors])
+    return {name: tools for name, (_, tools) in results.items()}
+
+
+def list_each(
+    servers: dict[str, Server], directory: Path, seconds: float
+) -> dict[str, tuple[list[IronCurtainError], tuple[ToolListing, ...]]]:
+    """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
+
+    The arguments are those of `list_live`.
+    """
     return anyio.run(_list_all, servers, directory, seconds)
 
 
 async def _list_all(
     servers: dict[str, Server], directory: Path, seconds: float
-) -> dict[str, tuple[ToolListing, ...]]:
+) -> dict[str, tuple[list[IronCurtainError], tuple[ToolListing, ...]]]:
     results = await asyncio.gather(*(_list_one(n, s, directory, seconds) for n, s in servers.items()))
-    raise_all([error for errors, _ in results for error in errors])
-    return {name: tools for name, (_, tools) in zip(servers, results, strict=True)}
+    return dict(zip(servers, results, strict=True))
 
 
 async def _list_one(

@@ -210,7 +210,7 @@ class _Pipes:
     async def _ended(self) -> bool:
         """Tell whether it ends in time; `wait` would wait for everybody who inherited its pipes, too."""
         deadline = anyio.current_time() + self._limits.grace
-        while self._process.returncode is None and anyio.current_time() < deadline:
+        while self._process.returncode is None and anyio.current_time() < deadline:  # noqa: ASYNC110 - it is told of in no other way
             await anyio.sleep(_POLL)
         return self._process.returncode is not None
 

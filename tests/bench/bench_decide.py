@@ -94,7 +94,7 @@ async def without_engine(engine: Engine, place: Place, loaded: LoadedPolicy, cal
     assert engine._client is not None
     status, body = await engine._client.decide(json.dumps(prepared.input).encode())
     assert status == 200
-    policy = Policy(place.bundle, loaded, find())
+    policy = Policy(place.bundle, loaded)
     policy._engine = Replay(body, loaded.revision)  # type: ignore[assignment]
     assert (await policy._decide(call)).verdict == "allow"
     return policy

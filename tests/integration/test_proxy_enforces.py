@@ -186,8 +186,11 @@ def test_enforces(outcomes: dict[str, Exception], visit: str) -> None:
         raise outcomes[visit]
 
 
-def test_without_an_approver_what_is_escalated_is_refused_and_said_so(tmp_path: Path) -> None:
+def test_without_an_approver_what_is_escalated_is_refused_whatever_the_environment_says(
+    tmp_path: Path,
+) -> None:
     place = Place(tmp_path)
+    place.environment = partial(_observing, place.environment)  # type: ignore[method-assign]
 
     async def remove() -> Any:
         async with place.client("--no-approver") as client:
@@ -246,8 +249,7 @@ def test_an_approval_is_void_when_the_policy_has_changed_meanwhile(tmp_path: Pat
     assert calls_of(place, "remove") == []
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(("mode", "trusted"), [("legacy", True), ("2026-07-28", True), ("2026-07-28", False)])
 def test_the_person_at_the_client_approves_only_where_configuration_trusts_them(
     tmp_path: Path, mode: str, trusted: bool
 ) -> None:
@@ -301,17 +303,6 @@ def test_observing_refuses_nothing_and_every_record_says_so(tmp_path: Path) -> N
     assert (decision["verdict"], decision["forwarded"]) == ("deny", True)
     assert decision["reason"].startswith("observed only")
     assert "OBSERVING ONLY" in place.said
-
-
-def test_nothing_of_the_environment_makes_the_proxy_observe(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.environment = partial(_observing, place.environment)  # type: ignore[method-assign]
-
-    async def read() -> Any:
-        async with place.client() as client:
-            return await client.call_tool("fix__read", {"path": "/etc/hostname"})
-
-    assert anyio.run(read).is_error
 
 
 def _observing(environment: Any) -> dict[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,9 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client
-from support.proxied import MODERN, Place, text_of, wait_for
+from mcp_types import CallToolResult
+from support.policies import write_servers
+from support.proxied import MODERN, SERVER, Place, text_of, wait_for
 
 
 @contextmanager
@@ -78,3 +82,39 @@ def test_other_machines_are_not_served_by_accident(tmp_path: Path, address: str,
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""
+
+
+def test_a_server_over_http_is_governed_like_any_other(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    write_servers(tmp_path, {"fix": {"url": f"http://127.0.0.1:{port}/mcp"}})
+    server = subprocess.Popen(
+        [sys.executable, str(SERVER), "--http", str(port)],
+        env={**place.environment(), "FIXTURE_JOURNAL": str(place.journal)},
+        stderr=subprocess.DEVNULL,
+    )
+    outcomes: list[CallToolResult] = []
+
+    async def work() -> None:
+        async with place.client("--no-approver") as client:
+            outcomes.append(await client.call_tool("fix__big", {"size": 3_000_000}))
+            outcomes.append(await client.call_tool("fix__read", {"path": "/etc/passwd"}))
+            server.kill()
+            outcomes.append(await client.call_tool("fix__echo", {"text": "gone"}))
+
+    try:
+        wait_for(lambda: server.poll() is None and _listens(port))
+        anyio.run(work)
+    finally:
+        server.kill()
+        server.wait()
+    assert [outcome.is_error for outcome in outcomes] == [False, True, True]
+    assert text_of(outcomes[0]) == "x" * 3_000_000
+    assert "gave no answer" in text_of(outcomes[2])
+    assert [entry["tool"] for entry in place.sent()] == ["big"]
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0

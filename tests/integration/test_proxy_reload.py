@@ -58,7 +58,7 @@ async def sighup_reloads(client: Client, place: Place) -> None:
     os.kill(proxy, signal.SIGHUP)
     await until(lambda: len(events(place, "reload")) == 2)
     with anyio.fail_after(30):
-        while (await client.call_tool("fix__echo", {"data": len(place.decisions)})).is_error:
+        while (await client.call_tool("fix__echo", {"data": len(place.decisions)})).is_error:  # noqa: ASYNC110
             await anyio.sleep(0.05)
 
 

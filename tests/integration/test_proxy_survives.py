@@ -29,6 +29,8 @@ from support.proxied import (
     wait_for,
 )
 
+from ironcurtain.approvals.answering import Answer, Desk
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -54,7 +56,7 @@ async def others_work(client: Client) -> None:
 async def comes_back(client: Client, place: Place) -> None:
     """See that the broken server's tools work again after a while."""
     with anyio.fail_after(40):
-        while (await client.call_tool("fix__steps", {"count": len(place.sent())})).is_error:
+        while (await client.call_tool("fix__steps", {"count": len(place.sent())})).is_error:  # noqa: ASYNC110
             await anyio.sleep(0.1)
 
 
@@ -76,7 +78,7 @@ async def a_server_that_dies_in_mid_call(client: Client, place: Place) -> None:
     await comes_back(client, place)
 
 
-async def a_server_that_hangs(client: Client, place: Place) -> None:
+async def a_server_that_hangs(client: Client, _place: Place) -> None:
     with anyio.move_on_after(0.3):
         await client.call_tool("fix__hang", {})
     await others_work(client)
@@ -191,6 +193,26 @@ def test_leaves_no_process_however_it_ends(tmp_path: Path, end: str) -> None:
     assert status == {"SIGKILL": -signal.SIGKILL}.get(end, 0)
     if end != "SIGKILL":
         assert place.records()[-1]["event"] == "stop"
+
+
+def test_killed_while_a_person_decides_nothing_is_lost_or_approved_twice(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    given = {"path": f"{place.home}/x"}
+    own = place.home / ".ironcurtain"
+    with running(place) as process:
+        send(process, call(3, "remove", json.dumps(given)))
+        wait_for(lambda: list((own / "approvals").glob("request-*.json")))
+        process.kill()
+    with Desk.open(own / "approvals", own / "approvals.key") as desk:
+        (waiting,) = desk.statuses()
+        assert desk.answer(waiting.request, Answer("approved")) == "recorded"
+
+    async def again() -> list[bool | None]:
+        async with place.client("--patience", "0.5") as client:
+            return [(await client.call_tool("fix__remove", given)).is_error for _ in range(2)]
+
+    assert anyio.run(again) == [False, True]
+    assert [entry["tool"] for entry in place.sent()].count("remove") == 1
 
 
 def test_duplicate_keys_are_denied_though_the_sdk_reads_over_them(tmp_path: Path) -> None:

@@ -98,8 +98,8 @@ def configuration(key: dict[str, Any], *, url: str | None = None, file: Path | N
 
 
 @contextmanager
-def plain_opa(config: dict[str, Any]) -> Iterator[PlainOpa]:
-    """Run OPA with a configuration; it is stopped at the end."""
+def plain_opa(config: dict[str, Any], *arguments: str) -> Iterator[PlainOpa]:
+    """Run OPA with a configuration, and perhaps more arguments; it is stopped at the end."""
     program = shutil.which("opa")
     assert program is not None
     with tempfile.TemporaryDirectory(prefix="opa-") as name:
@@ -111,6 +111,7 @@ def plain_opa(config: dict[str, Any]) -> Iterator[PlainOpa]:
                 [
                     *(program, "run", "--server", "--addr", f"unix://{directory / 's'}"),
                     *("--config-file", "config.json", "--skip-version-check", "--log-level", "info"),
+                    *arguments,
                 ],
                 cwd=directory,
                 env={"PATH": "/usr/bin:/bin", "HOME": name},

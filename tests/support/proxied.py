@@ -61,7 +61,7 @@ class Place:
         found = servers or {"fix": LEGACY}
         environment = {"FIXTURE_JOURNAL": str(self.journal), "PYTHONPATH": ""}
         configured = {
-            name: {"command": sys.executable, "args": args, "env": environment}
+            name: {"command": sys.executable, "args": args, "env": environment, "sandbox": False}
             for name, args in found.items()
         }
         self.servers = write_servers(root, configured)
@@ -201,6 +201,6 @@ def visit_all(
 async def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
     """Wait, in an event loop, until a condition holds; return what it returned."""
     with anyio.fail_after(seconds):
-        while not (found := condition()):
+        while not (found := condition()):  # noqa: ASYNC110 - it is about files and processes
             await anyio.sleep(0.02)
         return found

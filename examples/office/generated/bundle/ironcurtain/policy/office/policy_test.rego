@@ -612,6 +612,123 @@ test_deny_write_public if {
 	answer.verdict == "deny"
 }
 
+test_allow_look_at_calendar if {
+	answer := decision.decision with input as {
+		"args": {},
+		"caller": {},
+		"patterns": {},
+		"roles": {
+			"none": {
+				"call": true,
+			},
+		},
+		"sandboxed": {
+			"patterns": {},
+			"roles": {},
+			"within": {},
+		},
+		"server": "office",
+		"side_effects": false,
+		"subjects": {
+			"call": {
+				"at": "",
+				"discharged": false,
+				"role": "none",
+				"value": "call",
+			},
+		},
+		"tool": "calendar_list_events",
+		"within": {},
+	}
+	answer.verdict == "allow"
+}
+
+test_allow_read_team if {
+	answer := decision.decision with input as {
+		"args": {
+			"path": "Team/2026/plan.txt",
+		},
+		"caller": {},
+		"patterns": {
+			"remote-path": [
+				"Team/**",
+			],
+		},
+		"roles": {
+			"remote-path": {
+				"0000": true,
+			},
+		},
+		"sandboxed": {
+			"patterns": {},
+			"roles": {},
+			"within": {},
+		},
+		"server": "office",
+		"side_effects": true,
+		"subjects": {
+			"0000": {
+				"at": "/path",
+				"discharged": false,
+				"role": "remote-path",
+				"value": "Team/2026/plan.txt",
+			},
+		},
+		"tool": "drive_read",
+		"within": {
+			"remote-path": {
+				"Team/**": {
+					"0000": true,
+				},
+			},
+		},
+	}
+	answer.verdict == "allow"
+}
+
+test_allow_read_public if {
+	answer := decision.decision with input as {
+		"args": {
+			"path": "Public/map.txt",
+		},
+		"caller": {},
+		"patterns": {
+			"remote-path": [
+				"Public/**",
+			],
+		},
+		"roles": {
+			"remote-path": {
+				"0000": true,
+			},
+		},
+		"sandboxed": {
+			"patterns": {},
+			"roles": {},
+			"within": {},
+		},
+		"server": "office",
+		"side_effects": true,
+		"subjects": {
+			"0000": {
+				"at": "/path",
+				"discharged": false,
+				"role": "remote-path",
+				"value": "Public/map.txt",
+			},
+		},
+		"tool": "drive_read",
+		"within": {
+			"remote-path": {
+				"Public/**": {
+					"0000": true,
+				},
+			},
+		},
+	}
+	answer.verdict == "allow"
+}
+
 test_allow_share_for_viewing if {
 	answer := decision.decision with input as {
 		"args": {
@@ -738,6 +855,51 @@ test_escalate_share_for_editing if {
 					"0001": true,
 				},
 			},
+			"remote-path": {
+				"Team/**": {
+					"0000": true,
+				},
+			},
+		},
+	}
+	answer.verdict == "escalate"
+}
+
+test_escalate_share_for_editing_with_nobody if {
+	answer := decision.decision with input as {
+		"args": {
+			"path": "Team/plan.txt",
+			"permission": "edit",
+			"with": [],
+		},
+		"caller": {},
+		"patterns": {
+			"remote-path": [
+				"Team/**",
+			],
+		},
+		"roles": {
+			"remote-path": {
+				"0000": true,
+			},
+		},
+		"sandboxed": {
+			"patterns": {},
+			"roles": {},
+			"within": {},
+		},
+		"server": "office",
+		"side_effects": true,
+		"subjects": {
+			"0000": {
+				"at": "/path",
+				"discharged": false,
+				"role": "remote-path",
+				"value": "Team/plan.txt",
+			},
+		},
+		"tool": "drive_share",
+		"within": {
 			"remote-path": {
 				"Team/**": {
 					"0000": true,

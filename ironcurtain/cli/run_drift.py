@@ -1,0 +1,46 @@
+"""What `ironcurtain drift` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.cli.evidence import read_policy
+from ironcurtain.errors import Exit, raise_all
+from ironcurtain.evidence.drift import drift, touched
+from ironcurtain.evidence.drift_text import text_lines
+from ironcurtain.model import jsontext
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.tool_texts import text_findings
+from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.listing import list_reachable
+
+
+def run(
+    *,
+    only: tuple[str, ...],
+    bundle: str | None,
+    config: str | None,
+    servers: str | None,
+    scenarios: str | None,
+    timeout: float,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+) -> Exit:
+    """Print the drift of the servers that can be read; then fail for those that cannot."""
+    policy = read_policy(bundle, config, scenarios)
+    configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
+    live, failed = list_reachable(configured, only=only or None, timeout=timeout)
+    report = drift(PolicyContent.of(policy.bundle), live, text_findings)
+    if report.tools:
+        report = touched(report, policy.bundle, policy.world, OpaCommand(find(Path(opa) if opa else None)))
+    if format_ == "json":
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
+    elif report.tools or not quiet:
+        click.echo("\n".join(text_lines(report)))
+    raise_all([error for errors in failed.values() for error in errors])
+    return Exit.NO if report.tools else Exit.YES

@@ -1,0 +1,268 @@
+"""What `ironcurtain servers add|list|remove` do."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.cli import servers_file
+from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.evidence.matrix_text import outcome_words, places
+from ironcurtain.files import load, parse_document
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.base import Json
+from ironcurtain.model.matrix import Row
+from ironcurtain.model.onboarding import ListedServer, NewTool, Onboarding, ServerList
+from ironcurtain.model.servers import Server, Servers
+from ironcurtain.opa.locate import find
+from ironcurtain.pipeline.annotation_changes import published_annotations
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.newcomers import PublishedRules, newcomer_rows
+from ironcurtain.servers.config import check_servers
+from ironcurtain.servers.listing import list_tools
+from ironcurtain.text import printable, quoted, visible
+
+
+def add(
+    *,
+    name: str,
+    words: tuple[str, ...],
+    env: tuple[str, ...],
+    cwd: str | None,
+    compile_: bool,
+    timeout: float,
+    config: str | None,
+    model: str | None,
+    max_cost: float | None,
+    format_: str,
+    opa: str | None,
+) -> Exit:
+    """Read, write down, annotate, show what is new, and go on if that is wanted."""
+    project = read_project(config)
+    entry = _entry(words, env, cwd)
+    tools = list_tools(
+        check_servers(_proposed(project, name, entry), _file(project)), only=[name], timeout=timeout
+    )
+    _say(f"read: {len(tools[name])} tools of {name}")
+    if _write_down(project, name, entry):
+        _say(f"written: {name} in {_file(project).name}")
+    with spending(max_cost) as ledger:
+        annotations = annotate_tools(project, tools, model, ledger).annotations
+    _say(f"annotated: {len(tools[name])} tools of {name}")
+    report = _report(project, name, annotations, opa)
+    if format_ == "text":
+        click.echo("\n".join(map(printable, _lines(report, annotations))))
+    status = Exit.YES
+    if compile_:
+        with contextlib.redirect_stdout(sys.stdout if format_ == "text" else sys.stderr):
+            status = _go_on(project, model, max_cost, opa)
+        report = _report(project, name, annotations, opa)
+    if format_ == "json":
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
+    return status
+
+
+def list_(*, config: str | None, format_: str) -> Exit:
+    """Print the servers, configured or published."""
+    project = read_project(config)
+    configured = load(_file(project), Servers).servers if _file(project).exists() else {}
+    published = published_annotations(project.path("output"))
+    known = {name: len(each.tools) for name, each in published.servers.items()} if published else {}
+    listed = tuple(
+        ListedServer(
+            name=name,
+            command=_command_words(configured[name]) if name in configured else (),
+            tools=known.get(name, 0),
+            state="removed" if name not in configured else "governed" if name in known else "new",
+        )
+        for name in sorted(configured.keys() | known.keys())
+    )
+    if format_ == "json":
+        click.echo(jsontext.pretty(ServerList(servers=listed).model_dump(mode="json")), nl=False)
+        return Exit.YES
+    words = {
+        "governed": "the policy knows {} tools",
+        "new": "not in the policy: every call is denied",
+        "removed": "not configured any more; the policy knows {} tools",
+    }
+    for each in listed:
+        click.echo(f"{each.name}: {words[each.state].format(each.tools)}: {visible(' '.join(each.command))}")
+    return Exit.YES
+
+
+def remove(*, name: str, config: str | None) -> Exit:
+    """Take a server out of the file, and say what still speaks of it."""
+    project = read_project(config)
+    file = _file(project)
+    with servers_file.alone(file):
+        text = servers_file.read_or_start(file)
+        servers_file.write(file, servers_file.without_server(text, str(file), name))
+    published = published_annotations(project.path("output"))
+    if published is not None and name in published.servers:
+        _say(f"the published policy knows {name} until the next `ironcurtain compile`")
+    confirmations = project.path("confirmations")
+    confirmed = load(confirmations, Confirmations).confirmed if confirmations.exists() else ()
+    if any(each.server == name for each in confirmed):
+        _say(f"{confirmations.name} still speaks of {name}: remove its entries, too")
+    return Exit.YES
+
+
+def _file(project: Project) -> Path:
+    return project.path("servers")
+
+
+def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dict[str, Json] | None:
+    """Return the entry that the command line asks for; None if it asks to go on with one that is there."""
+    if not words:
+        if env or cwd:
+            raise UsageError("--env and --cwd belong to a command", hint="Give the command behind --.")
+        return None
+    variables = dict(each.partition("=")[::2] for each in env)
+    if not all(variables) or not all("=" in each for each in env):
+        raise UsageError("--env wants KEY=VALUE")
+    entry: dict[str, Json] = {"command": words[0]}
+    if words[1:]:
+        entry["args"] = list(words[1:])
+    if variables:
+        entry["env"] = variables
+    if cwd is not None:
+        entry["cwd"] = cwd
+    return entry
+
+
+def _proposed(project: Project, name: str, entry: dict[str, Json] | None) -> Servers:
+    """Return the servers as they will be; nothing is written before the new one has shown its tools.
+
+    Raises:
+        UsageError: If the server is there with another command, or there is neither server nor command.
+    """
+    return parse_document(_with_entry(project, name, entry), str(_file(project)), Servers)
+
+
+def _with_entry(project: Project, name: str, entry: dict[str, Json] | None) -> str:
+    file = _file(project)
+    text = servers_file.read_or_start(file)
+    there = parse_document(text, str(file), Servers).servers.get(name)
+    if there is None and entry is None:
+        raise UsageError(
+            f"there is no server {quoted(name)} yet",
+            where=str(file),
+            hint=f"Give its command: ironcurtain servers add {visible(name)} -- COMMAND …",
+        )
+    if entry is None or there == Server.model_validate_json(jsontext.canonical(entry)):
+        return text
+    if there is not None:
+        raise UsageError(
+            f"the server {quoted(name)} is there with another command or other keys",
+            where=str(file),
+            hint="Give the name alone to go on with it, or remove it first, or edit the file.",
+        )
+    return servers_file.with_server(text, str(file), name, entry)
+
+
+def _write_down(project: Project, name: str, entry: dict[str, Json] | None) -> bool:
+    """Write the server into the file as that is now; tell whether it was not there yet."""
+    file = _file(project)
+    with servers_file.alone(file):
+        text = _with_entry(project, name, entry)
+        if file.exists() and text == servers_file.read_or_start(file):
+            return False
+        servers_file.write(file, text)
+    return True
+
+
+def _report(project: Project, name: str, annotations: Annotations, opa: str | None) -> Onboarding:
+    """Say how far the server has come, and what the published rules would decide about its tools."""
+    output = project.path("output")
+    custom = project.path("custom") if project.settings.custom is not None else None
+    rules = PublishedRules.read(output, frozenset(project.settings.case_insensitive_hosts), custom)
+    bundle = output / "bundle"
+    rows: Mapping[str, tuple[Row, ...]] = {}
+    if rules is not None:
+        world = assumed_world(str(bundle), None)
+        rows = newcomer_rows(rules, name, annotations, world, find(Path(opa) if opa else None))
+    tools = []
+    for tool in annotations.servers[name].tools:
+        old = rules.annotations.find(name, tool.tool) if rules is not None else None
+        same = old is not None and old.schema_digest == tool.schema_digest
+        status = "new" if old is None else "known" if same else "changed"
+        tools.append(
+            NewTool.model_validate({"tool": tool.tool, "status": status, "rows": rows.get(tool.tool, ())})
+        )
+    compiled = bool(tools) and all(tool.status == "known" for tool in tools)
+    shown = Path(project.settings.output) / "bundle"
+    follow = (f"ironcurtain verify {shown}", f"ironcurtain matrix {shown}")
+    return Onboarding(
+        server=name,
+        stage="compiled" if compiled else "annotated",
+        revision=Bundle.read(bundle).revision if rules is not None else None,
+        tools=tuple(tools),
+        next=follow if compiled else ("ironcurtain compile", *follow),
+    )
+
+
+def _lines(report: Onboarding, annotations: Annotations) -> Iterator[str]:
+    yield from annotation_lines(annotations)
+    if report.revision is None:
+        yield "no policy is published yet: every call is denied until one is compiled"
+    for tool in report.tools:
+        if tool.status == "known":
+            continue
+        yield f"{tool.status} to the policy: {visible(tool.tool)}"
+        for row in tool.rows:
+            shown = "; ".join(" ".join(outcome_words(row, outcome).split()) for outcome in row.outcomes)
+            mark = "uncovered: " if row in tool.uncovered else ""
+            yield f"    {mark}{', '.join(row.roles)} in {places(row)}: {shown}"
+    uncovered = sum(len(tool.uncovered) for tool in report.tools)
+    cells = sum(len(tool.rows) for tool in report.tools)
+    if report.stage == "annotated":
+        if cells:
+            yield f"{uncovered} of {cells} cells are uncovered: denied until the constitution says otherwise"
+        yield f"next: say in the constitution what {report.server} may do, then"
+    else:
+        yield f"{report.server} is in the published policy; next:"
+    yield from (f"    {command}" for command in report.next)
+
+
+def _go_on(project: Project, model: str | None, max_cost: float | None, opa: str | None) -> Exit:
+    """Compile, verify, and show what became looser; return what the verification says."""
+    settings = ["--config", str(project.file)] if project.file is not None else []
+    engine = ["--opa", opa] if opa else []
+    bundle, archive = project.path("output") / "bundle", project.path("output") / "bundle.tar.gz"
+    more = [*(["--model", model] if model else []), *(["--max-cost", str(max_cost)] if max_cost else [])]
+    with tempfile.TemporaryDirectory() as temporary:
+        old = Path(temporary) / "old.tar.gz"
+        if archive.exists():
+            old.write_bytes(archive.read_bytes())
+        _command("compile", *settings, *more, *engine)
+        status = _command("verify", str(bundle), *settings, *engine)
+        if old.exists():
+            _command("diff", str(old), str(bundle), *engine)
+    return status
+
+
+def _command(name: str, *arguments: str) -> Exit:
+    module = importlib.import_module(f"ironcurtain.cli.{name}")
+    status: Exit = module.command.main(
+        args=list(arguments), prog_name=f"ironcurtain {name}", standalone_mode=False
+    )
+    return status
+
+
+def _command_words(server: Server) -> tuple[str, ...]:
+    return (server.command, *server.args) if server.command else (server.url or server.tools or "",)
+
+
+def _say(text: str) -> None:
+    click.echo(printable(text), err=True)

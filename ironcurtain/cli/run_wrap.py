@@ -1,0 +1,152 @@
+"""What `ironcurtain wrap` does."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.cli import proxy
+from ironcurtain.clients.places import Place, Scope, places
+from ironcurtain.clients.target import read_target
+from ironcurtain.clients.wrap import ProxyCommand, wrap
+from ironcurtain.errors import Exit, FileError, UsageError
+from ironcurtain.model.base import Json
+from ironcurtain.model.clients import ClientReport
+from ironcurtain.policy import Policy
+from ironcurtain.text import printable, visible
+
+_SITE = ("sandbox", "home", "verify_key")
+_TRUST = ("expect_revision", "min_serial")
+_OURS = {"bundle", "opa", "servers", "protected", "http", "http_anywhere", *_SITE, *_TRUST}
+
+
+def run(
+    *,
+    client: str,
+    proxy_options: tuple[str, ...],
+    bundle: str,
+    scope: Scope | None,
+    only: tuple[str, ...],
+    dry_run: bool,
+    format_: str,
+    **site: Json,
+) -> Exit:
+    """Wrap a client's configuration."""
+    place = chosen(client, scope, _has_servers)
+    policy = Policy.load(bundle, **site)
+    command = _command(policy, bundle, site, proxy_options)
+    search_path = os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
+    report = wrap(place, command, search_path=search_path, only=only, dry_run=dry_run)
+    known = PolicyContent.of(policy.bundle).annotations.servers
+    unknown = sorted({*report.moved} - {*known})
+    notes = [f"{name}: the policy knows no tool of it, so every call is denied" for name in unknown]
+    print_report(report.model_copy(update={"notes": (*report.notes, *notes)}), format_)
+    return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+
+
+def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> Place:
+    """Return the one file that a client's name means: of several, the one that fits.
+
+    Raises:
+        UsageError: If two fit.
+        FileError: If there is none.
+    """
+    found = places(client, scope, Path.cwd())
+    if len(found) == 1:
+        return found[0]
+    fitting = [place for place in found if fits(place)]
+    if len(fitting) > 1:
+        names = " and ".join(str(place.path) for place in fitting)
+        raise UsageError(
+            f"{client} has two configurations: {visible(names)}", hint="Choose with --scope user or project."
+        )
+    if not fitting:
+        names = " and ".join(str(place.path) for place in found)
+        raise FileError(
+            f"no configuration of {client} is one: looked at {visible(names)}",
+            hint="Name the file, or choose with --scope.",
+        )
+    return fitting[0]
+
+
+def print_report(report: ClientReport, format_: str) -> None:
+    """Print what was done: the result to standard output, what to know of it to standard error."""
+    if format_ == "json":
+        click.echo(report.model_dump_json())
+        return
+    for line in report.diff.split("\n")[:-1]:
+        click.echo(printable(line))
+    if not report.diff:
+        click.echo(f"{report.status.replace('-', ' ')}: {visible(report.file)}")
+        if report.servers and report.status != "unwrapped":
+            click.echo(f"  behind the proxy: {visible(', '.join(report.moved))}")
+            click.echo(f"  their configuration: {visible(report.servers)}")
+        for path in report.kept:
+            click.echo(f"  kept: {visible(path)}")
+    for left in report.left:
+        outside = "OUTSIDE the policy" if left.outside else "left alone"
+        click.echo(f"{outside}: {visible(left.name)}: {printable(left.reason)}", err=True)
+    for note in report.notes:
+        click.echo(f"note: {printable(note)}", err=True)
+
+
+def _has_servers(place: Place) -> bool:
+    if not place.path.exists():
+        return False
+    servers = read_target(place).document.servers
+    return servers is not None and bool(servers.members)
+
+
+def _command(
+    policy: Policy, bundle: str, site: dict[str, Json], proxy_options: Sequence[str]
+) -> ProxyCommand:
+    """Return the proxy's command line with absolute paths, held against the proxy's own options."""
+    options = ["--bundle", _absolute(bundle), "--opa", str(policy.opa.path.absolute())]
+    for name in _SITE:
+        if site[name] is not None:
+            options += [f"--{name.replace('_', '-')}", _absolute(site[name])]
+    for path in site["protected"]:
+        options += ["--protected", _absolute(path)]
+    for name in _TRUST:
+        if site[name] is not None:
+            options += [f"--{name.replace('_', '-')}", str(site[name])]
+    _check(options, list(proxy_options))
+    home = os.environ.get("IRONCURTAIN_HOME")
+    environment = {"IRONCURTAIN_HOME": _absolute(home)} if home else {}
+    return ProxyCommand((*_program(), "proxy"), (*options, *proxy_options), environment)
+
+
+def _check(options: list[str], more: list[str]) -> None:
+    """See that the proxy will take the options, and that none behind -- is one of ours."""
+    ours = proxy.command.make_context("proxy", list(options)).params
+    for name, value in proxy.command.make_context("proxy", [*options, *more]).params.items():
+        if name in _OURS and value != ours[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} cannot stand behind --", hint="Give it to `ironcurtain wrap`, if at all."
+            )
+
+
+def _program() -> tuple[str, ...]:
+    """Return how this program is started from anywhere, with any search path."""
+    called = Path(sys.argv[0])
+    if called.name == "ironcurtain" and os.access(called, os.X_OK) and called.is_file():
+        return (str(called.absolute()),)
+    # -I: neither the client's directory nor its environment can put another module in our place.
+    return (sys.executable, "-I", "-c", "from ironcurtain.cli.main import main; main()")
+
+
+def _absolute(path: str) -> str:
+    absolute = os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - without ..; links stay
+    try:
+        absolute.encode()
+    except UnicodeEncodeError:
+        quoted_path = shlex.quote(visible(absolute))
+        raise UsageError(f"the path {quoted_path} is not UTF-8; no client can be told it") from None
+    return absolute

@@ -1,0 +1,87 @@
+"""`ironcurtain servers`: the servers of a project, and the one way in for a new one."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA
+from ironcurtain.errors import Exit
+
+
+@click.group()
+def command() -> None:
+    """Show, add and remove the MCP servers of a project.
+
+    \b
+    Example:
+      ironcurtain servers add notes -- node node_modules/notes-server/index.js
+
+    \b
+    Exit: 0 done, others as each command says.
+    """  # noqa: D301 - click reads the escape
+
+
+@command.command()
+@click.argument("name")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--env", metavar="KEY=VALUE", multiple=True, help="A variable for the server; repeatable.")
+@click.option("--cwd", metavar="DIR", help="Its working directory, relative to the file.")
+@click.option("--compile", "compile_", is_flag=True, help="Go on: compile, verify, and show what changed.")
+@click.option(
+    "--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for the server."
+)
+@CONFIG
+@MODEL
+@MAX_COST
+@FORMAT
+@OPA
+def add(**options: object) -> Exit:
+    """Take the server NAME into the project: read its tools, write it down, annotate, show what is new.
+
+    COMMAND starts the server over stdio; relative paths in it start from the directory of
+    mcp-servers.json. Every step can be left: the same command, or NAME alone, goes on where it
+    stopped. Until a policy is compiled with it, all calls to the server are denied.
+
+    \b
+    Examples:
+      ironcurtain servers add notes -- node node_modules/notes-server/index.js
+      ironcurtain servers add notes --compile
+
+    \b
+    Exit: 0 annotated (with --compile: compiled and verified), 1 it does not verify, 2 wrong options
+    or files, 3 the server, a model or the engine fails, 4 a question waits for a person.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("servers", "add", **options)
+
+
+@command.command("list")
+@CONFIG
+@FORMAT
+def list_(**options: object) -> Exit:
+    """Print the servers of the project, and whether the published policy knows them. Starts none.
+
+    \b
+    Example:
+      ironcurtain servers list
+
+    \b
+    Exit: 0 printed, 2 a file is wrong.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("servers", "list_", **options)
+
+
+@command.command()
+@click.argument("name")
+@CONFIG
+def remove(**options: object) -> Exit:
+    """Remove the server NAME from mcp-servers.json; everything else in the file stays.
+
+    \b
+    Example:
+      ironcurtain servers remove notes
+
+    \b
+    Exit: 0 removed, 2 there is no such server or no other, 3 not writable.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("servers", "remove", **options)

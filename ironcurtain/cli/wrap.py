@@ -1,0 +1,52 @@
+"""`ironcurtain wrap`: run a client's MCP servers behind the proxy."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options import FORMAT, OPA, trust_options
+from ironcurtain.errors import Exit
+
+CLIENT = click.argument("client", metavar="CLIENT|FILE")
+SCOPE = click.option(
+    "--scope",
+    type=click.Choice(["user", "project"]),
+    help="The user's configuration or the project's (default: the one that has servers).",
+)
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
+
+
+@click.command(context_settings={"allow_interspersed_args": True})
+@CLIENT
+@click.argument("proxy_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROXY OPTION...]")
+@click.option("--bundle", required=True, metavar="B", help="Bundle directory or .tar.gz that is enforced.")
+@click.option("--sandbox", metavar="DIR", help="The sessions' working directory.")
+@click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours).")
+@click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable.")
+@trust_options
+@OPA
+@SCOPE
+@click.option(
+    "--only", metavar="SERVER", multiple=True, help="Leave all servers but this one alone; repeatable."
+)
+@DRY_RUN
+@FORMAT
+def command(**options: object) -> Exit:
+    """Rewrite a client's configuration so that its MCP servers run behind `ironcurtain proxy`.
+
+    CLIENT is claude-desktop, claude-code, cursor or vscode; FILE is any file of their shape. The servers go
+    to a file of our own, below ~/.ironcurtain, and the client gets one server, "ironcurtain". Comments and
+    everything else in the file stay. `ironcurtain unwrap` gives back the same bytes. What follows `--`
+    goes to the proxy.
+
+    \b
+    Example:
+      ironcurtain wrap claude-code --bundle generated/bundle --sandbox . --dry-run
+
+    \b
+    Exit: 0 every server that is switched on or named is behind the proxy, 1 wrapped, but some servers had to
+    stay outside, 2 wrong options, or a file that is not what it should be, 3 no engine, no intact bundle, or
+    the file is busy or not writable.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("wrap", **options)

@@ -1,0 +1,193 @@
+"""Put the proxy between a client and its servers: one entry in the client's file, the servers in ours."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from ironcurtain.clients.difference import unified
+from ironcurtain.clients.edit import collapsed
+from ironcurtain.clients.moving import Sorted, sort
+from ironcurtain.clients.places import Place
+from ironcurtain.clients.store import Generation, Store
+from ironcurtain.clients.target import Document, Target, read_target, write_target
+from ironcurtain.clients.undo import ENTRY, Undone, undone, with_servers
+from ironcurtain.errors import IronCurtainError, UsageError
+from ironcurtain.files import load
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.model.clients import ClientReport, LeftServer, WrapRecord
+from ironcurtain.model.servers import Servers
+from ironcurtain.text import quoted
+
+
+@dataclass(frozen=True)
+class ProxyCommand:
+    """How a client starts the proxy.
+
+    Attributes:
+        program: Absolute program and its first arguments, up to and with `proxy`.
+        options: Everything but `--servers` and the client's own file; paths are absolute.
+        environment: What the client has to set.
+    """
+
+    program: tuple[str, ...]
+    options: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def wrap(
+    place: Place,
+    command: ProxyCommand,
+    *,
+    search_path: str,
+    only: tuple[str, ...] = (),
+    dry_run: bool = False,
+) -> ClientReport:
+    """Rewrite a client's configuration so that its servers run behind the proxy.
+
+    Each wrap says the whole: a file that is wrapped already is taken as if it were not, with the servers
+    that were added to it since. If it would be written as it is, nothing is changed.
+
+    Args:
+        place: The client's file.
+        command: How it will start the proxy.
+        search_path: Where programs are found.
+        only: The names of the servers that move; empty means all.
+        dry_run: Write nothing, and report the difference.
+
+    Raises:
+        UsageError: If there is nothing to wrap, or the file is not of a shape that we know.
+        FileError: If the file may not be changed.
+        FormatError: If it is no JSON with comments.
+        BusyError: If somebody else is changing it.
+    """
+    store = Store.of(place.path.resolve())
+    with nullcontext() if dry_run else store.lock():
+        target = read_target(place)
+        plain = undone(target, store)
+        found = _sorted(target, plain, only, search_path)
+        change = _change(target, plain, found, command, store)
+        kept: list[str] = []
+        if change.is_change and not dry_run:
+            kept = _apply(target, plain, change, store)
+        return ClientReport(
+            client=place.client,
+            file=str(place.path),
+            status="unchanged" if not change.is_change else "would-wrap" if dry_run else "wrapped",
+            moved=tuple(found.moved),
+            left=(*found.left, *_of_projects(target)),
+            entry=change.entry,
+            servers=str(change.generation.servers),
+            kept=(str(change.generation.original), *kept),
+            notes=found.notes,
+            diff=unified(target, change.document) if dry_run else "",
+        )
+
+
+@dataclass(frozen=True)
+class _Change:
+    document: Document
+    entry: dict[str, Json]
+    generation: Generation
+    record: WrapRecord
+    servers: bytes
+    is_change: bool
+
+
+def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: str) -> Sorted:
+    servers = plain.document.servers
+    if servers is None or not servers.members:
+        raise UsageError("the client has no MCP server", where=target.source)
+    unknown = [name for name in only if name not in servers.value]
+    if unknown:
+        raise UsageError(
+            f"there is no server {quoted(unknown[0])}",
+            where=target.source,
+            hint=f"There are: {', '.join(servers.value)}.",
+        )
+    found = sort(servers.value, target.place, only, search_path)
+    if not found.moved:
+        reasons = "; ".join(f"{left.name}: {left.reason}" for left in found.left)
+        raise UsageError(
+            "none of the client's servers can run behind the proxy", where=target.source, hint=reasons
+        )
+    return found
+
+
+def _change(target: Target, plain: Undone, found: Sorted, command: ProxyCommand, store: Store) -> _Change:
+    before = plain.document
+    servers = before.servers
+    if servers is None:
+        raise IronCurtainError("a file without servers cannot be wrapped")
+    written = before.text[servers.start : servers.end]
+    generation = store.generation(written, list(found.moved), command.program, command.options)
+    entry = _entry(target, command, generation)
+    text = collapsed(before.text, servers, found.moved, ENTRY, entry)
+    document = before.changed(text, target.source)
+    left = {name: value for name, value in servers.value.items() if name not in found.moved}
+    if document.root.value != with_servers(before, {**left, ENTRY: entry}):
+        raise IronCurtainError("the file would not hold what it should; nothing was changed")
+    record = WrapRecord(
+        file=str(target.path),
+        pointer=before.pointer,
+        moved=tuple(found.moved),
+        original=jsontext.digest_bytes(before.data),
+        wrapped=jsontext.digest_bytes(document.data),
+        servers=jsontext.digest_bytes(_servers(found.moved)),
+        mode=target.mode,
+    )
+    carried = {**found.moved, **_carried(plain, found)}
+    is_change = document.data != target.document.data or not generation.is_whole
+    return _Change(document, entry, generation, record, _servers(carried), is_change)
+
+
+def _apply(target: Target, plain: Undone, change: _Change, store: Store) -> list[str]:
+    """Write our own files, then the client's, then remove what nothing needs any more."""
+    kept = [str(store.keep(target.document.data))] if plain.edited else []
+    if not change.generation.is_whole:
+        change.generation.write(change.record, plain.document.data, change.document.data, change.servers)
+    write_target(target, change.document)
+    return [*kept, *map(str, store.forget(but=change.generation))]
+
+
+def _entry(target: Target, command: ProxyCommand, generation: Generation) -> dict[str, Json]:
+    """Return the client's server that is the proxy; no tool may touch the file that it stands in."""
+    program, *first = command.program
+    files = dict.fromkeys([str(target.path), str(target.place.path.absolute())])
+    protected = [word for path in files for word in ("--protected", path)]
+    entry: dict[str, Json] = {"type": "stdio"} if target.place.typed else {}
+    entry |= {
+        "command": program,
+        "args": [*first, *command.options, "--servers", str(generation.servers), *protected],
+    }
+    if command.environment:
+        entry["env"] = command.environment
+    return entry
+
+
+def _carried(plain: Undone, found: Sorted) -> dict[str, Json]:
+    """Return the servers that moved earlier, with what people have edited in the proxy's file since."""
+    generation = plain.generation
+    if generation is None or not generation.servers.exists() or not generation.has_edited_servers():
+        return {}
+    current = load(generation.servers, Servers).model_dump(by_alias=True, exclude_unset=True, mode="json")
+    return {name: server for name, server in current["mcpServers"].items() if name in found.moved}
+
+
+def _servers(servers: dict[str, dict[str, Json]]) -> bytes:
+    return (json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _of_projects(target: Target) -> list[LeftServer]:
+    """Return the servers that Claude Code keeps in the same file for one project each."""
+    value = target.document.root.value
+    projects = value.get("projects") if target.place.client == "claude-code" else None
+    left = []
+    for path, project in projects.items() if isinstance(projects, dict) else ():
+        servers = project.get("mcpServers") if isinstance(project, dict) else None
+        for name in servers if isinstance(servers, dict) else ():
+            reason = f"it is configured for one project alone, {quoted(path)}"
+            left.append(LeftServer(name=name, reason=reason, outside=True))
+    return left

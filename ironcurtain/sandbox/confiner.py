@@ -1,0 +1,180 @@
+"""Who contains the servers of one proxy: by policy, configuration and what this machine can do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+from anyio import to_thread
+from mcp import StdioServerParameters
+
+from ironcurtain.errors import SandboxMissingError
+from ironcurtain.model.servers import Server
+from ironcurtain.sandbox.contain import contained
+from ironcurtain.sandbox.programs import Survey, survey
+from ironcurtain.sandbox.report import Report, Seen
+from ironcurtain.sandbox.rules import Grounds, rules_for
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.pipes import Streams, connect_pipes
+
+_POLL = 0.25
+_MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What was seen to confine a server's process.
+
+    Attributes:
+        isolation: `none`, or the name of the mechanism.
+        observed: How that was seen.
+    """
+
+    isolation: str
+    observed: str
+
+
+UNSTARTED = Confinement("none", "the server has not been started")
+Tell = Callable[[str, Seen], Awaitable[None]]
+"""Is told of a server what was seen of it."""
+
+
+class Confiner:
+    """Starts servers contained as far as the configuration wants it, and knows what was seen of each."""
+
+    def __init__(self, config: ServerConfig, grounds: Grounds, found: Survey) -> None:
+        """Take a survey that the policy is content with; see `open`."""
+        self._config, self._grounds, self._found = config, grounds, found
+        self._states: dict[str, Confinement] = {}
+        self._watched: dict[str, _Watch] = {}
+
+    @classmethod
+    def open(cls, config: ServerConfig, grounds: Grounds) -> Confiner:
+        """Look what this machine can do.
+
+        Raises:
+            SandboxMissingError: If it cannot contain servers and the policy is `enforce`.
+        """
+        wanted = [
+            name for name, server in config.servers.items() if server.command and server.sandbox is not False
+        ]
+        found = survey(config.sandbox.program, near=config.directory)
+        if wanted and found.programs is None and config.sandbox.policy == "enforce":
+            raise SandboxMissingError(
+                found.sentence,
+                where=str(config.path),
+                hint='Install what is missing, or write "sandbox": {"policy": "warn"} beside "mcpServers".',
+            )
+        return cls(config, grounds, found)
+
+    def notes(self) -> list[str]:
+        """Return what the person who starts the proxy must know, a line each."""
+        lines = []
+        for name, server in self._config.servers.items():
+            reason = self._uncontained(server) if server.command else ""
+            if reason and not (server.sandbox is not False and self._config.sandbox.policy == "skip"):
+                lines.append(
+                    f"server {name} is NOT CONTAINED: {reason}; protected files, keys and approvals are "
+                    "safe from it only as far as the operating system protects them"
+                )
+        return lines
+
+    def state(self, name: str) -> Confinement:
+        """Return what has been seen of a server by now."""
+        if name in self._watched:
+            self._watched[name].take()
+        return self._states.get(name, UNSTARTED)
+
+    @asynccontextmanager
+    async def connect(
+        self,
+        name: str,
+        start: StdioServerParameters,
+        *,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+        tell: Tell,
+    ) -> AsyncIterator[Streams]:
+        """Start a server and yield its streams: `connect_pipes`, contained where that is wanted and possible.
+
+        Args:
+            name: The server.
+            start: Its start without a sandbox.
+            on_words: Told each line of its standard error.
+            on_end: Told that nothing more comes from it, and why.
+            tell: Told what is seen of it.
+
+        Raises:
+            ServerFailedError: If it cannot be started.
+            ServerConfigError: If its configuration opens one of the system's own places.
+        """
+        server = self._config.servers[name]
+        programs, reason = self._found.programs, self._uncontained(server)
+        if reason or programs is None:
+            self._states[name] = Confinement("none", f"started uncontained: {reason}")
+            await tell(name, Seen("uncontained", reason))
+            async with connect_pipes(start, on_words=on_words, on_end=on_end) as streams:
+                yield streams
+            return
+        rules = await to_thread.run_sync(rules_for, name, server, self._grounds)
+        strict = self._config.sandbox.policy == "enforce"
+        with contained(start, rules, programs, strict=strict) as inside:
+            watch = self._watched[name] = _Watch(name, Report(inside.report), self._states, tell)
+
+            def ended(why: str) -> None:
+                watch.take()
+                on_end(watch.refused or why)
+
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(watch.run)
+                    async with connect_pipes(inside.start, on_words=on_words, on_end=ended) as streams:
+                        yield streams
+                    tasks.cancel_scope.cancel()
+            finally:
+                del self._watched[name]
+                with anyio.CancelScope(shield=True):
+                    await watch.tell_all()
+
+    def _uncontained(self, server: Server) -> str:
+        """Return why a server is started uncontained; nothing if it is contained."""
+        if server.sandbox is False:
+            return "the configuration says so"
+        return "" if self._found.programs is not None else self._found.sentence
+
+
+class _Watch:
+    """Reads the report on one started server."""
+
+    def __init__(self, name: str, report: Report, states: dict[str, Confinement], tell: Tell) -> None:
+        self._name, self._report, self._states, self._tell = name, report, states, tell
+        self._untold: list[Seen] = []
+        self.refused = ""
+        states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
+
+    def take(self) -> None:
+        """Read what is new."""
+        for seen in self._report.new():
+            self._untold.append(seen)
+            if seen.kind in {"observed", "open"}:
+                self._states[self._name] = Confinement(
+                    _MECHANISM if seen.kind == "observed" else "none", seen.text
+                )
+            elif seen.kind == "refused":
+                self.refused = f"its sandbox could not be made: {seen.text}"
+
+    async def run(self) -> None:
+        """Tell what is seen, for as long as the server runs."""
+        while True:
+            await self.tell_all()
+            await anyio.sleep(_POLL)
+
+    async def tell_all(self) -> None:
+        """Tell what has been seen and not yet told."""
+        self.take()
+        untold, self._untold = self._untold, []
+        for seen in untold:
+            await self._tell(self._name, seen)

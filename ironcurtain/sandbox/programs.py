@@ -1,0 +1,136 @@
+"""What the sandbox is made of on this machine, and what of that is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.text import visible
+
+_COMMAND = "srt"
+_PACKAGE = "@anthropic-ai/sandbox-runtime"
+_TRIAL_SECONDS = 20.0
+_BWRAP_TRIAL = (
+    "--unshare-user",
+    "--unshare-net",
+    "--unshare-pid",
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "true",
+)
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The sandbox's programs, by absolute path.
+
+    Attributes:
+        node: Node.js, which runs the sandbox runtime.
+        library: The runtime's module.
+        bwrap: bubblewrap; None where the system sandboxes by other means. Likewise `socat` and `rg`.
+    """
+
+    node: str
+    library: str
+    bwrap: str | None = None
+    socat: str | None = None
+    rg: str | None = None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found.
+
+    Attributes:
+        programs: All of them; None where something is missing.
+        missing: What is missing, each a few words; empty where nothing is.
+    """
+
+    programs: Programs | None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is missing, as one sentence without its full stop."""
+        return f"servers cannot be contained on this machine: {', '.join(self.missing)}"
+
+
+def survey(program: str | None = None, *, near: Path | None = None) -> Survey:
+    """Look for everything that the sandbox needs.
+
+    Args:
+        program: The runtime's command as the configuration names it; None looks for `srt`.
+        near: A directory whose `node_modules`, or that of a directory above it, may hold it.
+    """
+    if sys.platform not in {"linux", "darwin"}:
+        return Survey(None, (f"there is no sandbox for {sys.platform}",))
+    linux = sys.platform == "linux"
+    found = {name: shutil.which(name) for name in (("bwrap", "socat", "rg", "node") if linux else ("node",))}
+    library = _library(program, near)
+    missing = [
+        f"{_PACKAGED.get(name, name)} is not installed" for name, path in found.items() if path is None
+    ]
+    if library is None:
+        missing.append(f"{visible(program or _COMMAND)} of {_PACKAGE} is not installed")
+    if found.get("bwrap") and (refused := _refused(found["bwrap"] or "")):
+        missing.append(f"bubblewrap may not make namespaces here ({refused})")
+    if missing or library is None:
+        return Survey(None, tuple(missing))
+    return Survey(
+        Programs(
+            node=found["node"] or "",
+            library=str(library),
+            bwrap=found.get("bwrap"),
+            socat=found.get("socat"),
+            rg=found.get("rg"),
+        )
+    )
+
+
+_PACKAGED = {"bwrap": "bubblewrap (bwrap)", "rg": "ripgrep (rg)", "node": "Node.js (node)"}
+
+
+def _library(program: str | None, near: Path | None) -> Path | None:
+    """Return the runtime's module: it stands beside the file that its command leads to."""
+    for candidate in _candidates(program, near):
+        beside = Path(os.path.realpath(candidate)).with_name("index.js")
+        if beside.is_file() and os.access(candidate, os.X_OK):
+            return beside
+    return None
+
+
+def _candidates(program: str | None, near: Path | None) -> list[Path]:
+    if program is not None:
+        named = Path(program).expanduser()
+        if "/" in program:
+            return [named if named.is_absolute() else (near or Path()) / named]
+        found = shutil.which(program)
+        return [Path(found)] if found else []
+    places = [Path(__file__).parents[2], *([near, *near.parents] if near else [])]
+    local = [place / "node_modules" / ".bin" / _COMMAND for place in places]
+    found = shutil.which(_COMMAND)
+    return [*local, *([Path(found)] if found else [])]
+
+
+def _refused(bwrap: str) -> str:
+    """Return why bubblewrap makes no namespaces here; nothing if it does."""
+    try:
+        run = subprocess.run(  # noqa: S603 - the path that was found
+            [bwrap, *_BWRAP_TRIAL],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_TRIAL_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
+    return "" if run.returncode == 0 else visible(run.stderr.strip()[:200]) or f"status {run.returncode}"

@@ -1,0 +1,142 @@
+"""What one server may touch: restrictive defaults, then what the configuration adds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ironcurtain.errors import ServerConfigError
+from ironcurtain.model.base import Json
+from ironcurtain.model.servers import FilesystemSettings, SandboxSettings, Server
+from ironcurtain.sandbox.repositories import code_of_repositories
+from ironcurtain.text import quoted
+
+_SECRETS = (
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".cargo/credentials.toml",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/op",
+    ".docker/config.json",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".ssh",
+    ".zsh_history",
+)
+_SHARED = (".claude/debug", ".npm/_logs")
+"""Directories of the home that the runtime lets everybody write; here they are no exception."""
+_SHARED_TEMPORARY = "/tmp/claude"  # noqa: S108 - the runtime's own, likewise
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What holds for all servers of a session.
+
+    Attributes:
+        home: The home directory.
+        sandbox: The session's directory, which every server may write; None for none.
+        own: The system's own files and directories: approvals, audit logs, keys. No server can read them.
+        protected: What no server can write.
+        directory: What relative paths of the configuration start from.
+        settings: What the configuration says for every server.
+    """
+
+    home: Path
+    sandbox: Path | None
+    own: tuple[Path, ...]
+    protected: tuple[Path, ...]
+    directory: Path
+    settings: FilesystemSettings = field(default_factory=FilesystemSettings)
+
+
+def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
+    """Return the runtime's settings for a server: `network` and `filesystem`.
+
+    Args:
+        name: The server's name, for errors.
+        server: Its configuration.
+        grounds: What holds for all.
+
+    Raises:
+        ServerConfigError: If the configuration opens one of the system's own places.
+    """
+    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+    both = (grounds.settings, own.filesystem)
+    ours = [_real(path) for path in grounds.own]
+    readable = _paths(grounds, (path for each in both for path in each.allow_read))
+    named = _paths(grounds, (path for each in both for path in each.allow_write))
+    session = [_real(grounds.sandbox)] if grounds.sandbox else []
+    for path in [*readable, *named]:
+        if any(path == place or place in path.parents for place in ours):
+            raise ServerConfigError(
+                f"the sandbox of server {name} opens {quoted(str(path))}, which is kept from every server",
+                where=name,
+                hint="Take it out of allowRead and allowWrite.",
+            )
+    writable = [*session, *named]
+    secrets = [_real(grounds.home / path) for path in _SECRETS]
+    hidden = [*ours, *secrets, *_paths(grounds, (path for each in both for path in each.deny_read))]
+    held = [
+        *[_real(path) for path in grounds.protected],
+        *ours,
+        *_paths(grounds, (path for each in both for path in each.deny_write)),
+        *[path for path in code_of_repositories(writable) if path not in named],
+    ]
+    shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
+    network = own.network
+    return {
+        "network": {
+            "allowedDomains": list(network.allowed_domains or ()),
+            "deniedDomains": list(network.denied_domains),
+        },
+        "filesystem": {
+            "denyRead": [_literal(path) for path in _existing(hidden)],
+            "allowRead": [_literal(path) for path in _existing([*readable, *session])],
+            "allowWrite": [_literal(path) for path in _existing(writable)],
+            "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
+        },
+    }
+
+
+def _inside(held: list[Path], writable: list[Path], session: list[Path]) -> list[Path]:
+    """Return what is held in writable directories, but not what holds the session's: the deeper decides."""
+    kept = [path for path in held if not any(path == root or path in root.parents for root in session)]
+    return sorted({path for path in kept if any(root in (path, *path.parents) for root in writable)})
+
+
+def _existing(paths: Iterable[Path]) -> list[Path]:
+    return sorted({path for path in paths if path.exists()})
+
+
+def _paths(grounds: Grounds, written: Iterable[str]) -> list[Path]:
+    """Return the configuration's paths: `~` is the session's home, relative ones start at its file."""
+    found = []
+    for text in written:
+        expanded = grounds.home / text[2:] if text.startswith("~/") else Path(text)
+        path = grounds.home if text == "~" else expanded
+        found.append(_real(path if path.is_absolute() else grounds.directory / path))
+    return found
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _literal(path: Path) -> dict[str, Json]:
+    """Return a path as one that is no pattern, whatever its name is."""
+    return {"path": str(path), "literal": True}

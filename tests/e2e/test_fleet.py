@@ -1,0 +1,267 @@
+"""The fleet of docs/remote-engine.md: its commands typed, its nodes killed under load, a release."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e.program import ROOT
+from e2e.test_release import commands
+from ruamel.yaml import YAML
+from support.nodes import free_port
+from support.proxied import until
+from support.shipped import bundle as shipped_with
+from support.shipped import named
+from support.signing import with_serial
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.keys import read_private_key
+from ironcurtain.bundle.signature import sign
+from ironcurtain.opa.locate import find
+from ironcurtain.policy import Policy
+
+PAGE = "remote-engine.md"
+RULE = "filesystem-allow-read-documents"
+COMPILE = "ironcurtain compile --locked --sign --serial 2"
+FLEET = Path("examples/fleet")
+LIMIT = 60.0
+
+
+@dataclass
+class Fleet:
+    """A project directory with the example, somebody's home, and free ports."""
+
+    root: Path
+    port: int = field(default_factory=lambda: free_port(3))
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def state(self) -> Path:
+        return self.root / FLEET / "state"
+
+    @property
+    def nodes(self) -> list[str]:
+        return [f"http://127.0.0.1:{self.port + number}" for number in (1, 2)]
+
+    def run(self, command: str, code: int = 0) -> str:
+        """Type a command into a shell."""
+        for standard in (8182, 8181):
+            command = command.replace(f":{standard}", f":{self.port + standard - 8180}")
+        path = f"{self.root / 'bin'}{os.pathsep}{find().path.parent}{os.pathsep}{os.environ['PATH']}"
+        ended = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.root,
+            env={"PATH": path, "HOME": str(self.home), "FLEET_PORT": str(self.port), "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode == code, ended.stdout + ended.stderr
+        return ended.stdout + ended.stderr
+
+    def fleet(self, *arguments: str) -> None:
+        """Run the script."""
+        self.run(f"{FLEET}/fleet.sh {' '.join(arguments)}")
+
+    def release(self, serial: int, change: Callable[[list[dict[str, Any]]], object] | None = None) -> Bundle:
+        """Sign a release of the shipped policy, with its rules changed, as `compile --sign` would."""
+        key = read_private_key(self.home / ".ironcurtain" / "signing-key.pem")
+        made = sign(with_serial(shipped_with(change), serial), key)
+        path = self.root / "generated" / "bundle.signed.tar.gz"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(made.archive())
+        return made
+
+    def policy(self) -> Policy:
+        """Load the newest release as a gateway does."""
+        return Policy.load(
+            self.root / "generated" / "bundle.signed.tar.gz",
+            home=self.home,
+            verify_key=self.home / ".ironcurtain" / "signing-key.pub.pem",
+            engine=self.nodes,
+            engine_token_file=self.state / "token",
+        )
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    program = tmp_path / "bin" / "ironcurtain"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom ironcurtain.cli.main import main\nmain()\n")
+    program.chmod(0o755)
+    shutil.copytree(ROOT / FLEET, tmp_path / FLEET, ignore=shutil.ignore_patterns("state"))
+    shutil.copytree(ROOT / "opa", tmp_path / "opa")
+    found = Fleet(tmp_path)
+    found.home.mkdir()
+    yield found
+    found.fleet("down")
+
+
+def test_the_commands_of_the_page(fleet: Fleet) -> None:
+    typed = commands(PAGE)
+    (ask,) = [command for command in typed if command.startswith("ironcurtain decide")]
+    expected = {"examples/fleet/fleet.sh stop node-2": 3}
+    for command in typed:
+        if command == COMPILE:
+            fleet.release(2)
+            continue
+        fleet.run(command)
+        if command.startswith("examples/fleet/fleet.sh st"):
+            answer = fleet.run(ask, expected.get(command, 0)) if "start" not in command else ""
+            assert ("IC3003" in answer) == (command in expected)
+        if command == ask:
+            assert f"rule:    {RULE}" in fleet.run(ask)
+
+
+def test_a_token_is_needed_and_flags_are_those_of_the_compose_file(fleet: Fleet) -> None:
+    fleet.run("ironcurtain key new")
+    fleet.release(2)
+    fleet.run("ironcurtain publish examples/fleet/state/served")
+    fleet.fleet("up")
+    (ask,) = [command for command in commands(PAGE) if command.startswith("ironcurtain decide")]
+    refused = fleet.run(ask.replace("--engine-token-file examples/fleet/state/token ", ""), 3)
+    assert "HTTP status 401" in refused
+    assert (fleet.state / "token").stat().st_mode & 0o077 == 0
+    pid = (fleet.state / "node-1.pid").read_text().strip()
+    line = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[1:-1]
+    compose = YAML(typ="safe").load((ROOT / FLEET / "compose.yaml").read_text())
+    for number in (1, 2):
+        service = compose["services"][f"node-{number}"]
+        assert service["ports"] == [f"127.0.0.1:{8180 + number}:8181"]
+        command = " ".join(service["command"]).replace("=", " ").split()
+        assert flags(command) == flags(" ".join(line).replace("=", " ").split())
+        for mount in service["volumes"]:
+            local = mount.partition(":")[0]
+            assert (ROOT / FLEET / local).exists() or local.startswith("./state/")
+    version = json.loads((ROOT / "opa" / "version.json").read_text())["version"]
+    assert compose["services"]["node-1"]["image"] == f"openpolicyagent/opa:{version}-static"
+
+
+def flags(command: list[str]) -> list[str]:
+    """Return what of a command is the same wherever its files lie."""
+    return sorted(word for word in command if not word.startswith("/") and ":" not in word)
+
+
+# -- under load ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Gateway:
+    """A loaded policy that decides the same call again and again."""
+
+    policy: Policy
+    right: str
+    seen: list[str] = field(default_factory=list)
+
+    async def work(self) -> None:
+        """Decide until cancelled; write down verdicts and, for calls without an answer, rules."""
+        while True:
+            decision = await self.policy.adecide(
+                "filesystem", "read_text_file", {"path": "~/Documents/letter.txt"}
+            )
+            self.seen.append(decision.rule if decision.rule.startswith("engine-") else decision.verdict)
+
+    async def decides(self, count: int = 60) -> list[str]:
+        """Wait for so many more decisions; return them."""
+        start = len(self.seen)
+        await until(lambda: len(self.seen) >= start + count)
+        return self.seen[start:]
+
+    async def until(self, wanted: str) -> list[str]:
+        """Wait for a decision; return what was decided until then, without it."""
+        start = len(self.seen)
+        await until(lambda: wanted in self.seen[start:])
+        return self.seen[start : self.seen.index(wanted, start)]
+
+
+@asynccontextmanager
+async def busy(*gateways: Gateway) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(gateway.work()) for gateway in gateways for _ in range(4)]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in ended)
+
+
+async def serves(fleet: Fleet, number: int) -> None:
+    """Wait until a node has loaded its bundle: the script does not wait for one that is started alone."""
+    async with asyncio.timeout(LIMIT):
+        while True:
+            command = (
+                f"ironcurtain decide --bundle generated/bundle.signed.tar.gz --engine {fleet.nodes[number]}"
+            )
+            rest = "--engine-token-file examples/fleet/state/token filesystem list_allowed_directories '{}'"
+            try:
+                await asyncio.to_thread(fleet.run, f"{command} {rest} >&2 || [ $? != 3 ]")
+            except AssertionError:
+                continue
+            return
+
+
+async def kill_one_after_the_other(fleet: Fleet, gateway: Gateway) -> None:
+    async with busy(gateway):
+        assert set(await gateway.decides()) == {"allow"}
+        for number, other in ((0, 1), (1, 0)):
+            start = len(gateway.seen)
+            await asyncio.to_thread(fleet.fleet, "stop", f"node-{number + 1}")
+            await gateway.decides()
+            await asyncio.to_thread(fleet.fleet, "start", f"node-{number + 1}")
+            await serves(fleet, number)
+            await gateway.decides()
+            assert set(gateway.seen[start:]) == {"allow"}, other
+        for name in ("node-1", "node-2"):
+            await asyncio.to_thread(fleet.fleet, "stop", name)
+        assert set(await gateway.until("engine-no-node")) <= {"allow"}
+        assert set(await gateway.decides(20)) == {"engine-no-node"}
+        await asyncio.to_thread(fleet.fleet, "start", "node-2")
+        assert set(await gateway.until("allow")) <= {"engine-no-node", "engine-revision"}
+        assert set(await gateway.decides()) == {"allow"}
+
+
+async def publish_in_mid_flight(fleet: Fleet, old: Gateway) -> None:
+    def forbid(rules: list[dict[str, Any]]) -> None:
+        named(rules, RULE)["then"] = "deny"
+
+    async with busy(old):
+        await old.decides()
+        fleet.release(3, forbid)
+        await asyncio.to_thread(fleet.run, "ironcurtain publish examples/fleet/state/served")
+        for number in (0, 1):
+            await serves(fleet, number)
+        with fleet.policy() as policy:
+            assert policy.revision != old.policy.revision
+            new = Gateway(policy, "deny")
+            async with busy(new):
+                assert set(await new.decides()) == {"deny"}
+                await old.until("engine-revision")
+                assert set(await old.decides(20)) == {"engine-revision"}
+    # Whatever a node had at each moment: nobody with the old bundle got the new one's verdict.
+    assert set(old.seen) <= {"allow", "engine-revision"}
+
+
+@pytest.mark.parametrize("story", [kill_one_after_the_other, publish_in_mid_flight], ids=lambda f: f.__name__)
+def test_under_load(story: Callable[..., Any], fleet: Fleet) -> None:
+    fleet.run("ironcurtain key new")
+    fleet.release(2)
+    fleet.run("ironcurtain publish examples/fleet/state/served")
+    fleet.fleet("up")
+    with fleet.policy() as policy:
+        asyncio.run(story(fleet, Gateway(policy, "allow")))

@@ -1,0 +1,107 @@
+"""What happens where a machine cannot contain servers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support.contained import Scene, Told
+
+from ironcurtain.errors import SandboxMissingError
+from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.programs import survey
+
+NOTE = "server escaping is NOT CONTAINED: "
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path.resolve() / "scene")
+
+
+@pytest.fixture
+def without_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Set a PATH with everything but bubblewrap."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("socat", "rg", "node", "sh", "git"):
+        (programs / name).symlink_to(shutil.which(name) or "/bin/true")
+    monkeypatch.setenv("PATH", str(programs))
+
+
+def notes(scene: Scene, **server: object) -> list[str]:
+    config = scene.config(**server)
+    return Confiner.open(config, scene.grounds(config)).notes()
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_enforce_is_the_default_and_refuses_in_one_sentence(scene: Scene) -> None:
+    with pytest.raises(SandboxMissingError) as error:
+        notes(scene)
+    assert error.value.what.startswith(
+        "servers cannot be contained on this machine: bubblewrap (bwrap) is not installed"
+    )
+    assert '"policy": "warn"' in error.value.hint
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_a_server_that_is_opted_out_needs_no_sandbox_but_is_named(scene: Scene) -> None:
+    (note,) = notes(scene, sandbox=False)
+    assert note.startswith(f"{NOTE}the configuration says so")
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+def test_warn_says_so_loudly_and_skip_does_not(scene: Scene) -> None:
+    (note,) = notes(scene, defaults={"policy": "warn"})
+    assert note.startswith(f"{NOTE}servers cannot be contained on this machine: bubblewrap")
+    assert notes(scene, defaults={"policy": "skip"}) == []
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+@pytest.mark.parametrize("policy", ["warn", "skip"])
+def test_both_start_it_and_tell_what_was_observed(scene: Scene, policy: str) -> None:
+    told: Told = scene.visit("write_outside", defaults={"policy": policy})
+    assert told.answers["write_outside"] == "written"
+    assert told.state is not None
+    assert told.state.isolation == "none"
+    assert "bubblewrap (bwrap) is not installed" in told.state.observed
+    assert [seen.kind for seen in told.seen] == ["uncontained"]
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+@pytest.mark.parametrize(
+    "name", ["SANDBOX", "SANDBOX_POLICY", "SANDBOX_PROGRAM", "PROXY_SANDBOX", "NO_SANDBOX"]
+)
+def test_no_environment_variable_weakens_it(scene: Scene, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for value in ("false", "skip", "0"):
+        monkeypatch.setenv(f"IRONCURTAIN_{name}", value)
+        with pytest.raises(SandboxMissingError):
+            notes(scene)
+
+
+def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = survey("no-such-runtime")
+    assert found.programs is None
+    for name in ("bubblewrap", "socat", "ripgrep", "Node.js", "no-such-runtime"):
+        assert name in found.sentence
+    assert "\n" not in found.sentence
+
+
+def test_a_bubblewrap_that_may_do_nothing_counts_as_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    sentence = survey().sentence
+    assert "may not make namespaces here (No permissions to create a new namespace)" in sentence
+
+
+def test_a_named_runtime_that_is_not_the_package_is_missing(tmp_path: Path) -> None:
+    other = tmp_path / "srt"
+    other.write_text('#!/bin/sh\nexec "$@"\n')
+    other.chmod(0o755)
+    assert "of @anthropic-ai/sandbox-runtime is not installed" in survey(str(other)).sentence
