@@ -327,7 +327,7 @@ class PublishError(IronCurtainError):
 
 
 class BusyError(IronCurtainError):
-    """Another process is compiling into the same directory."""
+    """Another process is at work on the same directory or the same client's configuration."""
 
     code = "IC3402"
     exit = Exit.NO_ANSWER

@@ -9,6 +9,7 @@
 # FLEET_STATE  directory of the served bundle, the token, logs and process ids (default: state, beside this)
 # FLEET_PORT   port of the bundle server; the nodes have the next two (default: 8180)
 # FLEET_KEY    the public key that releases are verified with (default: yours)
+# FLEET_OPA    the OPA executable (default: the one that ironcurtain uses)
 set -eu
 umask 077
 
@@ -39,7 +40,7 @@ launch() {
 }
 
 node() {
-	FLEET_BUNDLES=http://127.0.0.1:$port launch "node-$1" "$(ironcurtain opa which)" run --server \
+	FLEET_BUNDLES=http://127.0.0.1:$port launch "node-$1" "${FLEET_OPA:-$(ironcurtain opa which)}" run --server \
 		--addr "127.0.0.1:$((port + $1))" --config-file "$here/opa.yaml" \
 		--set-file "keys.release.key=$key" --authentication token --authorization basic \
 		--skip-version-check "$here/../../opa/authz.rego" "$state/token-digest.json"
@@ -57,7 +58,7 @@ start() {
 stop() {
 	runs "$1" || return 0
 	kill -9 "$(cat "$state/$1.pid")"
-	while runs "$1"; do sleep 0.1; done
+	for try in $(seq 50); do runs "$1" && sleep 0.1; done
 	rm "$state/$1.pid"
 }
 

@@ -1,12 +1,15 @@
 """Optional OpenTelemetry: a span and counts for every decision, made of its audit record.
 
-Needs the extra `otel`, and only what OpenTelemetry's own environment variables configure is sent. Spans hold
-names, verdicts and rules; never arguments, values or reasons.
+Needs the extra `otel`; where to and how it is sent is up to OpenTelemetry's own environment variables. Spans
+hold names, verdicts and rules; never arguments, values or reasons. What goes wrong here never reaches a call.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Self
 
@@ -14,20 +17,30 @@ from ironcurtain.errors import UsageError
 from ironcurtain.model.audit import DecisionRecord, ResultRecord
 
 _NAME = "ironcurtain"
+_MODULES = (
+    "opentelemetry.sdk.trace",
+    "opentelemetry.sdk.trace.export",
+    "opentelemetry.sdk.metrics",
+    "opentelemetry.sdk.metrics.export",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "opentelemetry.exporter.otlp.proto.http.metric_exporter",
+)
 _NANOSECONDS = 1_000_000_000
 _PER_MILLISECOND = 1_000_000
+_log = logging.getLogger(__name__)
 
 
 class Telemetry:
     """Makes spans and metrics of audit records.
 
     Args:
-        tracer: An OpenTelemetry tracer.
-        meter: An OpenTelemetry meter.
+        tracers: An OpenTelemetry TracerProvider.
+        meters: An OpenTelemetry MeterProvider.
     """
 
-    def __init__(self, tracer: Any, meter: Any) -> None:  # noqa: ANN401 - types of an optional library
-        self._tracer = tracer
+    def __init__(self, tracers: Any, meters: Any) -> None:  # noqa: ANN401 - types of an optional library
+        self._providers = (tracers, meters)
+        self._tracer, meter = tracers.get_tracer(_NAME), meters.get_meter(_NAME)
         self._decisions = meter.create_counter(
             "ironcurtain.decisions", unit="{call}", description="Decided calls."
         )
@@ -43,24 +56,36 @@ class Telemetry:
 
     @classmethod
     def configured(cls) -> Self:
-        """Return the telemetry that OpenTelemetry's environment variables configure.
+        """Return telemetry that is sent by OTLP over HTTP, as OpenTelemetry's environment variables say.
+
+        The providers are ours alone: no other library's spans, which could hold arguments, come with it.
 
         Raises:
             UsageError: If the extra `otel` is not installed.
         """
         try:
-            trace = importlib.import_module("opentelemetry.trace")
-            metrics = importlib.import_module("opentelemetry.metrics")
-            configurator = importlib.import_module("opentelemetry.sdk._configuration")
+            trace, spans, metrics, readings, *exporters = map(importlib.import_module, _MODULES)
         except ImportError as error:
             raise UsageError(
                 "OpenTelemetry is not installed", hint="pip install 'ironcurtain[otel]'"
             ) from error
-        configurator._OTelSDKConfigurator().configure()  # noqa: SLF001 - what `opentelemetry-instrument` calls
-        return cls(trace.get_tracer(_NAME), metrics.get_meter(_NAME))
+        tracers = trace.TracerProvider(shutdown_on_exit=False)
+        tracers.add_span_processor(spans.BatchSpanProcessor(exporters[0].OTLPSpanExporter()))
+        reader = readings.PeriodicExportingMetricReader(exporters[1].OTLPMetricExporter())
+        return cls(tracers, metrics.MeterProvider([reader], shutdown_on_exit=False))
+
+    def close(self) -> None:
+        """Send what is waiting; takes as long as the exporters' time limits at most."""
+        for provider in self._providers:
+            with _harmless():
+                provider.shutdown()
 
     def decision(self, record: DecisionRecord) -> None:
         """Tell of a decision."""
+        with _harmless():
+            self._decision(record)
+
+    def _decision(self, record: DecisionRecord) -> None:
         labels = {
             "ironcurtain.server": record.server,
             "ironcurtain.tool": record.tool,
@@ -89,4 +114,13 @@ class Telemetry:
 
     def result(self, record: ResultRecord) -> None:
         """Tell of the end of a forwarded call."""
-        self._results.record(record.duration, {"ironcurtain.status": record.status})
+        with _harmless():
+            self._results.record(record.duration, {"ironcurtain.status": record.status})
+
+
+@contextmanager
+def _harmless() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever a library does, calls go on as they were decided
+        _log.error("telemetry failed: %s", type(error).__name__)

@@ -30,6 +30,7 @@ COMMANDS = {
     "customize": "Turn a wish into edits of your own guidance.",
     "decide": "Decide tool calls on an embedded engine.",
     "diff": "Say what two policies decide differently, with calls that show it.",
+    "doctor": "Say what does not work, and what mends it.",
     "drift": "Say which tools of the servers are not as they were annotated.",
     "explain": "Say why a call is decided so, and what near it gets further.",
     "findings": "Say what stands out in a policy: dead rules, gaps, ways around.",

@@ -35,6 +35,23 @@ from ironcurtain.errors import Exit
 @click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
 @click.option("--trust-client", is_flag=True, help="Let the person at the client approve (MCP elicitation).")
 @click.option("--observe", is_flag=True, help="Decide and record, but refuse nothing. For trials only.")
+@click.option(
+    "--audit-values",
+    type=click.Choice(["redacted", "abstract"]),
+    default="redacted",
+    show_default=True,
+    help="Whether the log keeps the values of calls; see docs/audit.md.",
+)
+@click.option("--audit-redact", metavar="ROLE", multiple=True, help="Redact this role's values; repeatable.")
+@click.option(
+    "--audit-max-bytes",
+    type=click.IntRange(1 << 12, 1 << 40),
+    default=64 << 20,
+    show_default=True,
+    metavar="N",
+    help="The size at which the log goes on in a new file.",
+)
+@click.option("--telemetry", is_flag=True, help="Tell OpenTelemetry of decisions, as OTEL_... say.")
 def command(**options: object) -> Exit:
     """Stand between an agent and its MCP servers: every call is decided, recorded and perhaps asked about.
 

@@ -16,6 +16,7 @@ from ironcurtain.errors import Exit, IronCurtainError, UsageError
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.http import Address
+from ironcurtain.proxy.recording import Values
 from ironcurtain.proxy.session import ProxyOptions, own_places, run_proxy
 from ironcurtain.text import printable
 
@@ -35,6 +36,10 @@ def run(
     no_approver: bool,
     trust_client: bool,
     observe: bool,
+    audit_values: Values,
+    audit_redact: tuple[str, ...],
+    audit_max_bytes: int,
+    telemetry: bool,
     **site: Json,
 ) -> Exit:
     """Serve until the client goes or a signal comes."""
@@ -53,6 +58,10 @@ def run(
         client_person=trust_client,
         caller=caller_facts(caller) or {},
         observe=observe,
+        audit_values=audit_values,
+        audit_redact=frozenset(audit_redact),
+        audit_max_bytes=audit_max_bytes,
+        telemetry=telemetry,
     )
     _keep_quiet()
     try:
@@ -79,9 +88,11 @@ def _keep_quiet() -> None:
     warnings.simplefilter("ignore", MCPDeprecationWarning)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Printable("ironcurtain: %(message)s"))
-    own = logging.getLogger("ironcurtain")
-    own.addHandler(handler)
-    own.setLevel(logging.ERROR)
+    for name in ("ironcurtain", "opentelemetry"):
+        told = logging.getLogger(name)
+        told.addHandler(handler)
+        told.setLevel(logging.ERROR)
+        told.propagate = False
     for name in ("mcp", "client", "uvicorn", "httpx2"):
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False

@@ -60,7 +60,8 @@ def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> P
     found = places(client, scope, Path.cwd())
     if len(found) == 1:
         return found[0]
-    fitting = [place for place in found if fits(place)]
+    # In the home directory the project's file can be the user's own.
+    fitting = list({place.path.resolve(): place for place in found if fits(place)}.values())
     if len(fitting) > 1:
         names = " and ".join(str(place.path) for place in fitting)
         raise UsageError(

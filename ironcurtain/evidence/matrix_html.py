@@ -43,6 +43,7 @@ def html_page(matrix: Matrix) -> str:
             f"<style>{_STYLE}</style></head><body><h1>What the policy decides</h1>",
             f"<p>Assumed: home {_text(matrix.world.home)}, sandbox {_text(matrix.world.sandbox or 'none')}.",
             "Of several places that cover something, the most specific one counts.</p>",
+            *_reasons(matrix),
             f"<form>{''.join(_filter(name, options[name]) for name in _FILTERS)}</form>",
             '<p id="count" role="status"></p>',
             "<table><thead><tr><th>tools<th>role<th>where<th>when<th>verdict<th>clause<th>floor</tr></thead>",
@@ -87,6 +88,15 @@ def _lines(matrix: Matrix) -> Iterator[_Line]:
             for row in table.rows:
                 for outcome in row.outcomes:
                     yield _Line(server, table.tools, row, outcome, sampled=table.exactness == "sampled")
+
+
+def _reasons(matrix: Matrix) -> Iterator[str]:
+    """Yield, for tools about which something may have been missed, why."""
+    for server, tables in matrix.servers.items():
+        for table in tables:
+            names = ", ".join(_text(f"{server}/{tool}") for tool in table.tools)
+            for reason in table.reasons:
+                yield f'<p class="sampled">Sampled, not exact: {names}: {_text(reason)}.</p>'
 
 
 def _filter(name: str, values: Iterable[str]) -> str:

@@ -36,7 +36,9 @@ def markdown_lines(matrix: Matrix) -> Iterator[str]:
             yield ""
             yield f"## {_cell(server)}: {', '.join(map(_cell, table.tools))}"
             yield ""
-            yield from (f"Sampled, not exact: {_cell(reason)}." for reason in table.reasons)
+            for reason in table.reasons:
+                yield f"Sampled, not exact: {_cell(reason)}."
+                yield ""
             yield from _HEADER
             yield from _markdown_rows(table)
 

@@ -14,6 +14,7 @@ from ironcurtain.canonical.paths import Resolver
 from ironcurtain.canonical.pattern_index import PatternIndex
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.site import Site
+from ironcurtain.evidence.steps import Steps
 from ironcurtain.evidence.witnesses import (
     SECOND_NAME,
     Witness,
@@ -37,12 +38,14 @@ class Side:
 
     Attributes:
         tokens: By `@list`, a name that tells lists of one name and different members apart.
+        steps: Steps 3 to 5 under the policy, shared with policies that differ in nothing these steps read.
     """
 
     bundle: Bundle
     content: PolicyContent
     policy: LoadedPolicy
     tokens: Mapping[str, str]
+    steps: Steps
 
     @property
     def has_custom_modules(self) -> bool:
@@ -122,13 +125,30 @@ def load_sides(
         full = world
     full, remotes = _with_remotes(full, witnesses, contents)
     memory = MemoryWorld(full)
+    loaded = [LoadedPolicy(content, _site(full), memory) for content in contents]
+    steps = _steps(contents, loaded)
     sides = tuple(
-        Side(bundle, content, LoadedPolicy(content, _site(full), memory), _tokens(content))
-        for bundle, content in zip(bundles, contents, strict=True)
+        Side(bundle, content, policy, _tokens(content), own)
+        for bundle, content, policy, own in zip(bundles, contents, loaded, steps, strict=True)
     )
     found = {kind: tuple(dict.fromkeys(each)) for kind, each in witnesses.items()}
     marked = frozenset(pattern for patterns in marks.values() for pattern in patterns)
     return Sides(world, sides, index, marked, found, remotes, fresh, sandbox)
+
+
+def _steps(contents: Sequence[PolicyContent], policies: Sequence[LoadedPolicy]) -> list[Steps]:
+    """Return steps 3 to 5 for each policy: they read the tools, and the directories that rules name."""
+    found: list[Steps] = []
+    for number, (content, policy) in enumerate(zip(contents, policies, strict=True)):
+        first = contents[0]
+        alike = (
+            number > 0
+            and content.annotations == first.annotations
+            and content.case_insensitive_hosts == first.case_insensitive_hosts
+            and set(policy.patterns.directories.values()) == set(policies[0].patterns.directories.values())
+        )
+        found.append(found[0] if alike else Steps(policy))
+    return found
 
 
 def _registry(content: PolicyContent) -> Registry:

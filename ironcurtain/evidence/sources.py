@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ironcurtain.canonical import pointers
-from ironcurtain.canonical.canonicalise import canonicalise
 from ironcurtain.canonical.codecs import encode
 from ironcurtain.canonical.conditional import roles_in_call
-from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
+from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.paths import ancestors
 from ironcurtain.canonical.schema import ArgumentSchema
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decide import structural
-from ironcurtain.decide.refusal import Refusal
 from ironcurtain.evidence.candidates import Builder
 from ironcurtain.evidence.sides import GIT_REMOTE, Side, Sides
+from ironcurtain.evidence.steps import StepsOfTool
 from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.base import Json
@@ -107,8 +106,11 @@ class SourceReader:
     ) -> None:
         self._server = server
         self.patterns = patterns
-        self._tools = tools
         self._sides = sides
+        self._steps = [
+            side.steps.of_tool(server, tool, sides.registry)
+            for side, tool in zip(sides.sides, tools, strict=True)
+        ]
         self.annotation: ToolAnnotation = tools[0].annotation
         self._schema = self.annotation.input_schema or {}
         self._builder = Builder(self._schema, sides.fresh, refers=False)
@@ -265,27 +267,23 @@ class SourceReader:
 
     def _run_all(self, source: Source, arguments: dict[str, Json]) -> tuple[tuple[Seen, ...], ...] | None:
         found = []
-        for side, tool in zip(self._sides.sides, self._tools, strict=True):
-            seen = self._run(source, arguments, side, tool)
+        for side, steps in zip(self._sides.sides, self._steps, strict=True):
+            seen = self._run(source, arguments, side, steps)
             if seen is None:
                 return None
             found.append(seen)
         return tuple(found)
 
     def _run(
-        self, source: Source, arguments: dict[str, Json], side: Side, tool: FittedTool
+        self, source: Source, arguments: dict[str, Json], side: Side, steps: StepsOfTool
     ) -> tuple[Seen, ...] | None:
         """Do steps 3 to 5; return the source's subjects, None if the call ends there."""
-        policy = side.policy
-        try:
-            filled = tool.fit(arguments, has_working_root=policy.site.working_root(self._server) is not None)
-            canonical = canonicalise(tool.annotation, filled, policy.surroundings(self._server))
-            floor = structural.check(tool.annotation, canonical, policy.boundaries(self._server))
-        except (InvalidArgumentsError, UnrepresentableError, Refusal):
+        reached = steps.of(arguments, source.pointer[0])
+        if reached is None:
             return None
         return tuple(
-            Seen(self._key(subject, floor, side), subject)
-            for subject in canonical.subjects
+            Seen(self._key(subject, reached.floor, side), subject)
+            for subject in reached.subjects
             if any(_covers(source.pointer, pointers.tokens(at)) for at in (subject.at, *subject.also_at))
         )
 

@@ -17,6 +17,7 @@ from ironcurtain.model.coverage import CoverageReport
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.diff_approvals import DiffApprovals
 from ironcurtain.model.difference import Difference
+from ironcurtain.model.doctor import DoctorReport
 from ironcurtain.model.drift import DriftReport
 from ironcurtain.model.explanation import AgentView, ClauseExplanation, Explanation
 from ironcurtain.model.findings import FindingReport
@@ -66,6 +67,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "decision": _of(Decision),
     "diff-approvals": _of(DiffApprovals),
     "difference": _of(Difference),
+    "doctor": _of(DoctorReport),
     "drift": _of(DriftReport),
     "forecast": _of(Forecast),
     "gate-report": _of(GateReport),

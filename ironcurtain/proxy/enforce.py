@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from ironcurtain.approvals.binding import binding_of
 from ironcurtain.audit.log import AuditLog
+from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.decide.decide import INTERNAL, Call, judge, prepare
 from ironcurtain.errors import AuditError
 from ironcurtain.model.audit import Approval, ResultRecord, ResultStatus
@@ -62,6 +63,7 @@ class Enforcer:
         confined: Tells what was seen to confine a server.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but refuse nothing. For trying a policy out; each record says so.
+        telemetry: Is told what is recorded, too.
     """
 
     policy: LivePolicy
@@ -71,6 +73,7 @@ class Enforcer:
     confined: Callable[[str], Confinement]
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
+    telemetry: Telemetry | None = None
 
     async def enforce(
         self, call: Call, forward: Forward, exchange: Exchange | None = None
@@ -167,10 +170,13 @@ class Enforcer:
             RefusedError: If that fails: then nothing may happen.
         """
         try:
-            await self.log.decision(judged.record(id_, self.confined(judged.call.server)))
+            record = judged.record(id_, self.confined(judged.call.server))
+            await self.log.decision(record)
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(judged, id_))) from error
+        if self.telemetry is not None:
+            self.telemetry.decision(record)
 
     async def _forward(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
         """Send the judged arguments, and record how the call ended, however it did."""
@@ -193,6 +199,8 @@ class Enforcer:
             await self.log.result(record)
         except AuditError as error:  # the effect has happened; the log says so by the missing result
             _log.error("%s", error)
+        if self.telemetry is not None:
+            self.telemetry.result(record)
 
 
 def _why(error: Exception) -> str:

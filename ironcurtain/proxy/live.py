@@ -10,14 +10,13 @@ from functools import partial
 import anyio
 from anyio import to_thread
 
-from ironcurtain.audit.records import Recorder
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.refusal import Refusal
-from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.opa.answer import EngineAnswerError
 from ironcurtain.policy import AnyEngine, Policy
+from ironcurtain.proxy.recording import Recording
 
 _LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
 
@@ -28,32 +27,31 @@ _CONVERGENCE = 60.0
 class Enforced:
     """One policy with its running engine."""
 
-    def __init__(self, policy: Policy, engine: AnyEngine, key: bytes | None) -> None:
+    def __init__(self, policy: Policy, engine: AnyEngine, recording: Recording) -> None:
         self.policy = policy
         self.engine = engine
-        self.key = key
+        self.recording = recording
         self.content = PolicyContent.of(policy.bundle)
-        digest = jsontext.digest_bytes(policy.bundle.archive())
-        self.recorder = Recorder(self.content, policy.loaded, bundle=digest, key=key)
+        self.recorder = recording.recorder(policy, self.content)
         self.lost = anyio.Event()
         self._stack = AsyncExitStack()
         self._users = 0
         self._idle = anyio.Event()
 
     @classmethod
-    async def start(cls, policy: Policy, key: bytes | None) -> Enforced:
+    async def start(cls, policy: Policy, recording: Recording) -> Enforced:
         """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
 
         Args:
             policy: The policy.
-            key: The key of the audit log, for the records of what it decides.
+            recording: What is kept of what it decides.
 
         Raises:
             IronCurtainError: If it cannot be started.
         """
         # It may ask OPA to verify the signature.
         engine = await to_thread.run_sync(partial(policy.engine, wait=_CONVERGENCE))
-        enforced = cls(policy, engine, key)
+        enforced = cls(policy, engine, recording)
         await enforced._stack.enter_async_context(engine)
         return enforced
 

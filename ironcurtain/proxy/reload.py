@@ -107,7 +107,7 @@ class Reloader:
                     await self._tell("engine-restarted", revision=current.loaded.revision)
 
     async def _start(self, policy: Policy) -> Enforced:
-        return await Enforced.start(policy, self._policy.current.key)
+        return await Enforced.start(policy, self._policy.current.recording)
 
     async def _replace(self, new: Enforced) -> None:
         await self._policy.replace(new, drain=_DRAIN_SECONDS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -17,8 +18,9 @@ from anyio.abc import TaskGroup
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.approvals.directory import ApprovalDirectory
 from ironcurtain.audit.keys import default_key_path, make_key
-from ironcurtain.audit.log import AuditLog
+from ironcurtain.audit.log import MAX_BYTES, AuditLog
 from ironcurtain.audit.places import audit_directory, log_place
+from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.errors import AuditError
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
@@ -32,6 +34,7 @@ from ironcurtain.proxy.hub import Hub
 from ironcurtain.proxy.listing import Listing, Narrowed
 from ironcurtain.proxy.live import Enforced, LivePolicy
 from ironcurtain.proxy.people import Asking, People
+from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.stdio import serve_stdio
 from ironcurtain.sandbox.confiner import Confiner
@@ -58,6 +61,10 @@ class ProxyOptions:
         client_person: Whether whoever sits at the client may approve.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, refuse nothing.
+        audit_values: Whether the log keeps the values of calls.
+        audit_redact: Roles whose values the log redacts whole.
+        audit_max_bytes: Size at which a segment of the log ends.
+        telemetry: Whether decisions are told to OpenTelemetry, too.
     """
 
     load: Callable[[], Policy]
@@ -71,6 +78,10 @@ class ProxyOptions:
     client_person: bool = False
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
+    audit_values: Values = "redacted"
+    audit_redact: frozenset[str] = frozenset()
+    audit_max_bytes: int = MAX_BYTES
+    telemetry: bool = False
 
 
 def own_places() -> list[Path]:
@@ -91,13 +102,15 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     config = load_servers(options.servers)
     policy = await to_thread.run_sync(options.load)
     async with AsyncExitStack() as stack:
-        key = make_key(default_key_path())
-        log = await stack.enter_async_context(await _open_log(options, policy, key))
-        first = await Enforced.start(policy, key)
+        recording = Recording(make_key(default_key_path()), options.audit_values, options.audit_redact)
+        recording.check(policy)
+        telemetry = await stack.enter_async_context(_telemetry()) if options.telemetry else None
+        log = await stack.enter_async_context(await _open_log(options, policy, recording.key))
+        first = await Enforced.start(policy, recording)
         live = LivePolicy(first)
         stack.push_async_callback(_close_current, live)
         confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy))
-        enforcer = _enforcer(options, live, log, confiner, stack)
+        enforcer = replace(_enforcer(options, live, log, confiner, stack), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
         await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
         try:
@@ -174,19 +187,31 @@ def _enforcer(
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes) -> AuditLog:
     """Return the session's log, not yet entered; a name of our own that is taken gets a number."""
+    opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
     if options.session is not None:
-        return AuditLog(log_place(audit_directory(), options.session), key=key)
+        return opened(log_place(audit_directory(), options.session))
     site = policy.loaded.site
     meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
     name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
     for number in range(1, _MOST_SESSIONS):
         place = log_place(audit_directory(), name if number == 1 else f"{name}-{number}")
         try:
-            async with AuditLog(place, key=key):
-                return AuditLog(place, key=key)
+            async with opened(place):
+                return opened(place)
         except AuditError:
             continue
-    return AuditLog(log_place(audit_directory(), f"{name}-{os.getpid()}"), key=key)
+    return opened(log_place(audit_directory(), f"{name}-{os.getpid()}"))
+
+
+@asynccontextmanager
+async def _telemetry() -> AsyncIterator[Telemetry]:
+    """Yield the telemetry that is configured; what it has not sent yet is sent at the end."""
+    telemetry = await to_thread.run_sync(Telemetry.configured)
+    try:
+        yield telemetry
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(telemetry.close)
 
 
 def _announce(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -21,9 +22,10 @@ _RUNNER = Path(__file__).with_name("run.mjs")
 _TEMPORARY = "/tmp"  # noqa: S108 - mkdtemp's names are unguessable; sockets below it need a short path
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
+open=yes
 for word; do
   shift
-  if [ "$word" = -- ] && [ -z "$done" ]; then set -- "$@" --ro-bind /proc/sys /proc/sys; done=1; fi
+  if [ "$word" = -- ] && [ "$open" = yes ]; then set -- "$@" --ro-bind /proc/sys /proc/sys; open=no; fi
   set -- "$@" "$word"
 done
 exec {bwrap} "$@"
@@ -104,7 +106,7 @@ def _settings(place: Path, rules: Mapping[str, Json], programs: Programs) -> dic
     }
     if programs.bwrap is not None:
         wrapper = place / "bwrap"
-        _private(wrapper, _BWRAP.format(bwrap=programs.bwrap))
+        _private(wrapper, _BWRAP.format(bwrap=shlex.quote(programs.bwrap)))
         wrapper.chmod(0o700)
         settings |= {
             "bwrapPath": str(wrapper),

@@ -67,7 +67,7 @@ def survey(program: str | None = None, *, near: Path | None = None) -> Survey:
 
     Args:
         program: The runtime's command as the configuration names it; None looks for `srt`.
-        near: A directory whose `node_modules`, or that of a directory above it, may hold it.
+        near: What a relative path of it starts from.
     """
     if sys.platform not in {"linux", "darwin"}:
         return Survey(None, (f"there is no sandbox for {sys.platform}",))
@@ -113,10 +113,10 @@ def _candidates(program: str | None, near: Path | None) -> list[Path]:
             return [named if named.is_absolute() else (near or Path()) / named]
         found = shutil.which(program)
         return [Path(found)] if found else []
-    places = [Path(__file__).parents[2], *([near, *near.parents] if near else [])]
-    local = [place / "node_modules" / ".bin" / _COMMAND for place in places]
+    # Never beside the configuration: an agent may write there.
+    own = Path(__file__).parents[2] / "node_modules" / ".bin" / _COMMAND
     found = shutil.which(_COMMAND)
-    return [*local, *([Path(found)] if found else [])]
+    return [own, *([Path(found)] if found else [])]
 
 
 def _refused(bwrap: str) -> str:

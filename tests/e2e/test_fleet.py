@@ -25,9 +25,13 @@ from support.shipped import named
 from support.signing import with_serial
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import read_private_key
+from ironcurtain.bundle.keys import new_key, read_private_key
 from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.to_directory import publish_to_directory
+from ironcurtain.errors import EngineFailedError
 from ironcurtain.opa.locate import find
+from ironcurtain.opa.nodes import Nodes
+from ironcurtain.opa.remote import RemoteEngine
 from ironcurtain.policy import Policy
 
 PAGE = "remote-engine.md"
@@ -58,13 +62,19 @@ class Fleet:
 
     def run(self, command: str, code: int = 0) -> str:
         """Type a command into a shell."""
-        for standard in (8182, 8181):
+        for standard in (8181, 8182):
             command = command.replace(f":{standard}", f":{self.port + standard - 8180}")
         path = f"{self.root / 'bin'}{os.pathsep}{find().path.parent}{os.pathsep}{os.environ['PATH']}"
         ended = subprocess.run(
             ["bash", "-c", command],
             cwd=self.root,
-            env={"PATH": path, "HOME": str(self.home), "FLEET_PORT": str(self.port), "PYTHONPATH": str(ROOT)},
+            env={
+                "PATH": path,
+                "HOME": str(self.home),
+                "PYTHONPATH": str(ROOT),
+                "FLEET_PORT": str(self.port),
+                **({"FLEET_OPA": str(find().path)} if "fleet.sh up" not in command else {}),
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -85,6 +95,12 @@ class Fleet:
         path = self.root / "generated" / "bundle.signed.tar.gz"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(made.archive())
+        return made
+
+    def publish(self, serial: int, change: Callable[[list[dict[str, Any]]], object] | None = None) -> Bundle:
+        """Put such a release where the nodes fetch it."""
+        made = self.release(serial, change)
+        assert publish_to_directory(made.archive(), self.state / "served", "bundle.tar.gz")
         return made
 
     def policy(self) -> Policy:
@@ -115,36 +131,30 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
 def test_the_commands_of_the_page(fleet: Fleet) -> None:
     typed = commands(PAGE)
     (ask,) = [command for command in typed if command.startswith("ironcurtain decide")]
-    expected = {"examples/fleet/fleet.sh stop node-2": 3}
     for command in typed:
         if command == COMPILE:
             fleet.release(2)
             continue
-        fleet.run(command)
-        if command.startswith("examples/fleet/fleet.sh st"):
-            answer = fleet.run(ask, expected.get(command, 0)) if "start" not in command else ""
-            assert ("IC3003" in answer) == (command in expected)
+        shown = fleet.run(command)
         if command == ask:
+            assert f"rule:    {RULE}" in shown
+            assert (fleet.state / "token").stat().st_mode & 0o077 == 0
+            check_compose_file(fleet)
+        elif command.endswith("stop node-1"):
             assert f"rule:    {RULE}" in fleet.run(ask)
+        elif command.endswith("stop node-2"):
+            assert "IC3003" in fleet.run(ask, 3)
 
 
-def test_a_token_is_needed_and_flags_are_those_of_the_compose_file(fleet: Fleet) -> None:
-    fleet.run("ironcurtain key new")
-    fleet.release(2)
-    fleet.run("ironcurtain publish examples/fleet/state/served")
-    fleet.fleet("up")
-    (ask,) = [command for command in commands(PAGE) if command.startswith("ironcurtain decide")]
-    refused = fleet.run(ask.replace("--engine-token-file examples/fleet/state/token ", ""), 3)
-    assert "HTTP status 401" in refused
-    assert (fleet.state / "token").stat().st_mode & 0o077 == 0
+def check_compose_file(fleet: Fleet) -> None:
+    """See that the containers run what the script runs."""
     pid = (fleet.state / "node-1.pid").read_text().strip()
     line = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[1:-1]
     compose = YAML(typ="safe").load((ROOT / FLEET / "compose.yaml").read_text())
     for number in (1, 2):
         service = compose["services"][f"node-{number}"]
         assert service["ports"] == [f"127.0.0.1:{8180 + number}:8181"]
-        command = " ".join(service["command"]).replace("=", " ").split()
-        assert flags(command) == flags(" ".join(line).replace("=", " ").split())
+        assert flags(service["command"]) == flags(line)
         for mount in service["volumes"]:
             local = mount.partition(":")[0]
             assert (ROOT / FLEET / local).exists() or local.startswith("./state/")
@@ -154,7 +164,8 @@ def test_a_token_is_needed_and_flags_are_those_of_the_compose_file(fleet: Fleet)
 
 def flags(command: list[str]) -> list[str]:
     """Return what of a command is the same wherever its files lie."""
-    return sorted(word for word in command if not word.startswith("/") and ":" not in word)
+    words = " ".join(command).replace("=", " ").split()
+    return sorted(word for word in words if not word.startswith("/") and ":" not in word)
 
 
 # -- under load ----------------------------------------------------------------------------------
@@ -191,7 +202,7 @@ class Gateway:
 
 @asynccontextmanager
 async def busy(*gateways: Gateway) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(gateway.work()) for gateway in gateways for _ in range(4)]
+    tasks = [asyncio.create_task(gateway.work()) for gateway in gateways for _ in range(2)]
     try:
         yield
     finally:
@@ -201,19 +212,17 @@ async def busy(*gateways: Gateway) -> AsyncIterator[None]:
     assert all(isinstance(each, asyncio.CancelledError) for each in ended)
 
 
-async def serves(fleet: Fleet, number: int) -> None:
-    """Wait until a node has loaded its bundle: the script does not wait for one that is started alone."""
+async def serves(fleet: Fleet, number: int, revision: str) -> None:
+    """Wait until a node has loaded a release: the script does not wait for one that is started alone."""
+    node = Nodes.of([fleet.nodes[number]], token_file=fleet.state / "token")
+    assert node is not None
     async with asyncio.timeout(LIMIT):
         while True:
-            command = (
-                f"ironcurtain decide --bundle generated/bundle.signed.tar.gz --engine {fleet.nodes[number]}"
-            )
-            rest = "--engine-token-file examples/fleet/state/token filesystem list_allowed_directories '{}'"
             try:
-                await asyncio.to_thread(fleet.run, f"{command} {rest} >&2 || [ $? != 3 ]")
-            except AssertionError:
-                continue
-            return
+                async with RemoteEngine(node, revision, wait=LIMIT):
+                    return
+            except EngineFailedError:
+                await asyncio.sleep(0.05)
 
 
 async def kill_one_after_the_other(fleet: Fleet, gateway: Gateway) -> None:
@@ -224,7 +233,7 @@ async def kill_one_after_the_other(fleet: Fleet, gateway: Gateway) -> None:
             await asyncio.to_thread(fleet.fleet, "stop", f"node-{number + 1}")
             await gateway.decides()
             await asyncio.to_thread(fleet.fleet, "start", f"node-{number + 1}")
-            await serves(fleet, number)
+            await serves(fleet, number, gateway.policy.revision)
             await gateway.decides()
             assert set(gateway.seen[start:]) == {"allow"}, other
         for name in ("node-1", "node-2"):
@@ -242,12 +251,11 @@ async def publish_in_mid_flight(fleet: Fleet, old: Gateway) -> None:
 
     async with busy(old):
         await old.decides()
-        fleet.release(3, forbid)
-        await asyncio.to_thread(fleet.run, "ironcurtain publish examples/fleet/state/served")
+        release = fleet.publish(3, forbid)
         for number in (0, 1):
-            await serves(fleet, number)
+            await serves(fleet, number, release.revision)
         with fleet.policy() as policy:
-            assert policy.revision != old.policy.revision
+            assert policy.revision == release.revision != old.policy.revision
             new = Gateway(policy, "deny")
             async with busy(new):
                 assert set(await new.decides()) == {"deny"}
@@ -259,9 +267,9 @@ async def publish_in_mid_flight(fleet: Fleet, old: Gateway) -> None:
 
 @pytest.mark.parametrize("story", [kill_one_after_the_other, publish_in_mid_flight], ids=lambda f: f.__name__)
 def test_under_load(story: Callable[..., Any], fleet: Fleet) -> None:
-    fleet.run("ironcurtain key new")
-    fleet.release(2)
-    fleet.run("ironcurtain publish examples/fleet/state/served")
+    key = new_key(fleet.home / ".ironcurtain" / "signing-key.pem", "ES256")
+    (fleet.home / ".ironcurtain" / "signing-key.pub.pem").write_text(key.public.pem)
+    fleet.publish(2)
     fleet.fleet("up")
     with fleet.policy() as policy:
         asyncio.run(story(fleet, Gateway(policy, "allow")))

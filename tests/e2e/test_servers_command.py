@@ -35,6 +35,8 @@ def growing(project: Path, waivers: str) -> Path:
     """Return the compiled project, with a server to be added that lists three tools."""
     (project / "words").write_text("added")
     (project / "waivers.yaml").write_text(waivers)
+    servers = json.dumps({"mcpServers": {"notes": {"tools": "tools.json"}}})
+    (project / "mcp-servers.json").write_text(servers)
     return project
 
 
@@ -66,20 +68,15 @@ def test_a_server_comes_in_step_by_step(inside: Inside, growing: Path) -> None:
     )
 
     # The name alone is enough, too; the compile has questions of its own.
-    third = again("--compile")
-    assert (third.code, third.codes) == (4, ["IC4001"])
-    assert "questions/clauses.md" in third.err
-    answer(growing, "clauses", ROUTES)
+    answers = {"clauses": ROUTES, "rules-notes": RULES}
     while (told := again("--compile", "--format", "json")).code == 4:
         (key,) = [line.split()[2] for line in told.err.splitlines() if line.startswith("error[IC4001]")]
-        assert key.startswith("rules-notes"), told.err
-        answer(growing, key, RULES)
+        answer(growing, key, answers.pop(key))
     assert told.code == 0, told.err
     report = json.loads(told.out)
     assert (report["stage"], {tool["status"] for tool in report["tools"]}) == ("compiled", {"known"})
     assert not (growing / "questions").exists()
     assert "diary: the policy knows 3 tools: " in inside("servers", "list", cwd=growing).out
-    assert inside("drift", "--server", "diary", cwd=growing).code == 0
 
 
 def test_a_server_that_does_not_start_is_not_written_down(inside: Inside, growing: Path) -> None:

@@ -31,6 +31,7 @@ class Place(FixturePlace):
         configured = json.loads((ROOT / "mcp-servers.json").read_text())
         for server in configured["mcpServers"].values():
             server["args"] = [str(ROOT / argument) for argument in server["args"]]
+        configured["sandbox"] = {"policy": "skip"}  # contained wherever that is possible
         self.servers = root / "mcp-servers.json"
         self.servers.write_text(json.dumps(configured))
         self.bundle = ROOT / "generated" / "bundle"

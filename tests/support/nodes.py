@@ -39,9 +39,11 @@ def free_port(count: int = 1) -> int:
 
 
 @contextmanager
-def opa_node(bundle: Path | Held, *arguments: str, scheme: str = "http") -> Iterator[tuple[str, PlainOpa]]:
+def opa_node(
+    bundle: Path | Held, *arguments: str, scheme: str = "http", port: int | None = None
+) -> Iterator[tuple[str, PlainOpa]]:
     """Run an OPA that serves the bundle in a file, or of a server; yield its address, too."""
-    url = f"{scheme}://127.0.0.1:{free_port()}"
+    url = f"{scheme}://127.0.0.1:{port or free_port()}"
     polling = {"min_delay_seconds": 1, "max_delay_seconds": 1}
     config: dict[str, Any] = {"bundles": {"ironcurtain": {"polling": polling}}}
     if isinstance(bundle, Path):

@@ -219,7 +219,7 @@ def random_caller(random: Random) -> dict[str, Any]:
     return {name: random.choice(pool) for name, pool in facts.items() if random.random() < 0.6}
 
 
-def _path(random: Random) -> str:
+def random_path(random: Random) -> str:
     base = random.choice([*DIRECTORIES, "~/box", "~/box", "/etc", "~/other", "/"])
     return base.rstrip("/") + random.choice(["", "/x", "/b", "/b/c/d", "/inner/y"]) or "/"
 
@@ -244,7 +244,7 @@ def _url(random: Random) -> str:
     )
 
 
-def _person(random: Random) -> str:
+def random_person(random: Random) -> str:
     return random.choice(
         ["alice@example.com", "bob@example.com", "z@example.com", "carol@example.org", "q@q.test"]
     )
@@ -255,13 +255,13 @@ def _many(one: Any, most: int) -> Any:
 
 
 VALUES: dict[str, Any] = {
-    "path": _path,
-    "source": _path,
-    "target": _path,
-    "tree": _path,
+    "path": random_path,
+    "source": random_path,
+    "target": random_path,
+    "tree": random_path,
     "url": _url,
-    "to": _many(_person, 3),
-    "attach": _many(_path, 3),
+    "to": _many(random_person, 3),
+    "attach": _many(random_path, 3),
     "tags": _many(lambda random: random.choice(["red", "green", "blue", ""]), 4),
     "mode": lambda random: random.choice(MODES),
     "flag": lambda random: random.random() < 0.5,

@@ -16,7 +16,7 @@ _CHANGING = (
     (re.compile(r"\(\d+\.\d s\)"), "(… s)"),
     (re.compile(r"[0-9a-f]{64}"), "…"),
     (re.compile(r"(manifest|opa test)(:?) \d+"), r"\1\2 …"),
-    (re.compile(r"\d+ files"), "… files"),
+    (re.compile(r"\d+ files\b"), "… files"),
     (re.compile(r'("opa check, opa test"): \d+'), r"\1: …"),
     (re.compile(r"-[0-9a-f]{12}\.json"), "-….json"),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from ironcurtain.cli.servers_file import read_or_start, with_server, without_server, write
+from ironcurtain.cli.servers_file import alone, read_or_start, with_server, without_server, write
 from ironcurtain.errors import FormatError, ServerConfigError
 
 ENTRY = {"command": "node", "args": ["a b", 'quo"te'], "env": {"K": "ü"}}
@@ -67,3 +68,16 @@ def test_the_file_behind_a_link_is_written_and_keeps_its_mode(tmp_path: Path) ->
     write(link, "{ }")
     assert link.is_symlink()
     assert (real.read_text(), real.stat().st_mode & 0o777) == ("{ }", 0o600)
+
+
+def test_many_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mcp-servers.json"
+
+    def add(number: int) -> None:
+        with alone(path):
+            write(path, with_server(read_or_start(path), str(path), f"s{number}", {"command": str(number)}))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    assert json.loads(path.read_text())["mcpServers"] == {f"s{n}": {"command": str(n)} for n in range(40)}
+    assert [each.name for each in tmp_path.iterdir()] == ["mcp-servers.json"]

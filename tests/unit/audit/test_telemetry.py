@@ -18,7 +18,7 @@ def test_spans_and_metrics_hold_names_and_verdicts_only() -> None:
     spans, reader = memory.InMemorySpanExporter(), metric_export.InMemoryMetricReader()
     provider, meters = trace.TracerProvider(), metrics.MeterProvider([reader])
     provider.add_span_processor(trace_export.SimpleSpanProcessor(spans))
-    telemetry = Telemetry(provider.get_tracer("test"), meters.get_meter("test"))
+    telemetry = Telemetry(provider, meters)
     telemetry.decision(decided(1))
     telemetry.decision(decided(2, approval=Approval(state="expired", verdict=Verdict.DENY)))
     telemetry.result(ended(1, duration=2.0))
@@ -42,5 +42,4 @@ def test_spans_and_metrics_hold_names_and_verdicts_only() -> None:
     shown = f"{[dict(span.attributes) for span in spans.get_finished_spans()]}{data.to_json()}"
     assert "/home/user" not in shown
     assert "may be read" not in shown
-    meters.shutdown()
-    provider.shutdown()
+    telemetry.close()

@@ -9,7 +9,18 @@ from support.wrapped import CORPUS, FILES, read_as_an_editor, text_of
 from ironcurtain.clients.jsonc import MAX_DEPTH, Node, parse
 from ironcurtain.errors import FormatError
 
-PIECES = list("{}[],:\"\\/*0-1e.x \t\n\r") + ["//", "/*", "*/", "true", "null", '"a"', "\ufeff", "\u2028", "{}"]
+PIECES = [
+    *'{}[],:"\\/*0-1e.x \t\n\r',
+    "//",
+    "/*",
+    "*/",
+    "true",
+    "null",
+    '"a"',
+    "\ufeff",
+    "\u2028",
+    "{}",
+]
 TWICE = "stands twice"
 
 
@@ -34,7 +45,9 @@ def ours(text: str) -> dict[str, object] | None:
 def test_it_reads_what_an_editor_reads() -> None:
     texts = [text_of(CORPUS / name) for name in FILES] + [spoilt(seed) for seed in range(1500)]
     pairs = [(text, ours(text), theirs) for text, theirs in zip(texts, read_as_an_editor(texts), strict=True)]
-    differing = [text for text, mine, theirs in pairs if mine is not None and mine.get("value") != theirs.get("value")]
+    differing = [
+        text for text, mine, theirs in pairs if mine is not None and mine.get("value") != theirs.get("value")
+    ]
     assert differing == []
     assert sum("value" in theirs for _, _, theirs in pairs) > 200
     assert sum("errors" in theirs for _, _, theirs in pairs) > 200

@@ -22,7 +22,7 @@ STAYS: list[tuple[str, dict[str, Any], str, bool]] = [
     ("a", {"url": "https://h/mcp", "headersHelper": "x"}, "headersHelper", True),
     ("a", {"url": "https://h/mcp", "oauth": {}}, "oauth", True),
     ("a", {"type": "sse", "url": "https://h/sse"}, 'transport, "sse"', True),
-    ("a", {"type": "\x1b[2J", "url": "https://h"}, r"transport, \"\x1b[2J\"".replace("\\\"", '"'), True),
+    ("a", {"type": "\x1b[2J", "url": "https://h"}, r"transport, \"\x1b[2J\"".replace('\\"', '"'), True),
     ("my server", {"command": "x"}, NAME, True),
     ("a__b", {"command": "x"}, NAME, True),
     ("a" * 64, {"command": "x"}, NAME, True),
@@ -43,7 +43,9 @@ def sorted_(client: str, name: str, server: dict[str, Any], cwd: Path) -> Sorted
 
 
 @pytest.mark.parametrize(
-    ("name", "server", "reason", "outside"), STAYS, ids=[f"{n}-{each[2][:12]}" for n, each in enumerate(STAYS)]
+    ("name", "server", "reason", "outside"),
+    STAYS,
+    ids=[f"{n}-{each[2][:12]}" for n, each in enumerate(STAYS)],
 )
 def test_what_stays(name: str, server: dict[str, Any], reason: str, outside: bool, tmp_path: Path) -> None:
     found = sorted_("cursor", name, server, tmp_path)

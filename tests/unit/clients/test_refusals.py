@@ -141,7 +141,9 @@ def test_any_damage_is_refused_or_undone(name: str, tmp_path: Path) -> None:
     chance = random.Random(name)
     for _ in range(12):
         at = chance.randrange(len(whole))
-        place.path.write_text(whole[:at] + chance.choice(["", "}", '"', ",", "x"]) + whole[at + 1 :], newline="")
+        place.path.write_text(
+            whole[:at] + chance.choice(["", "}", '"', ",", "x"]) + whole[at + 1 :], newline=""
+        )
         before = place.path.read_bytes()
         try:
             unwrap(place)

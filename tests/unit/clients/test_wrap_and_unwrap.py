@@ -1,4 +1,4 @@
-"""Properties over the corpus: nothing is lost, nothing is changed twice, what is written is what was meant."""
+"""Properties over the corpus: nothing is lost, nothing changed twice, and what is written was meant."""
 
 from __future__ import annotations
 
@@ -104,7 +104,13 @@ def test_a_strict_file_stays_strict_and_comments_and_line_ends_stay(name: str, t
     assert before.startswith(b"\xef\xbb\xbf") == after.startswith(b"\xef\xbb\xbf")
     assert (b"\r\n" in before) == (b"\r\n" in after)
     assert after.count(b"\n") - after.count(b"\r\n") == 0 or b"\r\n" not in before
-    for comment in (b"// one server for all of us", b"// the end", b"/* after */", b"// last one", b"// remote"):
+    for comment in (
+        b"// one server for all of us",
+        b"// the end",
+        b"/* after */",
+        b"// last one",
+        b"// remote",
+    ):
         assert (comment in before) == (comment in after)
 
 
@@ -224,12 +230,12 @@ def test_a_link_stays_and_its_target_is_rewritten(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(to)
     linked = replace(place, path=tmp_path / "first")
     wrapped(linked)
-    assert os.readlink(tmp_path / "first") == "second"
+    assert (tmp_path / "first").readlink() == Path("second")
     assert b"ironcurtain" in place.path.read_bytes()
     assert not place.path.is_symlink()
     assert wrapped(place).moved == ("context7",)
     unwrap(linked)
-    assert os.readlink(tmp_path / "first") == "second"
+    assert (tmp_path / "first").readlink() == Path("second")
     assert place.path.read_bytes() == (CORPUS / "claude-code-user.json").read_bytes()
 
 
@@ -248,7 +254,7 @@ def test_a_dry_run_writes_nothing_at_all(name: str, tmp_path: Path, home: Path) 
     report = wrap(place, COMMAND, search_path=SEARCH, dry_run=True)
     assert report.status == "would-wrap"
     assert (place.path.read_bytes(), kept(home)) == ((CORPUS / name).read_bytes(), [])
-    assert '\n+' in report.diff
+    assert "\n+" in report.diff
     real = wrapped(place)
     assert (real.entry, real.diff) == (report.entry, "")
     undo = unwrap(place, dry_run=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from random import Random
 from typing import Any
 
@@ -144,6 +145,22 @@ def test_what_cannot_be_exact_says_so(properties: dict, tests: dict, reason: str
     (table,) = matrix_of(tools, [rule("r", "allow", tool=["t"], args=[{"name": "n", **tests}])]).servers["s"]
     assert table.exactness == "sampled"
     assert reason in table.reasons[0]
+
+
+def test_every_format_says_what_is_not_exact_and_why() -> None:
+    properties = {"n": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}
+    test = {"name": "n", "op": "equals", "value": 1}
+    found = matrix_of(
+        [with_schema("t", properties, n=["none"])], [rule("r", "allow", tool=["t"], args=[test])]
+    )
+    (reason,) = found.servers["s"][0].reasons
+    assert "oneOf" in reason
+    assert f"  sampled: {reason}" in list(text_lines(found))
+    markdown = list(markdown_lines(found))
+    said = next(place for place, line in enumerate(markdown) if line.startswith("Sampled, not exact: "))
+    assert "oneOf" in markdown[said]
+    assert markdown[said + 1] == ""
+    assert f'<p class="sampled">Sampled, not exact: s/t: {escape(reason)}.</p>' in html_page(found)
 
 
 def test_modules_of_the_project_make_every_table_sampled() -> None:

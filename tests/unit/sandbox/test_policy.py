@@ -105,3 +105,16 @@ def test_a_named_runtime_that_is_not_the_package_is_missing(tmp_path: Path) -> N
     other.write_text('#!/bin/sh\nexec "$@"\n')
     other.chmod(0o755)
     assert "of @anthropic-ai/sandbox-runtime is not installed" in survey(str(other)).sentence
+
+
+def test_a_runtime_that_an_agent_could_have_planted_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planted = tmp_path / "node_modules" / ".bin"
+    planted.mkdir(parents=True)
+    for name in ("srt", "index.js"):
+        (planted / name).write_text("#!/bin/sh\n")
+        (planted / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    found = survey(near=tmp_path)
+    assert found.programs is None or str(tmp_path) not in found.programs.library

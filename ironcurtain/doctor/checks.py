@@ -1,0 +1,59 @@
+"""All that `ironcurtain doctor` looks at, in the order in which one thing needs another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ironcurtain.doctor.clients import clients
+from ironcurtain.doctor.policy import bundle
+from ironcurtain.doctor.private import approvals, audit, keys
+from ironcurtain.doctor.program import decision, engine_program, packages, python
+from ironcurtain.doctor.servers import servers
+from ironcurtain.doctor.subject import Subject
+from ironcurtain.errors import Exit
+from ironcurtain.model.doctor import Diagnosis, DoctorReport
+from ironcurtain.text import visible
+
+CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
+    python,
+    packages,
+    engine_program,
+    bundle,
+    servers,
+    approvals,
+    audit,
+    keys,
+    clients,
+    decision,
+)
+
+
+def examine(subject: Subject) -> DoctorReport:
+    """Look at everything; what fails does not keep the rest from being looked at."""
+    found = tuple(diagnosis for check in CHECKS for diagnosis in _looked_at(check, subject))
+    return DoctorReport(ok=all(each.status != "fail" for each in found), checks=found)
+
+
+def exit_of(report: DoctorReport) -> Exit:
+    """Return what a report means as an exit code."""
+    return Exit.YES if report.ok else Exit.NO
+
+
+def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject) -> Iterator[Diagnosis]:
+    try:
+        yield from check(subject)
+    except ImportError as error:
+        yield Diagnosis(
+            name=check.__name__,
+            status="fail",
+            what=f"a package is not installed: {visible(str(error))}",
+            fix="Run `pip install 'ironcurtain[mcp]'`.",
+        )
+    except OSError as error:
+        where = f" ({visible(str(error.filename))})" if error.filename else ""
+        yield Diagnosis(
+            name=check.__name__,
+            status="fail",
+            what=f"the operating system refuses: {error.strerror or error}{where}",
+            fix="Give yourself the permission, or run as whoever has it.",
+        )

@@ -1,0 +1,100 @@
+"""What the proxy costs, against the thinnest pass-through proxy on the same SDK, in the same run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+
+import anyio
+import pytest
+from bench.figures import Figures, Times, measure_async
+from fixtures import passthrough_proxy
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from support.proxied import MODERN, Place
+
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
+SERVERS = [f"s{number}" for number in range(4)]
+CONCURRENT = 50
+SLOW_CALLS = 8
+_numbers = itertools.count()
+
+
+@asynccontextmanager
+async def thin(place: Place) -> AsyncIterator[Client]:
+    """Start the pass-through proxy in front of the same servers and connect to it."""
+    arguments = [passthrough_proxy.__file__, str(place.servers)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(place.home)}
+    started = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+    async with Client(stdio_client(started), mode="legacy", cache=None) as client:
+        yield client
+
+
+async def call(client: Client, server: str) -> None:
+    """Make one call that differs from every other; the circuit breaker stops the same ones."""
+    text = f"call {next(_numbers)}"
+    result = await client.call_tool(f"{server}__echo", {"text": text})
+    assert result.structured_content == {"text": text}, result
+
+
+async def many(client: Client) -> None:
+    """Make fifty calls at once, over all servers."""
+    async with anyio.create_task_group() as tasks:
+        for number in range(CONCURRENT):
+            tasks.start_soon(call, client, SERVERS[number % len(SERVERS)])
+
+
+async def beside_slow(client: Client) -> tuple[Times, Times]:
+    """Time a call to one server while others are idle, and while another keeps the client waiting."""
+
+    async def quiet() -> None:
+        await call(client, SERVERS[0])
+
+    async def disturbed() -> None:
+        await call(client, SERVERS[0])
+
+    taken: list[Times] = []
+    for operation, slow in ((quiet, 0), (disturbed, SLOW_CALLS), (quiet, 0), (disturbed, SLOW_CALLS)):
+        async with anyio.create_task_group() as tasks:
+            for number in range(slow):
+                given = {"seconds": 600 + number}
+                tasks.start_soon(client.call_tool, f"{SERVERS[-1]}__slow", given)
+            (times,) = await measure_async(operation, repetitions=60, warm_up=10)
+            taken.append(times)
+            tasks.cancel_scope.cancel()
+    return Times(taken[0].seconds + taken[2].seconds), Times(taken[1].seconds + taken[3].seconds)
+
+
+def test_proxy(tmp_path: Path, figures: Figures) -> None:
+    place = Place(tmp_path, dict.fromkeys(SERVERS, MODERN))
+
+    async def run() -> None:
+        async with place.client("--no-approver") as ours, thin(place) as bare:
+            for client in (ours, bare):
+                await client.list_tools()
+            through, by = await measure_async(
+                lambda: call(ours, SERVERS[0]), lambda: call(bare, SERVERS[0]), repetitions=200, warm_up=30
+            )
+            figures.add("proxy: an allowed call / pass-through", through.per(by), 1.5, f"{through}; {by}")
+            fifty, fifty_by = await measure_async(
+                lambda: many(ours), lambda: many(bare), repetitions=15, warm_up=3
+            )
+            figures.add(
+                f"proxy: {CONCURRENT} calls over {len(SERVERS)} servers / pass-through",
+                fifty.per(fifty_by),
+                1.25,
+                f"{fifty}; {fifty_by}: throughput {1 / fifty.per(fifty_by):.2f} x",
+            )
+            alone, disturbed = await beside_slow(ours)
+            added = disturbed.median / alone.median
+            figures.add("proxy: a call beside a slow server / alone", added, 1.15, f"{disturbed}; {alone}")
+
+    anyio.run(run)
+    phases = [record["phases"] for record in place.decisions if "phases" in record]
+    if phases:
+        print({name: median(each.get(name, 0) for each in phases) for name in phases[0]})  # noqa: T201

@@ -1,0 +1,213 @@
+"""A client's configuration, wrapped on the command line and used as a client uses it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+import pytest
+from e2e.program import ROOT, SHIPPED, Ended, Inside, assert_clear, environment, program
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from support.proxied import LEGACY, Place, text_of
+from support.wrapped import read_as_an_editor
+
+Run: TypeAlias = Callable[..., Ended]
+TWO = (ROOT / "tests" / "fixtures" / "clients" / "claude-desktop-two.json").read_bytes()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    for folder in (".config/Claude", ".cursor"):
+        (home / folder).mkdir(parents=True)
+    return home
+
+
+@pytest.fixture
+def run(inside: Inside, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "IRONCURTAIN_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda *arguments, cwd=None: inside(*arguments, cwd=cwd or home)
+
+
+@pytest.fixture
+def wrap(run: Callable[..., Ended]) -> Callable[..., Ended]:
+    return lambda client, *more, cwd=None: run("wrap", client, "--bundle", str(SHIPPED), *more, cwd=cwd)
+
+
+def test_a_desktop_client_with_almost_no_environment_uses_its_servers(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    config = place.home / ".config" / "Claude" / "claude_desktop_config.json"
+    config.parent.mkdir(parents=True)
+    # `sandbox` is ours; a client does not mind it, and this server shall write its journal where it likes.
+    server = {"command": sys.executable, "args": LEGACY, "env": {"FIXTURE_JOURNAL": str(place.journal)}}
+    written = json.dumps({"mcpServers": {"fix": {**server, "sandbox": False}}}, indent=2)
+    config.write_text(written)
+    options = ("--bundle", "bundle.tar.gz", "--format", "json", "--", "--no-approver")
+    ended = program(
+        "wrap", "claude-desktop", *options, cwd=tmp_path, HOME=str(place.home), XDG_CONFIG_HOME=""
+    )
+    assert ended.code == 0, ended.err
+    entry = json.loads(config.read_text())["mcpServers"]["ironcurtain"]
+    assert entry == json.loads(ended.out)["entry"]
+    small = ["-i", f"HOME={place.home}", "PATH=/usr/bin:/bin"]
+    started = StdioServerParameters(
+        command="/usr/bin/env", args=[*small, entry["command"], *entry["args"]], cwd="/"
+    )
+
+    async def use() -> None:
+        with anyio.fail_after(200), (tmp_path / "stderr").open("w") as stderr:
+            async with Client(stdio_client(started, errlog=stderr), mode="legacy", cache=None) as client:
+                # On a busy machine the server may still be starting.
+                while "fix__echo" not in {tool.name for tool in (await client.list_tools()).tools}:  # noqa: ASYNC110
+                    await anyio.sleep(0.2)
+                allowed = await client.call_tool("fix__echo", {"path": "hello"})
+                assert not allowed.is_error, text_of(allowed)
+                denied = await client.call_tool("fix__read", {"path": str(config)})
+                assert denied.is_error
+                secret = await client.call_tool("fix__read", {"path": str(place.home / ".ironcurtain")})
+                assert secret.is_error
+
+    try:
+        anyio.run(use)
+    finally:
+        sys.stdout.write((tmp_path / "stderr").read_text())
+    assert len(place.sent()) == 1
+    assert program("unwrap", str(config), HOME=str(place.home)).code == 0
+    assert config.read_text() == written
+
+
+def test_the_whole_way_is_told(home: Path, run: Run, wrap: Run) -> None:
+    path = home / ".config" / "Claude" / "claude_desktop_config.json"
+    path.write_bytes(TWO)
+    shown = wrap("claude-desktop", "--dry-run")
+    assert (shown.code, path.read_bytes()) == (0, TWO)
+    assert shown.out.startswith("--- ")
+    assert re.search(r'^\+ +"ironcurtain": \{$', shown.out, re.MULTILINE)
+    done = wrap("claude-desktop")
+    assert done.out.startswith("wrapped: ")
+    assert "behind the proxy: filesystem, git" in done.out
+    wrapped = path.read_bytes()
+    again = wrap("claude-desktop")
+    assert again.out.startswith("unchanged: ")
+    assert (again.code, path.read_bytes()) == (0, wrapped)
+    entry = json.loads(wrapped)["mcpServers"]["ironcurtain"]
+    words = [entry["command"], *(word for word in entry["args"] if word.startswith("/"))]
+    assert len(words) >= 5
+    assert all(Path(word).is_absolute() and Path(word).exists() for word in words)
+    assert run("unwrap", "claude-desktop", "--dry-run").out.startswith("--- ")
+    undone = run("unwrap", "claude-desktop", "--format", "json")
+    assert json.loads(undone.out)["moved"] == ["filesystem", "git"]
+    assert path.read_bytes() == TWO
+    assert "it is not wrapped" in run("unwrap", "claude-desktop").err
+
+
+def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap: Run) -> None:
+    text = (
+        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${env:K}"]}}} // \x1b[2J'
+    )
+    (home / ".cursor" / "mcp.json").write_text(text.replace("\x1b", "e"))
+    ended = wrap("cursor")
+    assert ended.code == 1
+    assert "OUTSIDE the policy: b: it uses variables" in ended.err
+    meant = wrap("cursor", "--only", "git")
+    assert (meant.code, "left alone: b" in meant.err) == (0, True)
+
+
+def test_a_server_that_the_policy_does_not_know_is_named(home: Path, wrap: Run) -> None:
+    (home / ".cursor" / "mcp.json").write_text('{"mcpServers": {"weather": {"command": "true"}}}')
+    assert "note: weather: the policy knows no tool of it" in wrap("cursor").err
+
+
+def test_user_and_project(home: Path, tmp_path: Path, run: Run, wrap: Run) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (home / ".claude.json").write_text('{"numStartups": 3}')
+    assert_clear(wrap("claude-code", cwd=project), 2, "IC1002")
+    (project / ".mcp.json").write_bytes(TWO)
+    assert wrap("claude-code", cwd=project).code == 0
+    assert b"ironcurtain" in (project / ".mcp.json").read_bytes()
+    (home / ".claude.json").write_bytes(TWO)
+    assert_clear(wrap("claude-code", cwd=project), 2, "IC1001")
+    assert wrap("claude-code", "--scope", "user", cwd=project).code == 0
+    assert_clear(run("unwrap", "claude-code", cwd=project), 2, "IC1001")
+    for scope, path in (("user", home / ".claude.json"), ("project", project / ".mcp.json")):
+        assert run("unwrap", "claude-code", "--scope", scope, cwd=project).code == 0
+        assert path.read_bytes() == TWO
+
+
+BAD = [
+    (("no-such.json", "--bundle", str(SHIPPED)), 2, "IC1002"),
+    (("mcp.json", "--bundle", "nowhere"), 3, "IC3101"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--", "--no-such"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--", "stray"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--", "--patience", "many"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--", "--servers", "mine.json"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--", "--bundle", "other"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--", "--http", "127.0.0.1:80"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--only", "no"), 2, "IC1001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--opa", "/nowhere/opa"), 3, "IC3001"),
+    (("mcp.json", "--bundle", str(SHIPPED), "--expect-revision", "0"), 3, "IC3101"),
+    (("vscode", "--bundle", str(SHIPPED)), 2, "IC1002"),
+    (("claude-desktop", "--scope", "project", "--bundle", str(SHIPPED)), 2, "IC1001"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    BAD,
+    ids=[
+        " ".join(each[0][2:])[:40] or each[0][0]
+        for each in [(tuple(w.replace(str(SHIPPED), "B") for w in a),) for a, _, _ in BAD]
+    ],
+)
+def test_what_cannot_work_changes_nothing(
+    arguments: tuple[str, ...], code: int, error: str, home: Path, run: Run
+) -> None:
+    (home / "mcp.json").write_bytes(TWO)
+    assert_clear(run("wrap", *arguments), code, error)
+    assert (home / "mcp.json").read_bytes() == TWO
+    assert not list(home.glob(".ironcurtain/clients/*/*"))
+
+
+def test_what_the_page_tells_people_to_type(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "clients.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (configuration,) = [text for language, text in blocks if language == "jsonc"]
+    shell = [text for language, text in blocks if language == "sh"]
+    project = tmp_path / "home" / "project"
+    (project / ".vscode").mkdir(parents=True)
+    (project / "generated").symlink_to(ROOT / "generated")
+    path = project / ".vscode" / "mcp.json"
+    path.write_text(configuration)
+    command = tmp_path / "bin" / "ironcurtain"
+    command.parent.mkdir()
+    command.write_text(f"#!{sys.executable}\nfrom ironcurtain.cli.main import main\nmain()\n")
+    command.chmod(0o755)
+    given = environment(HOME=str(tmp_path / "home"))
+    given["PATH"] = f"{command.parent}:{given['PATH']}"
+    states = []
+    for text in shell:
+        ended = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=project,
+            env=given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (ended.returncode, "error" in ended.stderr) == (0, False), ended.stderr
+        states.append(path.read_text())
+    assert [text == configuration for text in states] == [True, False, True]
+    (found,) = read_as_an_editor([states[1]])
+    assert list(found["value"]["servers"]) == ["ironcurtain"]
+    assert "// the file server of this project" in states[1]

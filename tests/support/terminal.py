@@ -1,0 +1,35 @@
+"""A terminal of a person's own: commands that run in it see a terminal, wide enough for every line."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+COLUMNS = 500
+
+
+def in_terminal(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command in a terminal; return its exit code and what it printed there."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as run:
+        os.close(theirs)
+        try:
+            printed = b"".join(iter(lambda: _read(ours), b""))
+        finally:
+            os.close(ours)
+        return run.wait(120), printed.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says so when the last program that had it open has ended
+        return b""
