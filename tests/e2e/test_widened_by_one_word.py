@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from e2e.program import PROGRAM, Ended, Inside, environment
 from support.transcript import Transcript
 from support.widened import Widened, widened
@@ -23,7 +24,7 @@ AFTER = ("mutation", "--bundle", NEW)
 DIFF = ("diff", OLD, NEW, "--guarantees", PROMISED, "--format", "markdown")
 GUARANTEES = ("guarantees", NEW, "--file", PROMISED, "-q")
 FINDINGS = ("findings", "--bundle", NEW)
-TIMEOUT = 500
+TIMEOUT = 560  # twenty times what it takes on an idle machine
 BROKEN = "no-silent-read-elsewhere"
 
 
@@ -88,6 +89,7 @@ def publish(told: Transcript, project: Widened, compiled: Callable[[int], str]) 
     compiled(0)
 
 
+@pytest.mark.timeout(TIMEOUT)
 def test_a_directory_that_is_wider_by_one_word(tmp_path: Path, inside: Inside) -> None:
     told = Transcript(
         "widened-by-one-word",

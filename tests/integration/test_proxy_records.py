@@ -66,10 +66,12 @@ class Telling(Place):
     """A place whose proxy is told where OpenTelemetry's collector is."""
 
     url = ""
+    patience = "10"
 
     def environment(self) -> dict[str, str]:
         often = {"OTEL_BSP_SCHEDULE_DELAY": "100", "OTEL_METRIC_EXPORT_INTERVAL": "100"}
-        return {**super().environment(), **often, "OTEL_EXPORTER_OTLP_ENDPOINT": self.url}
+        to = {"OTEL_EXPORTER_OTLP_ENDPOINT": self.url, "OTEL_EXPORTER_OTLP_TIMEOUT": self.patience}
+        return {**super().environment(), **often, **to}
 
 
 def visit(place: Place, *options: str, calls: int = 1, done: Callable[[], object] = lambda: True) -> None:
@@ -115,7 +117,7 @@ def test_without_a_collector_calls_go_on_and_the_proxy_says_so(tmp_path: Path) -
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     place = Telling(tmp_path.resolve())
     with collecting() as gone:
-        place.url = gone.url
+        place.url, place.patience = gone.url, "1"
     visit(place, "--telemetry", done=lambda: "Failed to export" in place.said)
     assert len(place.decisions) == 2
     assert "Traceback" not in place.said
