@@ -147,6 +147,11 @@ def user_directory() -> Path:
     return Path(os.environ.get("IRONCURTAIN_HOME") or Path.home() / ".ironcurtain")
 
 
+def status_directory() -> Path:
+    """Return where running proxies tell of themselves, in `SESSION.json` each."""
+    return user_directory() / "status"
+
+
 def user_constitution(path: Path | None, settings: Settings) -> Path | None:
     """Return the file of the user's own guidance, which need not exist; None where it is switched off."""
     named = settings.user_constitution

@@ -50,6 +50,7 @@ COMMANDS = {
     "replay": "Decide recorded calls under another bundle.",
     "schema": "Print the JSON Schema of a file or output.",
     "servers": "Show, add and remove the MCP servers of a project.",
+    "status": "Say which proxies run, and how they are.",
     "tools": "Print the tool list of an MCP server.",
     "unwrap": "Give a client its MCP servers back.",
     "verify": "Check, test and verify a bundle, without a model.",

@@ -115,7 +115,9 @@ class OpaCommand:
         if output.status == 1:
             _reject_text(output)
         rows = _json(output.stdout, output) or []
-        return RegoReport(tuple(_test(row) for row in rows), sum(_cases(row) for row in rows))
+        # OPA runs tests side by side and reports them as they end.
+        tests = sorted((_test(row) for row in rows), key=lambda test: test.name)
+        return RegoReport(tuple(tests), sum(_cases(row) for row in rows))
 
     def eval(
         self,

@@ -34,6 +34,7 @@ from ironcurtain.model.provenance import Statement
 from ironcurtain.model.replay import Replay
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.servers import Servers
+from ironcurtain.model.status import ProxyStatus, Status
 from ironcurtain.model.verification import Verification
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.pipeline.confirmations import Confirmations
@@ -86,8 +87,10 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "policy": _of(CompiledPolicy),
     "profile": _of(Profile),
     "provenance": _of(Statement),
+    "proxy-status": _of(ProxyStatus),
     "replay": _of(Replay),
     "scenarios": _of(Scenarios),
+    "status": _of(Status),
     "server-list": _of(ServerList),
     "servers": _of(Servers),
     "verification": _of(Verification),

@@ -33,6 +33,7 @@ from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
 from ironcurtain.proxy.live import LivePolicy
+from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
 from ironcurtain.sandbox.confiner import Confinement
@@ -64,6 +65,7 @@ class Enforcer:
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but refuse nothing. For trying a policy out; each record says so.
         telemetry: Is told what is recorded, too.
+        pace: Counts the decisions.
     """
 
     policy: LivePolicy
@@ -74,6 +76,7 @@ class Enforcer:
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
     telemetry: Telemetry | None = None
+    pace: Pace = field(default_factory=Pace)
 
     async def enforce(
         self, call: Call, forward: Forward, exchange: Exchange | None = None
@@ -175,6 +178,7 @@ class Enforcer:
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(judged, id_))) from error
+        self.pace.count()
         if self.telemetry is not None:
             self.telemetry.decision(record)
 

@@ -55,9 +55,9 @@ class Narrowed:
         finally:
             self._done.set()
 
-    async def find(self, server: str, tool: str) -> NarrowedTool | None:
-        """Return a tool; None where nothing is known of it, or not within a few seconds."""
-        with anyio.move_on_after(_NARROWING_PATIENCE):
+    async def find(self, server: str, tool: str, patience: float) -> NarrowedTool | None:
+        """Return a tool; None where nothing is known of it, or not within `patience` seconds."""
+        with anyio.move_on_after(patience):
             await self._done.wait()
         return self._tools.get((server, tool))
 
@@ -85,14 +85,25 @@ class Listing:
                     shown.append(tool.model_copy(update={"name": face, "input_schema": schema}))
         return shown
 
-    async def _shown_schema(self, server: str, tool: types.Tool, digest: str) -> dict[str, Any] | None:
+    async def count(self, server: str) -> tuple[int, int]:
+        """Return how many tools a server has listed, and how many of these are hidden."""
+        catalogue = self._hub.upstreams[server].catalogue or Catalogue()
+        shown = [
+            await self._shown_schema(server, tool, catalogue.digests[name], patience=0)
+            for name, tool in catalogue.tools.items()
+        ]
+        return len(shown), shown.count(None)
+
+    async def _shown_schema(
+        self, server: str, tool: types.Tool, digest: str, patience: float = _NARROWING_PATIENCE
+    ) -> dict[str, Any] | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
         known = self._hub.enforcer.policy.current.loaded.tool(server, tool.name)
         if self._hub.enforcer.observe:
             return tool.input_schema
         if known is None or known.annotation.schema_digest not in (None, digest):
             return None
-        narrowed = await self._narrowed.find(server, tool.name)
+        narrowed = await self._narrowed.find(server, tool.name, patience)
         if narrowed is not None and not narrowed.reachable:
             return None
         return (

@@ -59,6 +59,11 @@ class People:
         """The session's name."""
         return self._asking.session
 
+    @property
+    def waiting(self) -> int:
+        """How many requests nobody has settled."""
+        return self._directory.waiting if self._directory is not None else 0
+
     async def ask(self, judged: Judged, exchange: Exchange | None) -> tuple[Outcome, str]:
         """Return what a person says about an escalated call, and the binding that it is good for.
 

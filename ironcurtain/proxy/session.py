@@ -24,6 +24,7 @@ from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.errors import AuditError
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
+from ironcurtain.proxy.board import Board
 from ironcurtain.proxy.breaker import CircuitBreaker
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer
@@ -137,12 +138,14 @@ async def _serve(
 
     reloader = Reloader(enforcer.policy, options.load, options.bundle, enforcer.log, say, replaced)
     async with anyio.create_task_group() as tasks:
-        face = Face(hub, Listing(hub, narrowed), enforcer, clients, Suspended(tasks)).server()
+        listing = Listing(hub, narrowed)
+        face = Face(hub, listing, enforcer, clients, Suspended(tasks)).server()
         hub.live_in(tasks)
         _heed_signals(tasks, reloader)
         tasks.start_soon(narrowed.work_out, enforcer.policy.current)
         tasks.start_soon(reloader.watch)
         tasks.start_soon(reloader.revive)
+        tasks.start_soon(Board(enforcer.log.place.session, hub, listing).keep)
         if options.http is not None:
             await serve_http(face, options.http, lambda url: say(f"listening on {url}"))
         else:

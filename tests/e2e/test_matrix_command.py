@@ -36,6 +36,18 @@ def test_the_matrix_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert printed["html"].startswith("<!doctype html>")
 
 
+def test_another_world_can_be_assumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle = written(tmp_path / "bundle.tar.gz", shipped.bundle())
+    other = tmp_path / "world.yaml"
+    other.write_text("format: ironcurtain/scenarios/v1\nworld: {home: /home/other}\nscenarios: []\n")
+    assert run(["matrix", bundle, "--scenarios", str(other), "--format", "markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert "Assumed: home `/home/other`, sandbox `none`." in printed
+    assert "the sandbox" not in printed
+    assert run(["matrix", bundle, "--scenarios", str(tmp_path / "none.yaml")]) == 2
+    assert "the file does not exist" in capsys.readouterr().err
+
+
 def test_a_widened_directory_is_found_by_diff_and_breaks_a_guarantee(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

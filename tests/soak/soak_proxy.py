@@ -86,7 +86,8 @@ def main() -> int:
         change = after / before - 1
         flat &= abs(change) <= TOLERANCE
         shown = f"{before / 2**20:.1f} MiB to {after / 2**20:.1f} MiB ({change:+.1%})"
-        print(f"{name}: {shown} over {calls:,} calls, at most {max(sizes) / 2**20:.1f} MiB")
+        most = f"at most {max(sizes) / 2**20:.1f} MiB"
+        sys.stdout.write(f"{name}: {shown} over {calls:,} calls, {most}\n")
     return 0 if flat else 1
 
 
