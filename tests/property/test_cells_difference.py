@@ -55,7 +55,7 @@ def verdicts(random: Random, bundles: list) -> list[tuple[str, str]]:
 
 
 @settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],

@@ -43,7 +43,7 @@ def decided(bundle: Bundle, scenarios: list[Scenario], opa: OpaCommand) -> dict[
     return decide_prepared(prepare_scenarios(scenarios, policy), bundle, policy, opa)
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(st.integers(min_value=0, max_value=10**9))
 def test_mutants_are_what_the_score_says(seed: int) -> None:
     random, opa = Random(seed), OpaCommand(find())
