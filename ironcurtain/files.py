@@ -7,8 +7,10 @@ together with their lines.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +24,7 @@ from ironcurtain.errors import (
     IronCurtainError,
     NewerFormatError,
     Place,
+    PublishError,
     UsageError,
     raise_all,
 )
@@ -43,14 +46,30 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         FileError: If it is missing, no file, unreadable or too large.
     """
     try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= max_bytes else b""
+        return read_regular(path, max_bytes=max_bytes)
     except FileNotFoundError:
         raise FileError("the file does not exist", where=str(path), hint="Check the path.") from None
     except OSError as error:
         raise FileError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def read_regular(path: Path, *, max_bytes: int) -> bytes:
+    """Read a regular file of bounded size; a pipe or a device is not waited for.
+
+    Raises:
+        OSError: If it cannot be read, is anything else, or is larger.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a file")
+        data = stream.read(max_bytes + 1) if status.st_size <= max_bytes else b""
+    size = max(len(data), status.st_size)
     if size > max_bytes:
-        raise FileError(f"the file is larger than {max_bytes:,} bytes ({size:,})", where=str(path))
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes:,} bytes ({size:,})")
     return data
 
 
@@ -138,6 +157,15 @@ def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def unwritten(what: str, where: Path, error: OSError) -> PublishError:
+    """Return what is raised where a result cannot take the place of the one before."""
+    return PublishError(
+        f"{what} could not be written: {error.strerror or error}",
+        where=str(where),
+        hint="What was there before is untouched.",
+    )
 
 
 def _json_value(text: str, source: str) -> Json:

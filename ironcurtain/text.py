@@ -34,6 +34,8 @@ def visible(text: str) -> str:
     characters only, never breaks a line, and two different texts never look the same because of
     something invisible.
     """
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
     return "".join(_escape(character) for character in text)
 
 

@@ -10,19 +10,19 @@ import io
 import os
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
 from ironcurtain.bundle.names import check_names
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.files import atomic_write
+from ironcurtain.files import atomic_write, read_regular
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.provenance import Provenance
@@ -30,6 +30,8 @@ from ironcurtain.text import quoted
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 """The data documents of every bundle, each at `ironcurtain/<name>/data.json`."""
+
+T = TypeVar("T")
 
 MAX_BYTES = 256 << 20
 MAX_FILES = 20_000
@@ -108,6 +110,16 @@ class Bundle:
     @cached_property
     def _data(self) -> dict[str, Json]:
         return {}
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Bundle], object], object]:
+        return {}
+
+    def once(self, make: Callable[[Bundle], T]) -> T:
+        """Return what a function makes of this bundle, which never changes; it is called only once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]  # type: ignore[return-value]
 
     def data(self, name: DataName) -> Json:
         """Return one of the data documents, parsed.
@@ -189,9 +201,7 @@ def read_files(path: Path) -> dict[str, bytes]:
     try:
         if path.is_dir():
             return _read_directory(path)
-        if path.stat().st_size > MAX_BYTES:
-            raise _too_large(where)
-        return unpack(path.read_bytes(), where)
+        return unpack(read_regular(path, max_bytes=MAX_BYTES), where)
     except OSError as error:
         raise BundleIntegrityError(
             f"the bundle cannot be read: {error.strerror or error}", where=where, hint="Check the path."
@@ -239,7 +249,7 @@ def _read_directory(root: Path) -> dict[str, bytes]:
             raise BundleIntegrityError("a link or special file in a bundle", where=str(path))
         total += path.stat().st_size
         _bound(len(files), total, str(root))
-        files[_safe(name, str(root))] = path.read_bytes()
+        files[_safe(name, str(root))] = read_regular(path, max_bytes=MAX_BYTES)
     return files
 
 

@@ -72,6 +72,7 @@ class PolicyContent:
         relations: How the policy's directories lie to one another, as verified.
         rules: The rules by name.
         clauses: The clauses' own words by id.
+        sources: Where the clauses stand, `FILE:LINE`.
     """
 
     revision: str
@@ -82,6 +83,7 @@ class PolicyContent:
     relations: Mapping[str, str]
     rules: Mapping[str, RuleText]
     clauses: Mapping[str, str]
+    sources: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicyContent:
@@ -91,6 +93,10 @@ class PolicyContent:
             BundleIntegrityError: If one of them is missing or not of its shape, or a rule names a list
                 that is not there: such a rule could never speak, and a looser one would.
         """
+        return bundle.once(cls._of)
+
+    @classmethod
+    def _of(cls, bundle: Bundle) -> PolicyContent:
         patterns = _read(bundle, "patterns", _Patterns)
         rules = _read(bundle, "rules", _Rules)
         lists = _read(bundle, "lists", _Lists)
@@ -104,6 +110,7 @@ class PolicyContent:
             relations=patterns.relations,
             rules=rules.rules,
             clauses={id_: clause.text for id_, clause in rules.clauses.items()},
+            sources=frozenset(clause.source for clause in rules.clauses.values()),
         )
 
 

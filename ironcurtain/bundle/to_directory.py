@@ -9,8 +9,8 @@ from filelock import FileLock, Timeout
 
 from ironcurtain.bundle.archive import MAX_BYTES
 from ironcurtain.bundle.successor import replaces
-from ironcurtain.errors import BusyError, PublishError, UsageError
-from ironcurtain.files import atomic_write, read_bytes
+from ironcurtain.errors import BusyError, UsageError
+from ironcurtain.files import atomic_write, read_bytes, unwritten
 from ironcurtain.text import quoted
 
 _WAIT = 30.0
@@ -43,11 +43,7 @@ def publish_to_directory(archive: bytes, directory: Path, name: str) -> bool:
     except Timeout:
         raise BusyError("another process publishes into this directory", where=str(directory)) from None
     except OSError as error:
-        raise PublishError(
-            f"the bundle could not be written: {error.strerror or error}",
-            where=str(target),
-            hint="What was there before is untouched.",
-        ) from error
+        raise unwritten("the bundle", target, error) from error
     return True
 
 

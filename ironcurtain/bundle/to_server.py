@@ -7,8 +7,9 @@ Redirects are not followed, and nothing comes from the environment: a token goes
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,6 +17,8 @@ import aiohttp
 from ironcurtain.bundle.archive import MAX_BYTES
 from ironcurtain.bundle.successor import replaces
 from ironcurtain.errors import PublishError, UsageError
+
+Answer = TypeVar("Answer")
 
 _TIMEOUT = aiohttp.ClientTimeout(total=120)
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -46,23 +49,45 @@ def publish_to_server(archive: bytes, url: str, token: str | None) -> bool:
         PublishError: If what is there must stay, or the server does not do what it has to.
     """
     _check_url(url, token)
+    return _answered(_publish(archive, url, token), url)
+
+
+def held_by_server(url: str, token: str | None) -> bytes | None:
+    """Return what is published at a URL, unverified; None if that is nothing.
+
+    Raises:
+        UsageError, PublishError: As `publish_to_server`.
+    """
+    _check_url(url, token)
+    return _answered(_fetch(url, token), url).content
+
+
+def _answered(exchange: Coroutine[None, None, Answer], url: str) -> Answer:
     try:
-        return asyncio.run(_publish(archive, url, token))
+        return asyncio.run(exchange)
     except TimeoutError:
         raise PublishError("the server did not answer in time", where=url) from None
     except (aiohttp.ClientError, OSError) as error:
         raise PublishError(f"the server cannot be reached ({type(error).__name__})", where=url) from error
 
 
-async def _publish(archive: bytes, url: str, token: str | None) -> bool:
-    headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
-    async with aiohttp.ClientSession(
-        headers=headers,
+async def _fetch(url: str, token: str | None) -> _Held:
+    async with _session(token) as session:
+        return await _get(session, url)
+
+
+def _session(token: str | None) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})},
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=_TIMEOUT,
         trust_env=False,
         auto_decompress=False,
-    ) as session:
+    )
+
+
+async def _publish(archive: bytes, url: str, token: str | None) -> bool:
+    async with _session(token) as session:
         held = await _get(session, url)
         if not replaces(archive, held.content, url):
             return False

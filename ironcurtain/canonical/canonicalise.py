@@ -124,7 +124,7 @@ class _Call:
     def _leaves(self) -> Iterator[_Leaf]:
         for argument in self.tool.args:
             roles = tuple(self.around.registry[name] for name in roles_in_call(argument, self.given))
-            pattern = pointers.tokens(pointers.of_name(argument.name))
+            pattern = pointers.steps_of(argument.name)
             for steps, value in pointers.matches(self.given, pattern):
                 if value is None and not self._is_element(steps):
                     continue  # it counts as absent: step 3 let it pass
@@ -218,7 +218,7 @@ class _Call:
     def _base(self, argument: Argument) -> str | None:
         if argument.relative_to is None:
             return self.around.working_root
-        bases = self.paths.get(pointers.tokens(pointers.of_name(argument.relative_to)), [])
+        bases = self.paths.get(pointers.steps_of(argument.relative_to), [])
         return bases[0] if len(bases) == 1 else None
 
     def _url(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
@@ -260,11 +260,11 @@ class _Call:
         given = {leaf.argument.name for leaf in leaves}
         for argument in self.tool.args:
             if GIT_REMOTE in roles_in_call(argument, self.given) and argument.name not in given:
-                steps = pointers.tokens(pointers.of_name(argument.name))
+                steps = pointers.steps_of(argument.name)
                 self._record_at(steps, self.remotes.absent(pointers.join(steps), self.repository))
 
     def _judge_composite(self, composite: Composite) -> None:
-        places = [pointers.tokens(pointers.of_name(name)) for name in composite.join]
+        places = [pointers.steps_of(name) for name in composite.join]
         found = [[v for _, v in pointers.matches(self.given, steps) if v is not None] for steps in places]
         if not any(found):
             return

@@ -56,7 +56,9 @@ class MemoryWorld:
 
     def entry(self, path: str) -> Entry | None:
         """See `World.entry`; identities are the same for equal descriptions."""
-        if any(len(name.encode(errors="surrogateescape")) > _MAX_NAME_BYTES for name in path.split("/")):
+        # No name is longer than its path, and no character than four bytes.
+        names = path.split("/") if len(path) > _MAX_NAME_BYTES // 4 else ()
+        if any(len(name.encode(errors="surrogateescape")) > _MAX_NAME_BYTES for name in names):
             raise UnreadableError("a name is too long")
         node = self._nodes.get(path)
         if node is None:

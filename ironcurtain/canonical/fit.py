@@ -29,7 +29,7 @@ class FittedTool:
             except UnusableSchemaError as error:
                 self.unusable = str(error)
         named = {(name,): None for name in annotation.argument_names}
-        annotated = {pointers.tokens(pointers.of_name(a.name)): None for a in annotation.args}
+        annotated = {pointers.steps_of(a.name): None for a in annotation.args}
         # Whole arguments come first: what is filled in may itself lack members that have defaults.
         self._places = sorted(named | annotated, key=len)
 
@@ -60,7 +60,7 @@ class FittedTool:
 
     def _check_required(self, arguments: dict[str, Json]) -> None:
         for argument in self.annotation.args:
-            steps = pointers.tokens(pointers.of_name(argument.name))
+            steps = pointers.steps_of(argument.name)
             if argument.required and pointers.is_missing(arguments, steps):
                 raise InvalidArgumentsError(f"{argument.name} must be given. {self._valid_names()}")
 
@@ -77,7 +77,7 @@ class FittedTool:
         """Return the working root for every repository argument that is absent."""
         found: dict[str, Json] = {}
         for argument in self.annotation.args:
-            steps = pointers.tokens(pointers.of_name(argument.name))
+            steps = pointers.steps_of(argument.name)
             if not argument.repository or not pointers.is_missing(filled, steps):
                 continue
             if len(steps) > 1 or not has_working_root:

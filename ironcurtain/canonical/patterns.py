@@ -48,21 +48,6 @@ _HERE = "="
 _FAMILIES = {"https": "web", "ssh": "web", "http": "http", "git": "git"}
 
 
-def check_pattern(
-    kind: str,
-    text: str,
-    registry: Registry,
-    *,
-    case_insensitive_hosts: frozenset[str] = DEFAULT_CASE_INSENSITIVE_HOSTS,
-) -> None:
-    """Refuse a pattern that `canonical_pattern` refuses.
-
-    Raises:
-        PatternError: What is wrong, with the right spelling as the hint where there is one.
-    """
-    canonical_pattern(kind, text, registry, case_insensitive_hosts=case_insensitive_hosts)
-
-
 def canonical_pattern(
     kind: str,
     text: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ironcurtain.model.base import Json
 
@@ -14,6 +15,12 @@ def of_name(name: str) -> str:
     return name if name.startswith("/") else "/" + escape(name)
 
 
+@lru_cache(maxsize=4096)
+def steps_of(name: str) -> tuple[str, ...]:
+    """Return the reference tokens of an annotation's argument name; policies have few, and each call asks."""
+    return tokens(of_name(name))
+
+
 def escape(token: str) -> str:
     """Escape one reference token."""
     return token.replace("~", "~0").replace("/", "~1")
@@ -21,7 +28,10 @@ def escape(token: str) -> str:
 
 def tokens(pointer: str) -> tuple[str, ...]:
     """Split a pointer into its unescaped reference tokens."""
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
+    split = pointer.split("/")[1:]
+    if "~" not in pointer:
+        return tuple(split)
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in split)
 
 
 def join(steps: tuple[str, ...]) -> str:

@@ -56,16 +56,12 @@ class ArgumentSchema:
         Raises:
             UnusableSchemaError: If it is no valid JSON Schema, or holds a pattern outside RE2's syntax.
         """
-        problem = _meta_problem(jsontext.canonical(schema))
-        if problem is not None:
-            raise UnusableSchemaError(problem)
-        draft = validator_for(schema, default=Draft202012Validator)
-        keywords: set[str] = set()
-        _check_patterns(schema, keywords)
-        if {"patternProperties", "unevaluatedProperties"} <= keywords:
-            raise UnusableSchemaError("patternProperties together with unevaluatedProperties")
+        # The order of keywords is part of the key, since it is the order of what is found wrong.
+        found = _prepared(json.dumps(schema))
+        if isinstance(found, str):
+            raise UnusableSchemaError(found)
         self.schema = schema
-        self._validator = _extended(draft)(schema, registry=Registry())
+        self._validator = found
 
     @property
     def properties(self) -> dict[str, Json]:
@@ -137,14 +133,21 @@ def _counted(check: Callable[..., Any], cost: int) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=1024)
-def _meta_problem(text: bytes) -> str | None:
-    """Say why a schema is none. Remembered by content: a compile prepares each tool many times over."""
+def _prepared(text: str) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
+    """Return a schema's validator, or why it has none, by content: a compile prepares each tool often."""
     schema = json.loads(text)
+    draft = validator_for(schema, default=Draft202012Validator)
+    keywords: set[str] = set()
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        draft.check_schema(schema)
+        _check_patterns(schema, keywords)
     except (SchemaError, RecursionError) as error:
         return f"no valid JSON Schema: {visible(str(error).splitlines()[0])}"
-    return None
+    except UnusableSchemaError as error:
+        return str(error)
+    if {"patternProperties", "unevaluatedProperties"} <= keywords:
+        return "patternProperties together with unevaluatedProperties"
+    return _extended(draft)(schema, registry=Registry())
 
 
 def permits_null(schema: Json) -> bool:
@@ -174,12 +177,17 @@ def _check_patterns(schema: Json, keywords: set[str]) -> None:
     if isinstance(schema.get("patternProperties"), dict):
         patterns += list(schema["patternProperties"])
     for pattern in patterns:
-        _compile(pattern)
+        compiled_pattern(pattern)
     for child in schema.values():
         _check_patterns(child, keywords)
 
 
-def _compile(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
+def compiled_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
+    """Return a schema's pattern, which is searched for.
+
+    Raises:
+        UnusableSchemaError: If it is outside RE2's syntax.
+    """
     options = re2.Options()
     options.log_errors = False
     try:
@@ -194,7 +202,7 @@ def _pattern(
     instance: Json,
     _schema: Json,
 ) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not _compile(pattern).search(instance):
+    if isinstance(instance, str) and not compiled_pattern(pattern).search(instance):
         yield ValidationError(f"must match {quoted(pattern)}")
 
 
@@ -207,7 +215,7 @@ def _pattern_properties(
     if isinstance(instance, dict):
         for pattern, subschema in patterns.items():
             for name in instance:
-                if _compile(pattern).search(name):
+                if compiled_pattern(pattern).search(name):
                     yield from validator.descend(instance[name], subschema, path=name, schema_path=pattern)
 
 
@@ -220,7 +228,7 @@ def _additional_properties(
     if not isinstance(instance, dict):
         return
     known = schema.get("properties", {})
-    patterns = [_compile(pattern) for pattern in schema.get("patternProperties", {})]
+    patterns = [compiled_pattern(pattern) for pattern in schema.get("patternProperties", {})]
     extras = [n for n in instance if n not in known and not any(p.search(n) for p in patterns)]
     for name in extras:
         if additional is False:

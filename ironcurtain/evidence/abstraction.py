@@ -183,7 +183,7 @@ def subject_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Cha
 def _known_names(tool: ToolAnnotation, atoms: Iterable[Atom]) -> Iterator[str]:
     """Yield the member names that are no secret: those of schema, annotation and policy."""
     for argument in tool.args:
-        yield from pointers.tokens(pointers.of_name(argument.name))
+        yield from pointers.steps_of(argument.name)
     yield from _schema_names(tool.input_schema or {})
     for atom in atoms:
         yield from atom.path

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ironcurtain.decide import structural
 from ironcurtain.decide.decide import DRIFT, INTERNAL, INVALID, MALFORMED, UNKNOWN_TOOL
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.explanation import AgentState, AgentView
 from ironcurtain.model.verdict import Verdict
@@ -44,7 +45,12 @@ _AFTER: dict[AgentState, tuple[str, bool]] = {
 
 
 def agent_view(
-    decision: Decision, decision_id: str, *, state: AgentState | None = None, reachable: bool = True
+    decision: Decision,
+    decision_id: str,
+    *,
+    state: AgentState | None = None,
+    reachable: bool = True,
+    tool: ToolAnnotation | None = None,
 ) -> AgentView:
     """Return what the agent is told of a decision.
 
@@ -54,6 +60,7 @@ def agent_view(
         state: What became of an escalated call (default: a person is being asked). Nothing else has one
             but `denied`.
         reachable: Whether any call of the tool could be allowed or escalated, as far as that is known.
+        tool: The tool's annotation, where there is one: a tool without arguments is not called with others.
     """
     id_ = visible(decision_id)
     if decision.verdict is Verdict.ALLOW:
@@ -64,10 +71,10 @@ def agent_view(
         reason = words.format(what=_what(decision))
         other = _named(decision) and became != "pending"
         return _view(decision, became, reason, id_, arguments=bool(other), approval=approval)
-    return _refusal(decision, id_, reachable=reachable)
+    return _refusal(decision, id_, reachable=reachable, tool=tool)
 
 
-def _refusal(decision: Decision, id_: str, *, reachable: bool) -> AgentView:
+def _refusal(decision: Decision, id_: str, *, reachable: bool, tool: ToolAnnotation | None) -> AgentView:
     rule = decision.rule
     if rule.startswith("engine-") or rule == INTERNAL:
         return _view(decision, "denied", _NO_ANSWER, id_)
@@ -77,7 +84,7 @@ def _refusal(decision: Decision, id_: str, *, reachable: bool) -> AgentView:
         return _view(decision, "denied", _cut(decision.reason), id_, arguments=reachable)
     if rule == structural.UNREPRESENTABLE:
         return _view(decision, "denied", _unrepresentable(decision.reason), id_, arguments=reachable)
-    arguments = reachable and (decision.arguments is None or bool(decision.arguments))
+    arguments = reachable and (tool is None or bool(tool.args) or bool(decision.arguments))
     words = f"{_what(decision)} is not permitted."
     return _view(decision, "denied", words[0].upper() + words[1:], id_, arguments=arguments)
 

@@ -163,7 +163,7 @@ def _reference(value: Json) -> tuple[Root, tuple[str, ...]] | None:
 
 
 def _path(name: str) -> tuple[str, ...]:
-    return pointers.tokens(pointers.of_name(name))
+    return pointers.steps_of(name)
 
 
 def _type(value: Json) -> str:

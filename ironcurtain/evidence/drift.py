@@ -15,6 +15,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.drift import ChangedArguments, DriftedTool, DriftReport, TouchedRule
 from ironcurtain.model.policy import If
+from ironcurtain.model.reserved import is_reserved
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.servers.listing import Tools
@@ -37,7 +38,8 @@ def drift(content: PolicyContent, live: Tools, suspicions: Reader) -> DriftRepor
     unchanged = 0
     for server, listed in sorted(live.items()):
         annotated = content.annotations.servers.get(server)
-        known = {tool.tool: tool for tool in annotated.tools} if annotated else {}
+        listable = [tool for tool in annotated.tools if not is_reserved(tool)] if annotated else []
+        known = {tool.tool: tool for tool in listable}
         now = {tool.name: tool for tool in listed}
         for name in sorted(known.keys() | now.keys()):
             one = _compared(server, name, known.get(name), now.get(name))

@@ -23,6 +23,7 @@ from ironcurtain.model.findings import Kind, Severity
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
+from ironcurtain.text import visible
 
 EFFORT = 60
 """So many combinations of guards are tried for one whole call."""
@@ -161,6 +162,30 @@ class Looked:
     @cached_property
     def _searches(self) -> dict[int, Search]:
         return {}
+
+    def of_rule(
+        self,
+        name: str,
+        kind: Kind,
+        severity: Severity,
+        *more: Json,
+        message: str,
+        suggestion: str,
+        witness: Sought | None = None,
+    ) -> Draft:
+        """Return a draft about a rule, or about `more` of it."""
+        rule = self.examined.content.rules[name]
+        return Draft(
+            kind=kind,
+            severity=severity,
+            about=[rule_content(rule), *more] if more else rule_content(rule),
+            where=f"rule {visible(name)}",
+            message=message,
+            suggestion=suggestion,
+            clause=rule.clause,
+            sampled=self.sampled(rule.order),
+            witness=witness,
+        )
 
     def sampled(self, order: int) -> bool:
         """Tell whether a rule concerns a tool that cannot be examined exactly."""

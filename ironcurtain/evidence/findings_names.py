@@ -97,7 +97,7 @@ def _roles(condition: If, concerned: Iterable[Examined]) -> Iterator[_Unknown]:
 
 
 def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[_Unknown]:
-    top = pointers.tokens(pointers.of_name(test.name))[0]
+    top = pointers.steps_of(test.name)[0]
     having = [one for one in concerned if top in _names(one.space.annotation)]
     if not having:
         if concerned:
@@ -118,9 +118,7 @@ def _names(tool: ToolAnnotation) -> set[str]:
 
 def _can_be(one: Examined, test: ArgCondition, value: Json) -> bool:
     """Tell whether an argument of a tool can be, or have an element that is, a value."""
-    over: Literal["some", "every"] = (
-        "some" if pointers.EVERY in pointers.tokens(pointers.of_name(test.name)) else "every"
-    )
+    over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
     atom: Atom = rule_atom("args", ArgCondition(name=test.name, op="equals", value=value, over=over))
     sides = one.space.sides
     fitted = sides.sides[0].policy.tool(one.space.server, one.space.tool)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import Path
-from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, answers_of, rule_content
+from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, answers_of
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import RuleOfTool
 from ironcurtain.model.annotations import ToolAnnotation
@@ -46,17 +46,13 @@ def _unlimited(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOf
                 key = f"{one.space.tool} ({cell.role})"
                 tools[key] = tools.get(key) or _allowed(looked, one, cell, answered.path)
     if tools:
-        text = looked.examined.content.rules[name]
-        yield Draft(
-            kind="open-allow",
-            severity="error",
-            about=rule_content(text),
-            where=f"rule {visible(name)}",
+        yield looked.of_rule(
+            name,
+            "open-allow",
+            "error",
             message=f"the rule {visible(name)} allows whatever it is about, without a limit: "
             f"{', '.join(visible(key) for key in sorted(tools))}",
             suggestion="Say where or to whom: add paths, domains, lists or roles to its conditions.",
-            clause=text.clause,
-            sampled=looked.sampled(text.order),
             witness=next((found for found in tools.values() if found is not None), None),
         )
 

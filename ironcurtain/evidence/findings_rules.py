@@ -10,7 +10,7 @@ from ironcurtain.canonical.patterns import contains
 from ironcurtain.evidence.atoms import Atom
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
-from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, rule_content
+from ironcurtain.evidence.findings_draft import Draft, Looked, Sought
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import RuleOfTool
 from ironcurtain.evidence.wording import atom_words
@@ -51,33 +51,26 @@ def _never_first(looked: Looked, name: str, rule: RuleText) -> Draft:
     shadow = _Shadow()
     for one, own in looked.concerned(rule.order):
         _search_shadow(one, own, shadow)
-    sampled = looked.sampled(rule.order)
     if not shadow.by:
-        return Draft(
-            kind="dead-rule",
-            severity="warning",
-            about=rule_content(rule),
-            where=f"rule {visible(name)}",
+        return looked.of_rule(
+            name,
+            "dead-rule",
+            "warning",
             message=f"the rule {visible(name)} never decides: {_why_dead(looked, rule)}",
             suggestion="Correct its conditions, or delete it.",
-            clause=rule.clause,
-            sampled=sampled,
         )
     by = [(other, text) for other, text in looked.rules if text.order in shadow.by]
     shown = ", ".join(visible(other) for other, _ in by[:_SHOWN]) + (
         " and others" if len(by) > _SHOWN else ""
     )
     looser = any(text.then.severity < rule.then.severity for _, text in by)
-    return Draft(
-        kind="shadowed-rule",
-        severity="error" if looser else "warning",
-        about=rule_content(rule),
-        where=f"rule {visible(name)}",
+    return looked.of_rule(
+        name,
+        "shadowed-rule",
+        "error" if looser else "warning",
         message=f"the rule {visible(name)} ({rule.then}) never decides, because every call that it speaks "
         f"of is decided before it by {shown} ({', '.join(sorted({str(text.then) for _, text in by}))})",
         suggestion=f"Put it before {visible(by[0][0])}, narrow that rule, or delete this one.",
-        clause=rule.clause,
-        sampled=sampled,
         witness=_witness(looked, shadow),
     )
 
@@ -146,15 +139,13 @@ def _vacuous(looked: Looked, name: str, rule: RuleText) -> Iterator[Draft]:
     for condition in rule.if_.role_conditions if rule.if_ is not None else ():
         texts += _redundant(condition, registry)
     for text in texts:
-        yield Draft(
-            kind="vacuous-condition",
-            severity="warning",
-            about=[rule_content(rule), text],
-            where=f"rule {visible(name)}",
+        yield looked.of_rule(
+            name,
+            "vacuous-condition",
+            "warning",
+            text,
             message=f"a condition of the rule {visible(name)} says nothing: {text}",
             suggestion="Delete the condition, or correct it if it was meant to say something.",
-            clause=rule.clause,
-            sampled=looked.sampled(rule.order),
         )
 
 

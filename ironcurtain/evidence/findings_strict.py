@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ironcurtain.evidence.atoms import Atom, Root, find
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path
-from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, answers_of, rule_content
+from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, answers_of
 from ironcurtain.evidence.questions import Examined, Outcome
 from ironcurtain.evidence.rules import RuleOfTool
 from ironcurtain.evidence.variables import Variable
@@ -65,16 +65,13 @@ def _bypassed(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOfT
         if witness is not None
     }
     if found:
-        yield Draft(
-            kind="sandbox-bypass",
-            severity="warning",
-            about=rule_content(text),
-            where=f"rule {visible(name)}",
+        yield looked.of_rule(
+            name,
+            "sandbox-bypass",
+            "warning",
             message=f"the rule {visible(name)} ({text.then}) does not hold for {_listed(found)} where all "
             "resources lie in the sandbox: such calls are allowed",
             suggestion="Add `in_sandbox: true` to the rule, or the roles that it is meant for.",
-            clause=text.clause,
-            sampled=looked.sampled(text.order),
             witness=next(iter(found.values())),
         )
 
@@ -119,16 +116,14 @@ def _evaded(
     if not found:
         return
     how, winner, witness, _ = next(iter(found.values()))
-    yield Draft(
-        kind="evadable-rule",
-        severity="note" if all(flag for *_, flag in found.values()) else "warning",
-        about=[rule_content(text), atom.key],
-        where=f"rule {visible(name)}",
+    yield looked.of_rule(
+        name,
+        "evadable-rule",
+        "note" if all(flag for *_, flag in found.values()) else "warning",
+        atom.key,
         message=f"the rule {visible(name)} ({text.then}) asks whether {atom_words(atom)}; where that "
         f"is {how}, {winner} allows the call of {_listed(found)}",
         suggestion="Say what the rule means then (`or_absent: true`), or allow only known values.",
-        clause=text.clause,
-        sampled=looked.sampled(text.order),
         witness=witness,
     )
 

@@ -90,6 +90,13 @@ class Source:
             return self.composite.join
         return (self.argument.top_level,) if self.argument else ()
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that its subjects can have."""
+        if self.composite is not None:
+            return (self.composite.role,)
+        return self.argument.possible_roles if self.argument else ()
+
 
 class SourceReader:
     """Reads the sources of one tool, and runs values through them.
@@ -121,10 +128,10 @@ class SourceReader:
         registry = self._sides.registry
         for argument in self.annotation.args:
             if any(registry[role].resource for role in argument.possible_roles):
-                steps = pointers.tokens(pointers.of_name(argument.name))
+                steps = pointers.steps_of(argument.name)
                 yield Source(steps, argument, None, many=self._takes_many(argument, steps))
         for composite in self.annotation.composites:
-            steps = pointers.tokens(pointers.of_name(composite.join[0]))
+            steps = pointers.steps_of(composite.join[0])
             yield Source(steps, None, composite, many=False)
 
     def _takes_many(self, argument: Argument, steps: tuple[str, ...]) -> bool:

@@ -202,14 +202,7 @@ class ToolSpace:
         }
 
     def _plain_witnesses(self, source: Source) -> Iterator[Json]:
-        roles = (
-            source.argument.possible_roles
-            if source.argument
-            else (source.composite.role,)
-            if source.composite
-            else ()
-        )
-        kinds = {self.sides.registry[r].pattern_kind for r in roles if self.sides.registry[r].resource}
+        kinds = {self.sides.registry[r].pattern_kind for r in source.roles if self.sides.registry[r].resource}
         if "path" in kinds and self.sides.sandbox is not None:
             yield f"{self.sides.sandbox}/{self.sides.fresh[0]}"
         for kind in sorted(kinds):
@@ -367,13 +360,7 @@ class ToolSpace:
         return dict(sorted(found.items(), key=lambda item: guard_order(item[0])))
 
     def _possible(self, source: Source) -> tuple[str, ...]:
-        roles = (
-            source.argument.possible_roles
-            if source.argument
-            else (source.composite.role,)
-            if source.composite
-            else ()
-        )
+        roles = source.roles
         return (*roles, "read-path", "write-path") if GIT_REMOTE in roles else roles
 
     # -- what cannot be exact ---------------------------------------------------------------------

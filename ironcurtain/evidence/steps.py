@@ -1,8 +1,8 @@
 """Steps 3 to 5 of a decision for many calls that differ little: what reads alike is run once.
 
 Thousands of calls are tried that differ in one value, and the tools of a server have arguments in common.
-Step 3 is done once for all texts of an argument that any text fits, steps 4 and 5 once for all calls, of
-whatever tool, that differ only in what these steps do not read.
+Step 3 is done once for all texts of an argument that its schema cannot tell apart, steps 4 and 5 once for
+all calls, of whatever tool, that differ only in what these steps do not read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ironcurtain.canonical import pointers
 from ironcurtain.canonical.canonicalise import BRANCH_NAME, GIT_REMOTE, canonicalise
 from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
+from ironcurtain.canonical.schema import compiled_pattern
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decide import structural
@@ -28,7 +29,7 @@ _WORD = re.compile(r"[\w-]*")
 _PLAIN_OBJECT = frozenset(
     {"$schema", "title", "description", "type", "properties", "required", "additionalProperties"}
 )
-_PLAIN_TEXT = frozenset({"title", "description", "type", "default", "minLength", "maxLength"})
+_PLAIN_TEXT = frozenset({"title", "description", "type", "default", "minLength", "maxLength", "pattern"})
 # What steps 4 and 5 do not read of a tool and of an argument; everything else tells calls apart.
 _UNREAD_TOOL = {"tool", "side_effects", "comment", "schema_digest", "input_schema", "args", "confirmed"}
 _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
@@ -107,9 +108,10 @@ class StepsOfTool:
     def _fit(self, arguments: dict[str, Json], top: str) -> dict[str, Json] | None:
         value = arguments.get(top)
         schema = self._tool.schema.schema if self._tool.schema else None
-        if not isinstance(value, str) or not _takes_any_text(schema, top, value):
+        kind = _kind_of_text(schema, top, value) if isinstance(value, str) else None
+        if kind is None:
             return self._steps.fit(self._server, self._tool, arguments)
-        same = (top, repr({**arguments, top: None}))
+        same = (top, kind, repr({**arguments, top: None}))
         if same not in self._filled:
             self._filled[same] = self._steps.fit(self._server, self._tool, arguments)
         filled = self._filled[same]
@@ -152,14 +154,13 @@ def _names_nothing(value: Json) -> bool:
     return all(not isinstance(leaf, str) or _WORD.fullmatch(leaf) for _, leaf in pointers.leaves(value))
 
 
-def _takes_any_text(schema: Mapping[str, Json] | None, top: str, value: str) -> bool:
-    """Tell whether all texts as long as this one fit alike."""
+def _kind_of_text(schema: Mapping[str, Json] | None, top: str, value: str) -> Hashable | None:
+    """Return what all texts have in common that fit as this one does, None if that cannot be told."""
     if schema is None or not _PLAIN_OBJECT.issuperset(schema):
-        return False
+        return None
     own = schema.get("properties", {}).get(top)
-    return (
-        isinstance(own, dict)
-        and _PLAIN_TEXT.issuperset(own)
-        and own.get("type") == "string"
-        and own.get("minLength", 0) <= len(value) <= own.get("maxLength", len(value))
-    )
+    if not isinstance(own, dict) or not _PLAIN_TEXT.issuperset(own) or own.get("type") != "string":
+        return None
+    if not own.get("minLength", 0) <= len(value) <= own.get("maxLength", len(value)):
+        return None
+    return "pattern" not in own or compiled_pattern(own["pattern"]).search(value) is not None

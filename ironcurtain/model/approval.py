@@ -71,6 +71,8 @@ class ApprovalRequest(Frozen):
             whole subject set, caller, session name and bundle revision.
         session: The asking program's name for its session; the same after a restart.
         asked: When it was asked; `expires` is when it is too late to answer.
+        deadline: The same end in seconds of the machine's monotonic clock, which programs share until the
+            next start of the machine: a wall clock that is set back revives nothing.
         rule: The deciding rule, with its `reason` and, where it has one, its `clause`.
         session_offer: What "for this session" would mean.
     """
@@ -80,6 +82,7 @@ class ApprovalRequest(Frozen):
     session: str
     asked: AwareDatetime
     expires: AwareDatetime
+    deadline: float
     server: str
     tool: str
     side_effects: bool

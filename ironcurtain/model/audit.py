@@ -265,6 +265,7 @@ class AuditVerification(Frozen):
         intact: Whether nothing is wrong.
         truncation: Whether a head says how long the log must be: `checked`, or `cannot be checked`.
         keyed: Whether the head was verified with a key.
+        key: The file of that key.
         open: Whether a process is writing the log.
         missing_results: Ids of forwarded calls without a result; no problem of the log's own.
     """
@@ -276,6 +277,7 @@ class AuditVerification(Frozen):
     segments: int
     truncation: Literal["checked", "cannot be checked"]
     keyed: bool
+    key: str | None = None
     open: bool
     problems: tuple[Problem, ...] = ()
     missing_results: tuple[str, ...] = ()

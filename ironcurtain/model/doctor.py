@@ -16,12 +16,14 @@ class Diagnosis(Frozen):
             at for the reason given.
         what: What was found, in one sentence.
         fix: What mends it; empty where nothing has to be mended.
+        code: The error that it is elsewhere, as `IC3001`; its page is `docs/errors/IC3001.md`.
     """
 
     name: str
     status: Literal["ok", "warn", "fail", "skip"]
     what: str
     fix: str = ""
+    code: str = ""
 
 
 class DoctorReport(Frozen):

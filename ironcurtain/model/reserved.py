@@ -60,6 +60,11 @@ RESERVED = {
 """The annotation of each reserved tool, by its name."""
 
 
+def is_reserved(tool: ToolAnnotation) -> bool:
+    """Tell whether an annotated tool is one that no server lists."""
+    return tool.tool in RESERVED and tool.schema_digest is None
+
+
 def with_reserved_roles(roles: Iterable[IdentifierRole]) -> tuple[IdentifierRole, ...]:
     """Return a project's roles and those that the reserved tools need."""
     own = tuple(roles)

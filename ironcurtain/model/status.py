@@ -14,12 +14,29 @@ class ServerStatus(Frozen):
         tools: How many tools it listed when it was last up.
         hidden: How many of these the client does not see: no call of them could be permitted, or they are
             not what was annotated.
+        reason: Why it is down; empty while it is up.
     """
 
     name: str
     up: bool
     tools: int
     hidden: int
+    reason: str = ""
+
+
+class NodeStatus(Frozen):
+    """One OPA that others run, as it answered last.
+
+    Attributes:
+        serves: Whether it decides by the bundle that is enforced.
+        rule: Otherwise what stands in decisions that it could not make, as `engine-unreachable`.
+        reason: In words.
+    """
+
+    url: str
+    serves: bool
+    rule: str = ""
+    reason: str = ""
 
 
 class ProxyStatus(Frozen):
@@ -34,6 +51,9 @@ class ProxyStatus(Frozen):
         servers: In the order of their configuration.
         pending: How many requests no person has settled.
         decisions: How many calls were decided within the last minute.
+        trouble: Why every call is refused now: its audit log cannot be written; empty while it can.
+        nodes: The OPAs that decide, if others run them.
+        http: Where it was told to listen, if it serves over HTTP.
     """
 
     format: Literal["ironcurtain/proxy-status/v1"] = "ironcurtain/proxy-status/v1"
@@ -45,6 +65,9 @@ class ProxyStatus(Frozen):
     servers: tuple[ServerStatus, ...]
     pending: int
     decisions: int
+    trouble: str = ""
+    nodes: tuple[NodeStatus, ...] = ()
+    http: str | None = None
 
 
 class Status(Frozen):

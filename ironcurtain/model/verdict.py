@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -20,8 +19,3 @@ class Verdict(StrEnum):
 
 
 _SEVERITY = {Verdict.ALLOW: 0, Verdict.ESCALATE: 1, Verdict.DENY: 2}
-
-
-def most_severe(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the most severe of the verdicts; there must be at least one."""
-    return max(verdicts, key=lambda verdict: verdict.severity)

@@ -146,7 +146,7 @@ def _test_mistakes(rule: Rule, test: ArgCondition, tools: Sequence[ToolAnnotatio
     yield from _negative(rule, "args", test)
     shown = f"`args` {quoted(test.name)}"
     allows = rule.then is Verdict.ALLOW
-    if pointers.EVERY in pointers.tokens(pointers.of_name(test.name)):
+    if pointers.EVERY in pointers.steps_of(test.name):
         if allows and test.over == "some":
             yield f'{shown}: an allow rule must hold for every element, so `over` is "every"'
         if not allows and "over" not in test.model_fields_set:
@@ -173,12 +173,12 @@ def _negative(rule: Rule, key: str, test: ArgCondition) -> Iterator[str]:
 
 def _may_be_absent(name: str, tools: Sequence[ToolAnnotation]) -> list[Leaf]:
     """Return the place of an argument in each tool that neither demands it nor has a default for it."""
-    steps = pointers.tokens(pointers.of_name(name))
+    steps = pointers.steps_of(name)
     return [
         leaf
         for tool in tools
         for leaf in schema_leaves(tool.input_schema or {})
-        if pointers.tokens(pointers.of_name(leaf.name)) == steps
+        if pointers.steps_of(leaf.name) == steps
         and leaf.schema.get("default") is None
         and leaf.name not in _demanded(tool)
     ]

@@ -14,6 +14,7 @@ from ironcurtain.files import load
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
 from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.reserved_tools import without_reserved_tools
 from ironcurtain.roles.registry import NONE
 from ironcurtain.text import quoted, visible
 
@@ -31,7 +32,7 @@ def published_annotations(output: Path) -> Annotations | None:
         FileError, FormatError, NewerFormatError: If the file is there and cannot be used.
     """
     path = output / FILE_NAME
-    return load(path, Annotations) if path.exists() else None
+    return without_reserved_tools(load(path, Annotations)) if path.exists() else None
 
 
 def annotation_digest(tool: ToolAnnotation) -> str:

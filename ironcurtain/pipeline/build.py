@@ -17,7 +17,6 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
 from ironcurtain.errors import OpenQuestionError, ServerConfigError, VerificationError, raise_all
-from ironcurtain.files import load
 from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, IdentifierRole
@@ -30,6 +29,7 @@ from ironcurtain.model.verification import Verification
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.annotate import annotate
+from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.assemble import Release
 from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
@@ -51,12 +51,15 @@ from ironcurtain.pipeline.questions import (
 )
 from ironcurtain.pipeline.recorded import Recorded, record_policy
 from ironcurtain.pipeline.repair import Draft, Settled, settle
+from ironcurtain.pipeline.reserved_tools import with_reserved_tools
 from ironcurtain.pipeline.scenarios import Ground, generate_calls
 from ironcurtain.pipeline.stability import Compared, compare
 from ironcurtain.pipeline.verify import report_lines
 from ironcurtain.pipeline.workshop import Workshop
 from ironcurtain.roles.registry import Registry
+from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
+from ironcurtain.servers.starting import Starter
 from ironcurtain.servers.tools import tool_digest
 
 STAGES = 8
@@ -130,6 +133,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         OpenQuestionError: If a person has to decide something first; progress shows the questions.
     """
     stages = Stages(progress, STAGES)
+    starter = contained_visits(lambda text: progress.show(f"note: {text}"))
     book = AnswerBook(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
@@ -137,16 +141,22 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             fixed = _fixed_scenarios(inputs, sources)
             summary.append(f"{len(inputs.clauses)} clauses, {len(fixed.scenarios)} scenarios")
         with stages.stage("annotate") as summary:
-            tools = _list_tools(inputs, options)
-            previous = _published_annotations(sources)
-            annotated = annotate(tools, options.roles, inputs.confirmations, book, previous=previous)
+            tools = _list_tools(inputs, options, starter)
+            annotated = annotate(
+                tools,
+                options.roles,
+                inputs.confirmations,
+                book,
+                previous=published_annotations(sources.output),
+            )
+            annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
             summary.append(f"{sum(map(len, tools.values()))} tools of {len(tools)} servers")
         with stages.stage("compile rules") as summary:
-            context = _rule_context(inputs, annotated.annotations, options)
+            context = _rule_context(inputs, annotations, options)
             compiled = compile_rules(context, book)
             summary.append(f"{len(compiled.policy.rules)} rules")
         with stages.stage("resolve lists") as summary:
-            site = _list_site(inputs, tools, annotated.annotations, options)
+            site = _list_site(inputs, tools, starter, annotations, options)
             may_ask = options.provider is not None and not options.offline
             resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
             summary.append(f"{len(resolved.lists.lists)} lists")
@@ -155,7 +165,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             release = Release(
                 opa.version, options.serial, case_insensitive_hosts=options.case_insensitive_hosts
             )
-            workshop = Workshop(annotated.annotations, resolved.lists, fixed, custom, release, opa)
+            workshop = Workshop(annotations, resolved.lists, fixed, custom, release, opa)
             intent = _intent(inputs, workshop, book) if options.intent else Intent((), ())
             summary.append(f"{len(fixed.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
@@ -174,7 +184,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
             )
         with stages.stage("publish") as summary:
-            documents = _Documents(annotated.annotations, settled.draft.policy, resolved.lists, recorded)
+            documents = _Documents(annotations, settled.draft.policy, resolved.lists, recorded)
             files = {**_archives(bundle, options), **_files(bundle, documents, book)}
             publish(sources.output, files)
             book.published()
@@ -201,7 +211,7 @@ def _fixed_scenarios(inputs: Inputs, sources: Sources) -> Scenarios:
     return with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
 
 
-def _list_tools(inputs: Inputs, options: Options) -> Tools:
+def _list_tools(inputs: Inputs, options: Options, starter: Starter) -> Tools:
     servers = inputs.servers.servers
     if options.offline:
         raise_all(
@@ -216,12 +226,7 @@ def _list_tools(inputs: Inputs, options: Options) -> Tools:
             ]
         )
     saved = options.saved_tools or options.offline
-    return list_tools(inputs.servers, saved=saved, timeout=options.server_timeout)
-
-
-def _published_annotations(sources: Sources) -> Annotations | None:
-    path = sources.output / "tool-annotations.json"
-    return load(path, Annotations) if path.exists() else None
+    return list_tools(inputs.servers, starter, saved=saved, timeout=options.server_timeout)
 
 
 def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) -> RuleContext:
@@ -235,10 +240,13 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) ->
     )
 
 
-def _list_site(inputs: Inputs, tools: Tools, annotations: Annotations, options: Options) -> Site:
+def _list_site(
+    inputs: Inputs, tools: Tools, starter: Starter, annotations: Annotations, options: Options
+) -> Site:
     return Site(
         servers=inputs.servers,
         tools=tools,
+        starter=starter,
         annotations=annotations,
         clauses=inputs.clauses,
         registry=Registry(annotations.roles),

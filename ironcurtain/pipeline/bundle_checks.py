@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
@@ -36,8 +37,10 @@ def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoRep
         bundle.write_directory(directory)
         schema.parent.mkdir()
         schema.write_text(jsontext.pretty(policy_input_schema(registry)), encoding="utf-8")
-        opa.check(directory, bundle=True, schemas=schema.parent)
-        report = opa.test(directory)
+        with ThreadPoolExecutor(1) as beside:
+            testing = beside.submit(opa.test, directory)
+            opa.check(directory, bundle=True, schemas=schema.parent)
+            report = testing.result()
     raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])
     written = sum(len(_TEST_RULE.findall(text)) for path, text in bundle.modules.items() if is_test(path))
     if written == 0:

@@ -15,6 +15,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.pipeline.allow_checks import resource_roles
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clauses import PlacedClause
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.pipeline.templates import as_data, fill
 
 Routes = Mapping[str, tuple[PlacedClause, ...]]
@@ -58,15 +59,7 @@ def clause_data(clauses: Sequence[PlacedClause]) -> list[Json]:
 
 def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str]) -> Question:
     ids = [placed.clause.id for placed in clauses]
-    entry = {
-        "type": "object",
-        "properties": {
-            "clause": {"enum": ids},
-            "servers": {"type": "array", "items": {"enum": list(servers)}},
-        },
-        "required": ["clause", "servers"],
-        "additionalProperties": False,
-    }
+    entry = closed_object({"clause": {"enum": ids}, "servers": array_of({"enum": list(servers)})})
     return Question(
         stage="rules",
         key="clauses",
@@ -76,12 +69,7 @@ def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers
             clauses=as_data(clause_data(clauses)),
             servers=as_data({name: _summary(annotations.servers[name]) for name in servers}),
         ),
-        schema={
-            "type": "object",
-            "properties": {"clauses": {"type": "array", "items": entry}},
-            "required": ["clauses"],
-            "additionalProperties": False,
-        },
+        schema=closed_object({"clauses": array_of(entry)}),
         check=lambda content: _mistakes(content, ids),
     )
 

@@ -44,11 +44,6 @@ class PlacedClause:
     lead: str = ""
     lines: tuple[int, int] = (0, 0)
 
-    @property
-    def is_users(self) -> bool:
-        """Whether it is of the user's own guidance."""
-        return self.headings[:1] == (SUPERSEDING,)
-
 
 def read_clauses(text: str, source: str) -> tuple[PlacedClause, ...]:
     """Number the clauses of a constitution in Markdown.

@@ -18,6 +18,7 @@ from ironcurtain.llm.question import Question
 from ironcurtain.model.base import Frozen, Json
 from ironcurtain.pipeline.clauses import PlacedClause, read_user_clauses
 from ironcurtain.pipeline.linter import Finding, lint
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.text import is_hidden, quoted, visible
 
@@ -110,17 +111,8 @@ def _schema(ids: Sequence[str]) -> dict[str, Json]:
         "clause": {"enum": [*ids, ""]},
         "text": text,
     }
-    edits: Json = {"type": "array", "items": _object(edit)}
-    return _object({"edits": edits, "question": text, "remark": text})
-
-
-def _object(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    edits: Json = array_of(closed_object(edit))
+    return closed_object({"edits": edits, "question": text, "remark": text})
 
 
 def _mistakes(content: Json, own: str, source: str) -> list[str]:

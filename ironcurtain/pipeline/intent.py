@@ -28,6 +28,7 @@ from ironcurtain.pipeline.clause_routes import clause_data
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.scenarios import call_key
 from ironcurtain.pipeline.scenarios_checks import no_use
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.text import quoted, visible
 
@@ -157,18 +158,7 @@ def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, Json]:
         "expect": {"enum": [verdict.value for verdict in Verdict]},
         "why": {"type": "string"},
     }
-    scenario = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"scenarios": {"type": "array", "items": scenario}},
-        "required": ["scenarios"],
-        "additionalProperties": False,
-    }
+    return closed_object({"scenarios": array_of(closed_object(properties))})
 
 
 def read_call(entry: Json) -> ScenarioCall | str:

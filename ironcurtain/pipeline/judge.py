@@ -24,6 +24,7 @@ from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clause_routes import clause_data
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.intent import call_schema, read_call
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.text import quoted, visible
 
@@ -162,19 +163,10 @@ def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations
         "why": {"type": "string"},
     }
     members = {
-        "judgements": {"type": "array", "items": _object(judgement)},
-        "probes": {"type": "array", "items": _object(call_schema(servers, annotations))},
+        "judgements": array_of(closed_object(judgement)),
+        "probes": array_of(closed_object(call_schema(servers, annotations))),
     }
-    return _object(members)
-
-
-def _object(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed_object(members)
 
 
 def _mistakes(content: Json, failed: Sequence[tuple[Scenario, Mismatch]], *, may_probe: bool) -> list[str]:

@@ -21,6 +21,7 @@ from ironcurtain.llm.question import Question
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.pipeline.answers import Joint
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.text import quoted, visible
@@ -116,28 +117,17 @@ def _tool_data(candidate: Candidate) -> dict[str, Json]:
 
 def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) -> dict[str, Json]:
     text: dict[str, Json] = {"type": "string"}
-    by_hand = _object({"list": {"enum": list(names)}, "reason": text})
-    resolved = _object(
+    by_hand = closed_object({"list": {"enum": list(names)}, "reason": text})
+    resolved = closed_object(
         {
             "list": {"enum": list(names)},
             "server": {"enum": sorted({server for server, _ in tools})} if tools else text,
             "tool": {"enum": sorted({name for _, name in tools})} if tools else text,
-            "arguments": {"type": "array", "items": _object({"name": text, "json": text})},
+            "arguments": array_of(closed_object({"name": text, "json": text})),
             "values": text,
         }
     )
-    return _object(
-        {"resolved": {"type": "array", "items": resolved}, "by_hand": {"type": "array", "items": by_hand}}
-    )
-
-
-def _object(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed_object({"resolved": array_of(resolved), "by_hand": array_of(by_hand)})
 
 
 def _mistakes(

@@ -29,6 +29,7 @@ from ironcurtain.pipeline.lists_question import (
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.starting import Starter
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.text import quoted, visible
 
@@ -41,6 +42,7 @@ class Site:
     """What lists are resolved against.
 
     Attributes:
+        starter: Starts servers whose tools are called.
         annotations: The published annotations, if there are any yet.
         confirmed: Tools that a person confirmed to be read-only, as `server/tool`.
         ask_again: Whether to choose tools anew for lists that were resolved before.
@@ -48,6 +50,7 @@ class Site:
 
     servers: ServerConfig
     tools: Tools
+    starter: Starter
     annotations: Annotations | None
     clauses: tuple[PlacedClause, ...]
     registry: Registry
@@ -207,7 +210,7 @@ def _resolve(lists: Lists, name: str, chosen: Resolution, site: Site) -> tuple[L
     from ironcurtain.servers.call import call_tool  # noqa: PLC0415 - the SDK takes a second to load
 
     named = lists.lists[name]
-    result = call_tool(site.servers, chosen.server, chosen.tool, chosen.arguments)
+    result = call_tool(site.servers, site.starter, chosen.server, chosen.tool, chosen.arguments)
     values, notes = take_values(result, chosen.values, named, site.registry)
     fresh = named.model_copy(update={"resolved": values, "resolution": chosen})
     edited = with_list(lists, name, fresh)

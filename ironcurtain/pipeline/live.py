@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from typing import TextIO
@@ -13,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ironcurtain.llm.ledger import Entry, Ledger, Spent
-from ironcurtain.pipeline.progress import Lines, Progress
 from ironcurtain.text import printable
 
 
@@ -79,13 +77,6 @@ class LiveTable:
             table.add_section()
             _add_row(table, "all", "", self._ledger.total, None)
         return table
-
-
-def for_terminal(stream: TextIO, ledger: Ledger) -> Progress:
-    """Return a live table where the stream is a terminal that can show one, else plain lines."""
-    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        return LiveTable(stream, ledger)
-    return Lines(stream, ledger)
 
 
 def _add_stage(table: Table, stage: _Stage, entries: list[Entry]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +86,15 @@ class Lines:
         """Write what all calls used, if there were any: also when the compile failed."""
         if self._ledger.total.calls:
             self.show(f"model: {self._ledger.total}")
+
+
+def for_terminal(stream: TextIO, ledger: Ledger) -> Progress:
+    """Return a live table where the stream is a terminal that can show one, else plain lines."""
+    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        # What draws tables is slow to load, and most compiles run where nobody watches.
+        table: Progress = importlib.import_module("ironcurtain.pipeline.live").LiveTable(stream, ledger)
+        return table
+    return Lines(stream, ledger)
 
 
 class Stages:

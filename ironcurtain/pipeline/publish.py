@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ironcurtain.errors import BusyError, PublishError
+from ironcurtain.files import unwritten
 from ironcurtain.text import quoted
 
 OURS = frozenset(
@@ -85,11 +86,7 @@ def publish(target: Path, files: Mapping[str, bytes]) -> None:
         _write(fresh, files)
         replace_directory(fresh, target)
     except OSError as error:
-        raise PublishError(
-            f"the result could not be written: {error.strerror or error}",
-            where=str(target),
-            hint="What was there before is untouched.",
-        ) from error
+        raise unwritten("the result", target, error) from error
     finally:
         if fresh is not None:
             shutil.rmtree(fresh, ignore_errors=True)

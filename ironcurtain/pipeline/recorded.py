@@ -5,6 +5,7 @@ Calls are recorded as scenarios that show what changes later; matrix and guarant
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -50,8 +51,10 @@ def record_policy(settled: Settled, workshop: Workshop, guarantees: Guarantees |
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
-    records = record(fresh, partial(workshop.attempt, bundle))
-    proof = prove(bundle, guarantees, workshop.world, workshop.opa)
+    with ThreadPoolExecutor(1) as beside:
+        proving = beside.submit(prove, bundle, guarantees, workshop.world, workshop.opa)
+        records = record(fresh, partial(workshop.attempt, bundle))
+        proof = proving.result()
     left_out = generated.left_out
     return Recorded(
         scenarios=demanded.model_copy(update={"scenarios": (*demanded.scenarios, *records)}),

@@ -34,7 +34,7 @@ def anchored(pattern: str) -> str:
 
 def condition_lines(root: str, condition: ArgCondition) -> list[str]:
     """Return the lines that test one argument (`root` is `input.args`) or caller fact (`input.caller`)."""
-    path = pointers.tokens(pointers.of_name(condition.name))
+    path = pointers.steps_of(condition.name)
     simple = condition.measure is None and not condition.or_absent
     if simple and pointers.EVERY not in path and value_reference(condition.value) is None:
         return _plain_lines(root, path, condition)
@@ -114,7 +114,7 @@ def _operand(condition: ArgCondition) -> str:
     if referred:
         kind, pointer = referred
         root = "input.caller" if kind == "caller" else "input.args"
-        return _lookup(root, pointers.tokens(pointers.of_name(pointer)))
+        return _lookup(root, pointers.steps_of(pointer))
     if condition.op == "matches":
         return raw_string(anchored(condition.value))
     return term(condition.value)

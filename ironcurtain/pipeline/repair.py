@@ -38,6 +38,7 @@ from ironcurtain.pipeline.lists import used_lists
 from ironcurtain.pipeline.patches import Patch, apply_patches
 from ironcurtain.pipeline.questions import OpenQuestion, ask_about
 from ironcurtain.pipeline.rules_schema import rules_schema
+from ironcurtain.pipeline.schema_parts import array_of, closed_object
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import quoted, visible
@@ -302,23 +303,13 @@ def _schema(server: str, context: RuleContext) -> dict[str, Json]:
     registry = Registry(context.annotations.roles)
     rules = rules_schema(context.annotations.servers[server], context.clauses, registry)
     text = {"type": "string"}
-    patch = {
-        "type": "object",
-        "properties": {
-            "op": {"enum": list(_OPS)},
-            "name": text,
-            "after": text,
-            "rule": rules["properties"]["rules"]["items"],
-        },
-        "required": ["op", "name"],
-        "additionalProperties": False,
-    }
+    patch = closed_object(
+        {"op": {"enum": list(_OPS)}, "name": text},
+        {"after": text, "rule": rules["properties"]["rules"]["items"]},
+    )
     return {
         **{key: value for key, value in rules.items() if key.startswith("$")},
-        "type": "object",
-        "properties": {"patches": {"type": "array", "items": patch}},
-        "required": ["patches"],
-        "additionalProperties": False,
+        **closed_object({"patches": array_of(patch)}),
     }
 
 

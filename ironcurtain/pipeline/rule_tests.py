@@ -195,7 +195,7 @@ def _overlap(path: tuple[str, ...], resource: tuple[str, ...]) -> bool:
 
 
 def _path(name: str) -> tuple[str, ...]:
-    return pointers.tokens(pointers.of_name(name))
+    return pointers.steps_of(name)
 
 
 def _is_number(value: Json) -> bool:

@@ -65,7 +65,7 @@ class Filler:
         """Return the arguments with a resource argument set to a value, or to several where it takes them."""
         name = argument.top_level
         schema = self._schema.get("properties", {}).get(name, {})
-        inside = pointers.tokens(pointers.of_name(argument.name))[1:]
+        inside = pointers.steps_of(argument.name)[1:]
         return {**arguments, name: self._set(arguments.get(name), schema, inside, argument, values)}
 
     def joined(

@@ -12,13 +12,21 @@ from pathlib import Path
 import pytest
 from bench.figures import Figures, measure
 
+from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import list_tools
 from ironcurtain.servers.saved import saved_document
 
 pytestmark = pytest.mark.bench
 ROOT = Path(__file__).parents[2]
-INPUTS = ("constitution.md", "scenarios.yaml", "confirmations.yaml", "ironcurtain.toml", "mcp-servers.json")
+INPUTS = (
+    "constitution.md",
+    "scenarios.yaml",
+    "guarantees.yaml",
+    "confirmations.yaml",
+    "ironcurtain.toml",
+    "mcp-servers.json",
+)
 PROGRAM = [sys.executable, "-c", "from ironcurtain.cli.main import main; main()", "compile"]
 
 
@@ -28,7 +36,9 @@ def copy_with_saved_tools(project: Path) -> None:
         shutil.copy(ROOT / name, project)
     shutil.copytree(ROOT / "generated", project / "generated")
     servers = json.loads((ROOT / "mcp-servers.json").read_text())
-    for name, tools in list_tools(load_servers(ROOT / "mcp-servers.json")).items():
+    for name, tools in list_tools(
+        load_servers(ROOT / "mcp-servers.json"), contained_visits(lambda _: None)
+    ).items():
         (project / f"{name}.json").write_text(json.dumps(saved_document(tools)))
         servers["mcpServers"][name]["tools"] = f"{name}.json"
     (project / "mcp-servers.json").write_text(json.dumps(servers))

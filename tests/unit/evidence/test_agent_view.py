@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from support.policies import tool
 
 from ironcurtain.evidence.agent_view import agent_view
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.explanation import AgentState
 from ironcurtain.model.verdict import Verdict
@@ -92,6 +97,19 @@ def test_what_cannot_be_judged_tells_nothing_of_the_disk(reason: str, told: str)
     assert (
         agent_view(decision("structural-unrepresentable-argument", Verdict.DENY, reason), "d").reason == told
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known", "may_help"),
+    [({}, {"path": ["read-path"]}, True), ({}, {}, False), ({}, None, True), ({"path": "/x"}, {}, True)],
+    ids=["left-out", "takes-none", "unknown-tool", "given"],
+)
+def test_a_call_without_arguments_can_be_helped_by_some(
+    arguments: dict[str, Any], known: dict[str, list[str]] | None, may_help: bool
+) -> None:
+    given = decision("default-deny", Verdict.DENY).model_copy(update={"arguments": arguments})
+    annotated = None if known is None else ToolAnnotation.model_validate_json(json.dumps(tool("t", **known)))
+    assert agent_view(given, "d", tool=annotated).arguments_may_help is may_help
 
 
 def test_an_allowed_call_has_nothing_to_ask_for() -> None:

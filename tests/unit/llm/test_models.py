@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -86,13 +85,6 @@ def configure(home: Path, **content: Any) -> None:
     path = home / "config.json"
     path.write_text(json.dumps({"format": "ironcurtain/config/v1", **content}))
     path.chmod(0o600)
-
-
-@pytest.fixture(scope="module")
-def threaded_server() -> Iterator[HTTPServer]:
-    """Answer in threads: a call that was given up must not hold up the next one."""
-    with HTTPServer(threaded=True) as server:
-        yield server
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.pipeline.clauses import read_clauses
 from ironcurtain.pipeline.init import FILES, init
 from ironcurtain.pipeline.linter import lint
+from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import list_tools
 from ironcurtain.settings import Settings, load_settings
@@ -30,7 +31,7 @@ def test_every_file_is_written_and_valid(tmp_path: Path) -> None:
     cited = {scenario.clause for scenario in load(project / "scenarios.yaml", Scenarios).scenarios}
     assert cited - {None} <= {placed.clause.id for placed in clauses}
     servers = load_servers(project / "mcp-servers.json")
-    assert len(list_tools(servers, saved=True)["filesystem"]) == 14
+    assert len(list_tools(servers, contained_visits(lambda _: None), saved=True)["filesystem"]) == 14
     assert (project / "ci" / "ironcurtain.sh").stat().st_mode & 0o777 == 0o755
 
 

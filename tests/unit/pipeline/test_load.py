@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_a_constitution_has_a_bound(tmp_path: Path) -> None:
     load_inputs(sources(tmp_path))
     (tmp_path / "constitution.md").write_text("x" * (MAX_CONSTITUTION_BYTES + 1))
     with pytest.raises(FileError, match="larger than"):
+        load_inputs(sources(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["constitution.md", "mcp-servers.json", "scenarios.yaml"])
+@pytest.mark.parametrize("device", [None, "/dev/zero"], ids=["pipe", "device"])
+def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path, name: str, device: str | None) -> None:
+    write_project(tmp_path)
+    path = tmp_path / name
+    path.unlink()
+    if device:
+        path.symlink_to(device)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(IronCurtainError, match="not a file"):
         load_inputs(sources(tmp_path))
 
 

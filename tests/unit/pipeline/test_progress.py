@@ -12,8 +12,8 @@ from ironcurtain.llm.access import Price
 from ironcurtain.llm.call import Usage
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.question import Question
-from ironcurtain.pipeline.live import LiveTable, for_terminal
-from ironcurtain.pipeline.progress import Lines, Progress, Stages
+from ironcurtain.pipeline.live import LiveTable
+from ironcurtain.pipeline.progress import Lines, Progress, Stages, for_terminal
 
 PRICE = Price(input=Decimal(3), output=Decimal(15))
 

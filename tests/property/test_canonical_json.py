@@ -1,0 +1,58 @@
+"""Canonical JSON is written by a quick way where that gives the same bytes; the slow way is the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ironcurtain.model import jsontext
+
+EDGE = '"\\/\x00\x1f\x7f{}[]:,.e-0123456789\u00e9\ud7ff\ue000\uffff\U00010000'
+TEXTS = st.text() | st.text(EDGE, max_size=24) | st.sampled_from(["1", "-1.5", "true", "null", 'a":1.5,"'])
+LEAVES = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | TEXTS
+KEYS = TEXTS | st.integers() | st.floats() | st.booleans() | st.none()
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner) | st.dictionaries(KEYS, inner, max_size=1),
+    max_leaves=10,
+)
+DIFFERENT = {
+    "largest": 2**53 - 1,
+    "too large": 2**53,
+    "too small": -(2**53),
+    "a digit after the largest": [90071992547409911],
+    "a digit before the largest": [19007199254740991],
+    "the largest as a double": {"n": [9007199254740991.0]},
+    "exponent": 1e16,
+    "negative zero": -0.0,
+    "not a number": [float("nan")],
+    "integer as key": {1: 2},
+    "boolean as key": {"a": {True: 1}},
+    "keys beyond the first plane": {"\U00010000": 1, "\uffff": 2},
+    "lone surrogate": "\ud800",
+    "like a number in a text": {"d": "sha256:95e0:1.5"},
+    "no JSON": {"d": {1, 2}},
+}
+
+
+def outcome(function: Callable[[Any], bytes], value: Any) -> object:
+    """Return the bytes, or the class and the words of the error."""
+    try:
+        return function(value)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must be the same
+        return type(error), str(error)
+
+
+@given(VALUES)
+def test_it_is_what_the_standard_says(value: Any) -> None:
+    assert outcome(jsontext.canonical, value) == outcome(rfc8785.dumps, value)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_where_the_quick_way_would_differ(name: str) -> None:
+    assert outcome(jsontext.canonical, DIFFERENT[name]) == outcome(rfc8785.dumps, DIFFERENT[name])
