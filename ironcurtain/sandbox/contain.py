@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shlex
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp import StdioServerParameters
 
 from ironcurtain.model.base import Json
+from ironcurtain.sandbox.place import private_place, write_private
 from ironcurtain.sandbox.programs import Programs
 
 _RUNNER = Path(__file__).with_name("run.mjs")
-_TEMPORARY = "/tmp"  # noqa: S108 - mkdtemp's names are unguessable; sockets below it need a short path
+_HIDDEN = ("settings.json", "secret", "report", "absent.json")
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
 open=yes
@@ -60,15 +58,15 @@ def contained(
     Raises:
         OSError: If the private files cannot be made.
     """
-    place = Path(os.path.realpath(tempfile.mkdtemp(prefix="ironcurtain-", dir=_TEMPORARY)))
-    absent = _absent(rules)
-    try:
+    # Where there are no mounts, rules hold what is not there.
+    held = _held(rules) if programs.bwrap is not None else []
+    with private_place(held) as (place, standing):
         for name in ("own", "here", "tmp"):
             (place / name).mkdir(mode=0o700)
-        settings = _settings(place, rules, programs)
-        _private(place / "settings.json", json.dumps(settings))
-        _private(place / "secret", secrets.token_hex(16))
-        _private(place / "report", "")
+        settings = _settings(place, rules, standing, programs)
+        write_private(place / "settings.json", json.dumps(settings))
+        write_private(place / "secret", secrets.token_hex(16))
+        write_private(place / "report", "")
         environment = {
             **(start.env or {}),
             "TMPDIR": str(place / "own"),
@@ -85,28 +83,27 @@ def contained(
             ),
             place / "report",
         )
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-        _remove_empty(absent)
 
 
-def _settings(place: Path, rules: Mapping[str, Json], programs: Programs) -> dict[str, Json]:
+def _settings(
+    place: Path, rules: Mapping[str, Json], standing: list[Path], programs: Programs
+) -> dict[str, Json]:
     """Return the runtime's whole configuration, with our own files closed and a temporary directory."""
     files = rules["filesystem"]
-    hidden = [{"path": str(place / name), "literal": True} for name in ("settings.json", "secret", "report")]
-    own = [{"path": str(place / name), "literal": True} for name in ("own", "here", "outside")]
+    hidden = _literals([place / name for name in _HIDDEN])
+    own = _literals([place / name for name in ("own", "here", "outside")])
     settings: dict[str, Json] = {
         "network": rules["network"],
         "filesystem": {
             **files,
             "denyRead": [*files["denyRead"], *hidden],
             "allowWrite": [*files["allowWrite"], {"path": str(place / "tmp"), "literal": True}],
-            "denyWrite": [*files["denyWrite"], *hidden, *own],
+            "denyWrite": [*(_literals(standing) if standing else files["denyWrite"]), *hidden, *own],
         },
     }
     if programs.bwrap is not None:
         wrapper = place / "bwrap"
-        _private(wrapper, _BWRAP.format(bwrap=shlex.quote(programs.bwrap)))
+        write_private(wrapper, _BWRAP.format(bwrap=shlex.quote(programs.bwrap)))
         wrapper.chmod(0o700)
         settings |= {
             "bwrapPath": str(wrapper),
@@ -116,22 +113,9 @@ def _settings(place: Path, rules: Mapping[str, Json], programs: Programs) -> dic
     return settings
 
 
-def _private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
+def _held(rules: Mapping[str, Json]) -> list[Path]:
+    return [Path(entry["path"]) for entry in rules["filesystem"]["denyWrite"]]
 
 
-def _absent(rules: Mapping[str, Json]) -> list[Path]:
-    """Return the places to be held that are not there: the runtime puts something empty there for a while."""
-    paths = [Path(entry["path"]) for entry in rules["filesystem"]["denyWrite"]]
-    return [path for path in paths if not os.path.lexists(path)]
-
-
-def _remove_empty(paths: list[Path]) -> None:
-    """Remove what a runtime that was killed left behind."""
-    for path in paths:
-        with suppress(OSError):
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()  # fails unless it is empty
-            elif path.lstat().st_size == 0:
-                path.unlink()
+def _literals(paths: list[Path]) -> list[Json]:
+    return [{"path": str(path), "literal": True} for path in paths]

@@ -1,4 +1,4 @@
-"""Calling one tool of an MCP server over stdio, at compile time, to resolve a list.
+"""Calling one tool of an MCP server, at compile time, to resolve a list.
 
 What a server answers is data written by strangers: it is bounded, parsed strictly and never shown raw.
 """
@@ -6,19 +6,19 @@ What a server answers is data written by strangers: it is bounded, parsed strict
 from __future__ import annotations
 
 import asyncio
-import tempfile
+from dataclasses import replace
 
 import anyio
 from mcp import Client
-from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.connect import cause, failed, parameters
+from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT
+from ironcurtain.servers.starting import Starter
 from ironcurtain.text import quoted, visible
 
 MAX_RESULT_BYTES = 8 << 20
@@ -27,6 +27,7 @@ _SHOWN = 200
 
 def call_tool(
     config: ServerConfig,
+    starter: Starter,
     server: str,
     tool: str,
     arguments: dict[str, Json],
@@ -39,6 +40,7 @@ def call_tool(
 
     Raises:
         ServerConfigError: If the server is not configured with a command.
+        SandboxMissingError: If it has to be contained and cannot be.
         ServerFailedError: If it fails, is too slow, refuses the call, or answers with anything but JSON.
     """
     configured = config.servers.get(server)
@@ -47,24 +49,25 @@ def call_tool(
             f"the server {quoted(server)} is not started over stdio, and no tool of it can be called",
             where=str(config.path),
         )
-    with tempfile.TemporaryFile() as stderr:
-        try:
-            program = parameters(server, configured, config.directory)
+    words = LastWords()
+    try:
+        program = parameters(server, configured, config.directory)
+        start = starter(replace(config, servers={server: configured}))
 
-            async def ask() -> CallToolResult:
-                async with (
-                    asyncio.timeout(timeout),
-                    Client(stdio_client(program, errlog=stderr), mode="auto", cache=None) as client,  # type: ignore[arg-type]
-                ):
-                    return await client.call_tool(tool, arguments)
+        async def ask() -> CallToolResult:
+            async with (
+                asyncio.timeout(timeout),
+                Client(start(server, program, words.line, words.end), mode="auto", cache=None) as client,
+            ):
+                return await client.call_tool(tool, arguments)
 
-            result = anyio.run(ask)
-        except IronCurtainError:
-            raise
-        except TimeoutError:
-            raise failed(server, f"gave no answer within {timeout:g} seconds", stderr) from None
-        except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
-            raise failed(server, f"failed: {cause(error)}", stderr) from None
+        result = anyio.run(ask)
+    except IronCurtainError:
+        raise
+    except TimeoutError:
+        raise words.failed(server, f"gave no answer within {timeout:g} seconds") from None
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
+        raise words.failed(server, f"failed: {cause(error)}") from None
     return _content(server, tool, result)
 
 

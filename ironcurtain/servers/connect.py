@@ -1,15 +1,15 @@
 """How an MCP server over stdio is started, and what is said when it fails.
 
-A server's standard error goes to a temporary file; only its last lines are ever shown, escaped, inside an
-error.
+Whoever reads tools or calls one is given a `Starter`, which contains servers as the configuration wants it:
+here nothing is started. Of a server's standard error only its last lines are ever shown, inside an error.
 """
 
 from __future__ import annotations
 
 import logging
 import shutil
+from collections import deque
 from pathlib import Path
-from typing import IO
 
 from mcp import StdioServerParameters
 from mcp.client.stdio import get_default_environment
@@ -18,8 +18,10 @@ from ironcurtain.errors import ServerFailedError
 from ironcurtain.model.servers import Server
 from ironcurtain.text import quoted, visible
 
-_TAIL_BYTES = 4_096
-_TAIL_LINES = 5
+_LAST_LINES = 5
+_MAX_LINE = 300
+_PLAIN_END = "it ended"
+_WORDLESS = "It wrote nothing to its standard error."
 
 # The SDK logs what it cannot parse; without a handler Python would print that on our standard error.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
@@ -52,14 +54,27 @@ def parameters(name: str, server: Server, directory: Path) -> StdioServerParamet
     return StdioServerParameters(command=program, args=list(server.args), env=environment, cwd=cwd)
 
 
-def failed(name: str, what: str, stderr: IO[bytes]) -> ServerFailedError:
-    """Make the error for a server, with the last lines that it wrote to its standard error."""
-    stderr.seek(0, 2)
-    stderr.seek(max(0, stderr.tell() - _TAIL_BYTES))
-    lines = stderr.read().decode("utf-8", "replace").split("\n")
-    shown = [visible(line.rstrip("\r"))[:300] for line in lines if line.strip()][-_TAIL_LINES:]
-    hint = "It last wrote: " + " | ".join(shown) if shown else "It wrote nothing to its standard error."
-    return ServerFailedError(f"the server {what}", where=name, hint=hint)
+class LastWords:
+    """What a started server last wrote to its standard error, and why nothing more comes from it."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._end = ""
+
+    def line(self, text: str) -> None:
+        """Take a line, safe to show."""
+        self._lines.append(text[:_MAX_LINE])
+
+    def end(self, why: str) -> None:
+        """Take the reason of its end."""
+        self._end = self._end or why
+
+    def failed(self, name: str, what: str) -> ServerFailedError:
+        """Make the error for the server: what the reader of it saw, or else why it was ended."""
+        hint = f"It last wrote: {' | '.join(self._lines)}" if self._lines else _WORDLESS
+        if self._end and self._end != _PLAIN_END:
+            what = f"failed: {self._end}"
+        return ServerFailedError(f"the server {what}", where=name, hint=hint)
 
 
 def cause(error: BaseException) -> str:

@@ -6,11 +6,13 @@ Live ones are read by `live`; how one is started, and what is said when it fails
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
 from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.saved import read_saved_tools
+from ironcurtain.servers.starting import Starter
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.text import quoted
 
@@ -23,6 +25,7 @@ Tools = dict[str, tuple[ToolListing, ...]]
 
 def list_tools(
     config: ServerConfig,
+    starter: Starter,
     *,
     only: Iterable[str] | None = None,
     saved: bool = False,
@@ -32,6 +35,7 @@ def list_tools(
 
     Args:
         config: The servers.
+        starter: Starts the live ones.
         only: Names of the servers to read; all by default.
         saved: Prefer a server's saved `tools` file where it has one.
         timeout: Seconds for each live server.
@@ -39,6 +43,7 @@ def list_tools(
     Raises:
         ServerConfigError: For a server that is not configured, or has a `url` and no saved tools.
         ServerFailedError: For each server that does not start, dies, is too slow or lists nonsense.
+        SandboxMissingError: If live ones have to be contained and cannot be.
     """
     names = sorted(config.servers if only is None else only)
     found: Tools = {}
@@ -58,18 +63,23 @@ def list_tools(
     if live:
         from ironcurtain.servers.live import list_live  # noqa: PLC0415 - the SDK takes a second to load
 
-        found.update(list_live(live, config.directory, timeout))
+        found.update(list_live(replace(config, servers=live), starter, timeout))
     _check_face_names(found, config)
     return dict(sorted(found.items()))
 
 
 def list_reachable(
-    config: ServerConfig, *, only: Iterable[str] | None = None, timeout: float = DEFAULT_TIMEOUT
+    config: ServerConfig,
+    starter: Starter,
+    *,
+    only: Iterable[str] | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Read the tool lists of all servers (or of those named); one that fails does not hide the others.
 
     Args:
         config: The servers.
+        starter: Starts the live ones.
         only: Names of the servers to read; all by default.
         timeout: Seconds for each live server.
 
@@ -78,6 +88,7 @@ def list_reachable(
 
     Raises:
         ServerConfigError: For a name that is not configured.
+        SandboxMissingError: If live ones have to be contained and cannot be.
     """
     names = sorted(config.servers if only is None else only)
     live = {name: _configured(config, name) for name in names if _configured(config, name).command}
@@ -85,7 +96,7 @@ def list_reachable(
     failed: dict[str, list[IronCurtainError]] = {}
     for name in (name for name in names if name not in live):
         try:
-            found.update(list_tools(config, only=[name]))
+            found.update(list_tools(config, starter, only=[name]))
         except SeveralErrors as several:
             failed[name] = several.errors
         except IronCurtainError as error:
@@ -93,7 +104,7 @@ def list_reachable(
     if live:
         from ironcurtain.servers.live import list_each  # noqa: PLC0415 - the SDK takes a second to load
 
-        for name, (errors, tools) in list_each(live, config.directory, timeout).items():
+        for name, (errors, tools) in list_each(replace(config, servers=live), starter, timeout).items():
             if errors:
                 failed[name] = errors
             else:

@@ -6,10 +6,17 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
-from support.contained import KEY, NEEDS_SANDBOX, Scene, Told
+from mcp import Client
+from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
+
+from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.report import Seen
+from ironcurtain.servers.connect import parameters
 
 pytestmark = NEEDS_SANDBOX
 CANARY = "canary-of-the-environment"
@@ -25,6 +32,21 @@ WAYS = (
     "outliving_child",
     "signals",
 )
+
+
+RECORDED = {
+    "write_outside": ("violation", "/outside/written"),
+    "read_denied": ("observed", "nor read a denied file"),
+    "raw_socket": ("observed", "nor connect to this machine"),
+    "undeclared_domain": ("violation", "network-outbound 127.0.0.1"),
+    "symlink": ("observed", "could not write a file outside"),
+    "git_hooks": ("violation", ".git/hooks/post-checkout"),
+    "proc": ("violation", "/proc/sys/kernel/core_pattern"),
+    "environment": None,
+    "outliving_child": None,
+    "signals": None,
+}
+"""By way what the audit has of it on Linux: the attempt itself, only that a probe was held, or nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +150,21 @@ def test_what_was_observed_is_told_and_not_what_was_configured(held: Told, free:
     assert [seen.kind for seen in free.seen] == ["uncontained"]
 
 
+def test_the_ten_ways_are_each_accounted_for() -> None:
+    assert len(WAYS) == 10
+    assert RECORDED.keys() == {*WAYS}
+
+
+@pytest.mark.parametrize("way", RECORDED)
+def test_what_the_audit_has_of_a_way_and_no_more(held: Told, way: str) -> None:
+    recorded = RECORDED[way]
+    if recorded is not None:
+        kind, words = recorded
+        assert any(seen.kind == kind and words in seen.text for seen in held.seen)
+    for unseen in ("id_ed25519", "sleeper", "setsid", "link/planted"):
+        assert unseen not in held.violations, "docs/sandbox.md says that this is not observed"
+
+
 @pytest.mark.parametrize(
     "what",
     [
@@ -147,3 +184,44 @@ def test_what_was_tried_is_told(held: Told, what: str) -> None:
 
 def test_what_the_probe_tried_is_not_told_as_the_servers(held: Told) -> None:
     assert "/tmp/ironcurtain-" not in held.violations
+
+
+async def plant_after_another_server_has_ended(scene: Scene) -> str:
+    config = scene.config(args=[SERVER, scene.aim(1, 1, "x")])
+    config = replace(config, servers=dict.fromkeys(("first", "second"), config.servers["escaping"]))
+    confiner = Confiner.open(config, scene.grounds(config))
+    ready, end, ended = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def tell(_name: str, _seen: Seen) -> None:
+        """Nothing is asked of it."""
+
+    def client(name: str) -> Client:
+        start = parameters(name, config.servers[name], scene.root)
+        said = scene.said.append
+        return Client(
+            confiner.connect(name, start, on_words=said, on_end=said, tell=tell), mode="legacy", cache=None
+        )
+
+    async def first() -> None:
+        async with client("first"):
+            ready.set()
+            await end.wait()
+        ended.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(first)
+        await ready.wait()
+        async with client("second") as second:
+            end.set()
+            await ended.wait()
+            result = await second.call_tool("git_hooks", {})
+            answer: str = result.content[0].text  # type: ignore[union-attr]
+    return answer
+
+
+def test_the_end_of_one_server_opens_nothing_to_another(tmp_path: Path) -> None:
+    """A mount goes with the file below it, and each runtime would remove what it put there."""
+    scene = Scene(tmp_path / "scene")
+    hooks = scene.without_hooks / ".git" / "hooks"
+    assert anyio.run(plant_after_another_server_has_ended, scene) == "refused"
+    assert not hooks.exists()

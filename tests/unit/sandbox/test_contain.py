@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 from mcp import StdioServerParameters
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.sandbox.contain import contained
+from ironcurtain.sandbox.contain import Contained, contained
 from ironcurtain.sandbox.programs import Programs
 from ironcurtain.sandbox.report import Report
 
@@ -46,18 +49,31 @@ def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> No
         assert {str(inside.report), str(inside.report.with_name("settings.json"))} <= {*hidden}
 
 
-def test_what_a_killed_runtime_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    there, file, directory, full, made = (
-        tmp_path / name for name in ("there", "file", "dir", "full", "made")
-    )
+def held_in(inside: Contained) -> set[str]:
+    """Return what the runtime is told to hold."""
+    settings = json.loads((inside.report.parent / "settings.json").read_text())
+    return {entry["path"] for entry in settings["filesystem"]["denyWrite"]}
+
+
+def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> None:
+    there, file, deep, used = (tmp_path / name for name in ("there", "file", "a/b/c", "used"))
     there.write_text("")
-    with contained(StdioServerParameters(command="x"), rules(there, file, directory, full, made), PROGRAMS):
-        file.touch()
-        directory.mkdir()
-        full.write_text("the user's own")
-        made.mkdir()
-        (made / "hook").touch()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "made", "there"]
+    with contained(StdioServerParameters(command="x"), rules(there, file, deep, used), PROGRAMS) as inside:
+        assert held_in(inside) >= {str(there), str(file), str(tmp_path / "a"), str(used)}
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "file", "there", "used"]
+        assert not any(path.stat().st_size for path in tmp_path.iterdir())
+        used.write_text("the user's own")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there", "used"]
+
+
+def test_a_stand_in_stays_until_the_last_server_that_has_it_ends(tmp_path: Path) -> None:
+    deep, start = tmp_path / "a" / "b", StdioServerParameters(command="x")
+    with ExitStack() as second:
+        with contained(start, rules(deep), PROGRAMS):
+            other = second.enter_context(contained(start, rules(deep), PROGRAMS))
+            assert str(tmp_path / "a") in held_in(other)
+        assert (tmp_path / "a").is_file()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_report_is_read_as_it_grows(tmp_path: Path) -> None:
@@ -86,3 +102,42 @@ def test_a_server_that_cannot_be_contained_is_not_started(tmp_path: Path) -> Non
         scene.visit("quick", sandbox={"network": {"allowedDomains": ["*"]}})
     (ended,) = [said for said in scene.said if said.startswith("its sandbox could not be made: ")]
     assert "allowedDomains" in ended
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ironcurtain.sandbox.place import private_place
+
+with private_place([Path(sys.argv[1])]) as (place, _):
+    (place / "tmp").mkdir()
+    (place / "tmp" / "file").write_text("left")
+    print(place, flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    input()
+"""
+
+
+def test_the_next_start_sweeps_what_a_killed_one_left_and_nothing_of_the_living(tmp_path: Path) -> None:
+    def owner(name: str, end: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path / name), end],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    with owner("living-held", "lives") as living, owner("held", "killed") as killed:
+        assert living.stdout is not None
+        assert killed.stdout is not None
+        lives, left = Path(living.stdout.readline().strip()), Path(killed.stdout.readline().strip())
+        killed.wait()
+        with contained(StdioServerParameters(command="x"), rules(), PROGRAMS):
+            assert not left.exists()
+            assert not (tmp_path / "held").exists()
+            assert (lives / "tmp" / "file").exists()
+            assert (tmp_path / "living-held").exists()
+        living.communicate("\n")
+    assert not lives.exists()
+    assert not (tmp_path / "living-held").exists()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, SeveralErrors
+from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import ServerConfig, load_servers
-from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.listing import list_tools as list_tools_of
 from ironcurtain.servers.saved import saved_document
 from ironcurtain.servers.tools import tool_digest
 
@@ -18,13 +21,17 @@ SERVER = Path(__file__).parents[2] / "fixtures" / "tiny_server.py"
 
 
 def entry(mode: str, **more: object) -> dict[str, object]:
-    return {"command": sys.executable, "args": [str(SERVER), mode], **more}
+    return {"command": sys.executable, "args": [str(SERVER), mode], "sandbox": False, **more}
 
 
 def config(directory: Path, **servers: dict[str, object]) -> ServerConfig:
     path = directory / "mcp-servers.json"
     path.write_text(json.dumps({"mcpServers": servers}))
     return load_servers(path)
+
+
+def list_tools(servers: ServerConfig, **how: Any) -> Tools:
+    return list_tools_of(servers, contained_visits(lambda _: None), **how)
 
 
 def test_several_live_servers_are_listed(tmp_path: Path) -> None:

@@ -1,0 +1,14 @@
+"""How commands start servers to read them: contained, and with a note on stderr where they are not."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.sandbox.visits import contained_visits
+from ironcurtain.servers.starting import Starter
+from ironcurtain.text import printable
+
+
+def visits() -> Starter:
+    """Return what starts servers, and says on stderr what has to be known of their sandbox."""
+    return contained_visits(lambda text: click.echo(printable(f"note: {text}"), err=True))
