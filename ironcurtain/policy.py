@@ -19,6 +19,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.bundle.origin import origin
 from ironcurtain.canonical.disk import DiskWorld
 from ironcurtain.decide.decide import Call, decide
 from ironcurtain.decide.loaded import LoadedPolicy
@@ -92,8 +93,8 @@ class Policy:
             bundle: Bundle directory or `.tar.gz`.
             sandbox: The session's working directory; without one nothing is contained.
             home: The home directory (default: the user's).
-            protected: Paths no tool may touch, beside the bundle, the files named here and
-                `~/.ironcurtain`.
+            protected: Paths no tool may touch, beside the bundle, the project that it was made from
+                (`bundle/origin.py`), the files named here and `~/.ironcurtain`.
             servers: `mcp-servers.json`, for working roots and domain lists.
             expect_revision: Refuse any other revision.
             verify_key: Public key in PEM form; refuse whatever its owner did not sign. Without a key and a
@@ -112,15 +113,16 @@ class Policy:
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
         named = (verify_key, engine_ca, engine_token_file)
+        content = PolicyContent.of(read)
         own = [Path(bundle), *([config.path] if config else []), *(path for path in named if path)]
         site = _site(
             home=str(home) if home is not None else str(Path.home()),
             sandbox=sandbox,
-            protected=[*protected, *own],
+            protected=[*protected, *own, *origin(Path(bundle), sorted(content.sources))],
             config=config,
         )
         world = DiskWorld(home=site.home, git_environ=_git_environments(site.home, config))
-        loaded = LoadedPolicy(PolicyContent.of(read), site, world)
+        loaded = LoadedPolicy(content, site, world)
         return cls(
             read,
             loaded,

@@ -6,12 +6,11 @@ import os
 import pwd
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from ironcurtain.approvals.clock import Clock
 from ironcurtain.approvals.key import ApprovalKey
-from ironcurtain.approvals.place import PrivateDirectory, UntrustedFileError
+from ironcurtain.approvals.place import Closing, PrivateDirectory, UntrustedFileError
 from ironcurtain.approvals.request import shown_digest
 from ironcurtain.approvals.store import CLOCK_TOLERANCE, Names, Store
 from ironcurtain.errors import ApprovalsError
@@ -45,7 +44,7 @@ class Answer:
     reason: str = ""
 
 
-class Desk:
+class Desk(Closing):
     """Where a person answers requests; use it as a context manager."""
 
     def __init__(self, store: Store) -> None:
@@ -69,16 +68,7 @@ class Desk:
             )
         return cls(Store(PrivateDirectory.open(path, create=False), sealing, clock or Clock()))
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close the directory."""
         self._store.place.close()
 
@@ -112,7 +102,7 @@ class Desk:
             OSError: If the answer cannot be written.
         """
         now = self._store.clock.wall()
-        if now >= request.expires:
+        if self._store.is_late(request):
             return "expired"
         if now < request.asked - CLOCK_TOLERANCE:
             return "clock"
@@ -144,8 +134,8 @@ class Desk:
         if found is None:
             return None
         request, shown = found
-        is_over = self._store.clock.wall() >= request.expires
-        state: Literal["answered", "expired", "pending"] = "expired" if is_over else "pending"
+        is_late = self._store.is_late(request)
+        state: Literal["answered", "expired", "pending"] = "expired" if is_late else "pending"
         if id_ in names.response:
             state = "answered"
         return ApprovalStatus(id=id_, state=state, shown=shown, request=request)

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio import to_thread
 
 from ironcurtain.approvals.clock import Clock
 from ironcurtain.approvals.key import ApprovalKey
-from ironcurtain.approvals.place import PrivateDirectory, UntrustedFileError, check_outside
+from ironcurtain.approvals.place import Closing, PrivateDirectory, UntrustedFileError, check_outside
 from ironcurtain.approvals.request import ask_again, shown_digest
 from ironcurtain.approvals.store import USE_SECONDS, Asked, Store
 from ironcurtain.errors import ApprovalsError
@@ -26,7 +25,9 @@ from ironcurtain.text import visible
 
 POLL_SECONDS = 0.15
 MAX_WAITING = 20_000
-"""Most requests that wait at once; one more is refused, so that an agent cannot fill the disk."""
+"""Most requests that wait at once; one more is refused, so that agents cannot fill the disk."""
+MAX_OF_SESSION = 1_000
+"""Most requests of one session: more than a person can see through, and others have to be asked, too."""
 
 _SWEEP_SECONDS = 60.0
 _SWEPT_AT_ONCE = 200
@@ -36,7 +37,7 @@ _STAMP_SECONDS = 2.0
 T = TypeVar("T")
 
 
-class ApprovalDirectory:
+class ApprovalDirectory(Closing):
     """Requests of one program that wait for a person. Close it, or use it as a context manager."""
 
     def __init__(self, store: Store) -> None:
@@ -73,27 +74,18 @@ class ApprovalDirectory:
         opened._pick_up()
         return opened
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close the directory; what waits there stays, for the next program of this session."""
-        self.close()
-
     def close(self) -> None:
-        """Close the directory's descriptor."""
+        """Close the directory; what waits there stays, for the next program of this session."""
         self._store.place.close()
 
     @property
     def waiting(self) -> int:
-        """How many requests are not settled yet."""
+        """How many requests of all sessions are not settled yet."""
         return len(self._asked)
+
+    def waiting_of(self, session: str) -> int:
+        """Return how many requests of one session are not settled yet."""
+        return sum(asked.session == session for asked in self._asked.values())
 
     async def obtain(self, request: ApprovalRequest, timeout: float) -> Outcome:  # noqa: ASYNC109
         """Ask, wait at most `timeout` seconds, and use the answer if there is one.
@@ -119,7 +111,7 @@ class ApprovalDirectory:
                 # An equal call was quicker and has used the answer: this one needs its own.
                 request = ask_again(request, self._store.clock)
         except (ApprovalsError, OSError) as error:
-            return _no_approver(error)
+            return no_approver(error)
 
     async def ask(self, request: ApprovalRequest) -> str:
         """Put a request where a person finds it; return the id under which it waits.
@@ -134,8 +126,7 @@ class ApprovalDirectory:
         known = self._asked.get(self._by_binding.get(request.binding, ""))
         if known is not None:
             return known.id
-        if len(self._asked) >= MAX_WAITING:
-            raise ApprovalsError(f"{MAX_WAITING:,} requests wait already", where=str(self._store.place.path))
+        self._check_room(request.session)
         asked = self._store.remember(request, shown_digest(request))
         self._keep(asked)
         try:
@@ -144,6 +135,17 @@ class ApprovalDirectory:
             self._forget(asked)
             raise
         return asked.id
+
+    def _check_room(self, session: str) -> None:
+        bounds = (
+            (self.waiting_of(session), MAX_OF_SESSION, " of this session"),
+            (self.waiting, MAX_WAITING, ""),
+        )
+        for count, most, whose in bounds:
+            if count >= most:
+                raise ApprovalsError(
+                    f"{most:,} requests{whose} wait already", where=str(self._store.place.path)
+                )
 
     async def wait(self, id_: str, timeout: float) -> Outcome:  # noqa: ASYNC109 - a person's time is no error
         """Wait until a request is answered or over, at most `timeout` seconds; settle nothing.
@@ -160,7 +162,7 @@ class ApprovalDirectory:
                 try:
                     await self._next_look()
                 except (ApprovalsError, OSError) as error:
-                    return _no_approver(error)
+                    return no_approver(error)
         return outcome
 
     async def take(self, binding: str) -> Outcome | None:
@@ -260,7 +262,8 @@ class ApprovalDirectory:
             del self._by_binding[asked.binding]
 
 
-def _no_approver(error: ApprovalsError | OSError) -> Outcome:
+def no_approver(error: ApprovalsError | OSError) -> Outcome:
+    """Return what a call is told where the directory cannot be used."""
     what = error.what if isinstance(error, ApprovalsError) else error.strerror or type(error).__name__
     reason = f"Nobody can be asked: {visible(what)}."
     return Outcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="directory")

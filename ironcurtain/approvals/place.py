@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ironcurtain.canonical.paths import is_within
 from ironcurtain.errors import ApprovalsError
 from ironcurtain.model.approval import Fault
+from ironcurtain.ownership import others_can_write
 from ironcurtain.text import visible
 
 TEMPORARY = ".new-"
@@ -42,7 +43,23 @@ class UntrustedFileError(Exception):
         self.reason = reason
 
 
-class PrivateDirectory:
+class Closing(ABC):
+    """What `close` ends, at the end of a `with` block at the latest."""
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it."""
+
+
+class PrivateDirectory(Closing):
     """An open private directory; use it as a context manager, or `close` it.
 
     Attributes:
@@ -77,19 +94,6 @@ class PrivateDirectory:
             opened.close()
             raise
         return opened
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Close the descriptor; nothing can be done with the directory afterwards."""
@@ -198,9 +202,10 @@ def check_ancestors(path: Path) -> None:
     for place, status in above:
         if status.st_uid not in (0, os.geteuid()):
             raise ApprovalsError(f"it belongs to another user (id {status.st_uid})", where=str(place))
-        if status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+        if others_can_write(status) and not status.st_mode & stat.S_ISVTX:
+            mode = stat.S_IMODE(status.st_mode)
             raise ApprovalsError(
-                "others can write a directory that the approvals directory or its key lies in",
+                f"others can write a directory above the approvals directory or its key (mode {mode:04o})",
                 where=str(place),
                 hint=f"Run `chmod go-w {visible(str(place))}`, or choose another place.",
             )
@@ -268,7 +273,7 @@ def _check_private(status: os.stat_result, path: Path, what: str, mode: int) -> 
         raise ApprovalsError(
             f"{what} can be {can} by others (mode {found:04o})",
             where=str(path),
-            hint=f"Run `chmod {mode:o}` on it.",
+            hint=f"Run `chmod {mode:o} {visible(str(path))}`.",
         )
 
 

@@ -44,13 +44,15 @@ def new_request(
     """
     if not 0 < seconds <= MAX_SECONDS:
         raise ValueError(f"a person has more than 0 and at most {MAX_SECONDS:g} seconds to answer")
-    asked = (clock or Clock()).wall()
+    clock = clock or Clock()
+    asked = clock.wall()
     return ApprovalRequest(
         id=_new_id(),
         binding=binding_of(decision, prepared, tool, session=session),
         session=session,
         asked=asked,
         expires=asked + timedelta(seconds=seconds),
+        deadline=round(clock.monotonic() + seconds, 3),
         server=decision.server,
         tool=decision.tool,
         side_effects=tool.side_effects,
@@ -69,8 +71,12 @@ def new_request(
 
 def ask_again(request: ApprovalRequest, clock: Clock) -> ApprovalRequest:
     """Return the same question under a new id, asked now."""
-    asked = clock.wall()
-    times = {"asked": asked, "expires": asked + (request.expires - request.asked)}
+    asked, allowed = clock.wall(), request.expires - request.asked
+    times = {
+        "asked": asked,
+        "expires": asked + allowed,
+        "deadline": round(clock.monotonic() + allowed.total_seconds(), 3),
+    }
     return request.model_copy(update={"id": _new_id(), **times})
 
 

@@ -63,6 +63,7 @@ class Asked:
     """
 
     id: str
+    session: str
     binding: str
     shown: str
     asked: datetime
@@ -140,12 +141,17 @@ class Store:
         left = (request.expires - max(self.clock.wall(), request.asked)).total_seconds()
         return Asked(
             id=request.id,
+            session=request.session,
             binding=request.binding,
             shown=shown,
             asked=request.asked,
             expires=request.expires,
-            deadline=self.clock.monotonic() + left,
+            deadline=min(self.clock.monotonic() + left, request.deadline),
         )
+
+    def is_late(self, request: ApprovalRequest) -> bool:
+        """Tell whether the time to answer a request is over, by either clock."""
+        return self.clock.wall() >= request.expires or self.clock.monotonic() >= request.deadline
 
     def is_over(self, asked: Asked, *, grace: float = 0.0) -> bool:
         """Tell whether a request's time is over by either clock, or the clock cannot be trusted."""

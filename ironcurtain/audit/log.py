@@ -2,7 +2,8 @@
 
 Calls that are decided side by side share one synchronisation of the file: whatever is waiting when one ends
 is written together and synchronised by the next. A call waits for the one that holds its record, which begins
-at the latest when the running one ends.
+at the latest when the running one ends. How a call ended waits for the next decision, so that calls one after
+the other cost one synchronisation each; where none comes, it is written a moment later.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ MAX_BYTES = 64 << 20
 RECOVERED = "recovered"
 """The event that tells of lines, or of a part of one, that a killed writer left behind."""
 
+_RESULT_PAUSE = 0.1
+"""Seconds that the result of a call waits at most for a decision to be written with."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -54,9 +58,16 @@ class AuditLog:
         self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
         self._segments: Segments | None = None
         self._wake = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._closing = False
+        self._trouble = ""
         self._writer: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ironcurtain-audit")
+
+    @property
+    def trouble(self) -> str:
+        """Why the last records could not be written; empty where they could."""
+        return self._trouble
 
     @property
     def place(self) -> LogPlace:
@@ -129,16 +140,19 @@ class AuditLog:
         Where it cannot be written, the log says so by its absence: the effect has happened already.
         """
         self._enqueue(record).add_done_callback(_tell_of_loss)
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(_RESULT_PAUSE, self._wake.set)
 
     async def _durable(self, record: DecisionRecord | EventRecord) -> None:
-        await self._enqueue(record)
+        written = self._enqueue(record)
+        self._wake.set()
+        await written
 
     def _enqueue(self, record: DecisionRecord | ResultRecord | EventRecord) -> asyncio.Future[None]:
         if self._closing or self._writer is None or self._writer.done():
             raise AuditError("the audit log is closed", where=str(self._place.path))
         written = asyncio.get_running_loop().create_future()
         self._pending.append((record_bytes(record), written))
-        self._wake.set()
         return written
 
     def _open(self) -> Segments:
@@ -149,14 +163,20 @@ class AuditLog:
         while self._pending or not self._closing:
             await self._wake.wait()
             self._wake.clear()
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
             group, self._pending = self._pending, []
             if not group:
                 continue
             try:
                 await loop.run_in_executor(self._thread, segments.commit, [record for record, _ in group])
             except Exception as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
-                _end(group, _as_audit_error(error, self._place))
+                told = _as_audit_error(error, self._place)
+                self._trouble = told.what
+                _end(group, told)
             else:
+                self._trouble = ""
                 _end(group, None)
 
 

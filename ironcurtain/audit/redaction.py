@@ -6,8 +6,10 @@ as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal values ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 import re2
@@ -19,7 +21,8 @@ from ironcurtain.model.audit import DecisionRecord, SubjectRecord
 from ironcurtain.model.base import Json
 
 _SHOWN = 8
-_CARD_DIGITS = range(13, 20)
+_MOST = 20_000
+"""A text with so much in it that could be secret is redacted whole: nobody's call may hold up the others."""
 _TOKENS = (
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}",
@@ -35,8 +38,30 @@ _TOKENS = (
     r"(?i:\b(?:password|passwd|secret|token|api_?key|access_?key|auth)=)[^&\s\"']{4,}",
 )
 _TOKEN = re2.compile("|".join(f"(?:{one})" for one in _TOKENS))
-_CARD = re2.compile(r"[0-9](?:[ -]?[0-9]){12,18}")
+_LONG, _FOURS, _UNEVEN = (
+    r"[0-9]{12,18}",
+    r"[0-9]{3}(?:[ -][0-9]{4}){3}",
+    r"[0-9]{3}[ -][0-9]{6}[ -][0-9]{4,5}",
+)
+_ROW = r"(?:[ -]?[0-9]){12,18}"
+"""How card numbers go on after their first digit: in groups, beside other numbers, or in any way if alone."""
+_CARD_SHAPE = re2.compile(
+    rf"(?:^|[^0-9])[0-9](?:{_LONG}|{_FOURS}|{_UNEVEN})(?:[^0-9]|$)"
+    rf"|(?:^|[^0-9 -]|[^0-9][ -]|^[ -])[0-9]{_ROW}(?:[^0-9 -]|[ -][^0-9]|[ -]?$)"
+)
+_CARD_FORMS = (
+    re.compile(
+        rf"[0-9](?<![0-9]{{2}})(?=[0-9]{{3}})(?:(?=({_LONG})(?![0-9]))|(?=({_UNEVEN})(?![0-9]))"
+        rf"|(?=({_FOURS})(?![0-9]))(?=({_FOURS}[ -][0-9]{{3}})(?![0-9]))?)"
+    ),
+    re.compile(rf"[0-9](?<![0-9]{{2}})(?<![0-9][ -].)({_ROW})(?![ -]?[0-9])"),
+)
+_ZERO = ord("0")
+_DOUBLED = bytes(sum(divmod(2 * (code - _ZERO), 10)) if 0 <= code - _ZERO <= 9 else 0 for code in range(256))  # noqa: PLR2004
 _SOCIAL = re2.compile(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
+_ANY = re2.compile("|".join(f"(?:{one.pattern})" for one in (_TOKEN, _CARD_SHAPE, _SOCIAL)))
+_BETWEEN = "\0"
+"""No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +78,18 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """Return a text without what looks like a secret."""
-        for pattern, replace in (
-            (_TOKEN, lambda found: self.mark(found.group())),
-            (_SOCIAL, self._social),
-            (_CARD, self._card),
-        ):
-            text = pattern.sub(replace, text)
-        return text
+        if _ANY.search(text) is None:
+            return text
+        shown, tokens = _TOKEN.subn(lambda found: self.mark(found.group()), text, _MOST)
+        shown, socials = _SOCIAL.subn(self._social, shown, _MOST)
+        cards = _card_places(shown)
+        if cards is None or max(tokens, socials) >= _MOST:
+            return self.mark(text)
+        parts, at = [], 0
+        for start, end in cards:
+            parts += [shown[at:start], self.mark(shown[start:end])]
+            at = end
+        return "".join([*parts, shown[at:]])
 
     def mark(self, text: str) -> str:
         """Return what stands for a redacted text."""
@@ -74,6 +104,8 @@ class Redaction:
             tool: The tool's annotation: it says what is marked as personal.
         """
         hidden = tuple(self._hidden(tool)) if tool is not None else ()
+        if not (hidden or self.roles) and _ANY.search(_BETWEEN.join(_texts_of(record))) is None:
+            return record
         found: list[str] = []
         arguments = None
         if record.arguments is not None:
@@ -145,11 +177,6 @@ class Redaction:
         redacted = self.mark(text) if is_hidden else self.text(text)
         return redacted if redacted != text else value
 
-    def _card(self, found: Any) -> str:  # noqa: ANN401 - re2 has no type information
-        text: str = found.group()
-        digits = [int(character) for character in text if character.isdigit()]
-        return self.mark(text) if len(digits) in _CARD_DIGITS and _luhn(digits) else text
-
     def _social(self, found: Any) -> str:  # noqa: ANN401 - as above
         area, group, serial = found.groups()
         never = area in {"000", "666"} or area.startswith("9") or group == "00" or serial == "0000"
@@ -157,7 +184,45 @@ class Redaction:
         return text if never else self.mark(text)
 
 
-def _luhn(digits: list[int]) -> bool:
-    """Tell whether the digits end in the right check digit."""
-    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-    return any(digits) and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+def _card_places(text: str) -> list[tuple[int, int]] | None:
+    """Return where card numbers stand; overlapping ones are one place. None: too many to look at them all."""
+    if _CARD_SHAPE.search(text) is None:
+        return []
+    matches = islice(chain.from_iterable(form.finditer(text) for form in _CARD_FORMS), _MOST)
+    spans = [(m.start(), m.end(n)) for m in matches for n, one in enumerate(m.groups(), 1) if one]
+    if len(spans) >= _MOST:
+        return None
+    places: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if _luhn(text[start:end].replace(" ", "").replace("-", "").encode()):
+            overlaps = bool(places) and start < places[-1][1]
+            before = places.pop() if overlaps else (start, end)
+            places.append((before[0], max(before[1], end)))
+    return places
+
+
+def _texts_of(record: DecisionRecord) -> Iterator[str]:
+    """Yield every text of a record that is looked at for secrets."""
+    yield from (record.server, record.tool, record.reason)
+    yield from (subject.value for subject in record.subjects if subject.value is not None)
+    yield from _texts(record.arguments)
+    yield from _texts(record.caller)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for below in value.values():
+            yield from _texts(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _texts(below)
+    elif value is not None:
+        yield str(value)
+
+
+def _luhn(digits: bytes) -> bool:
+    """Tell whether the digits, not all of them 0, end in the right check digit."""
+    kept, doubled = digits[-1::-2], digits[-2::-2].translate(_DOUBLED)
+    total = sum(kept) - len(kept) * _ZERO + sum(doubled)
+    return total % 10 == 0 and bool(digits.strip(b"0"))

@@ -24,6 +24,8 @@ _BETWEEN = b'","record":'
 _SEAL = b',"seal":"'
 _AFTER = b'"}'
 _DIGEST_LENGTH = len(GENESIS)
+# RFC 8785 orders keys and writes numbers a little otherwise; nobody has to write a record again.
+_RECORDS = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _RECORD = len(_BEFORE) + _DIGEST_LENGTH + len(_BETWEEN)
 _TAIL = len(_SEAL) + _DIGEST_LENGTH + len(_AFTER)
 
@@ -57,10 +59,7 @@ def record_bytes(record: DecisionRecord | ResultRecord | EventRecord) -> bytes:
         AuditError: If the record holds something that is no JSON.
     """
     try:
-        # RFC 8785 orders keys and writes numbers a little otherwise; nobody has to write a record again.
-        content = record.model_dump(mode="json")
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        return text.encode()
+        return _RECORDS.encode(record.model_dump(mode="json")).encode()
     except (TypeError, ValueError) as error:
         raise AuditError(f"a record holds what is no JSON ({type(error).__name__})") from error
 
@@ -113,13 +112,13 @@ def keyed_digest(data: bytes, key: bytes | None, purpose: str) -> KeyedDigest:
     if key is None:
         return jsontext.digest_bytes(data)
     own = hmac.digest(key, purpose.encode(), "sha256")
-    return f"hmac-sha256:{hmac.new(own, data, 'sha256').hexdigest()}"
+    return f"hmac-sha256:{hmac.digest(own, data, 'sha256').hex()}"
 
 
 def head_text(session: str, count: int, seal: str, key: bytes | None) -> bytes:
     """Return a head file's content, padded to its one size."""
     head = Head(session=session, count=count, seal=seal)
-    text = jsontext.canonical(head.model_copy(update={"mac": head_mac(head, key)}).model_dump(mode="json"))
+    text = jsontext.canonical({**head.model_dump(mode="json"), "mac": head_mac(head, key)})
     return text.ljust(HEAD_BYTES - 1) + b"\n"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class _Segment:
     """The segment that is written: its number, its file and how long it must be."""
 
     number: int
+    path: Path
     handle: int
     size: int
 
@@ -122,10 +124,10 @@ class Segments:
 
     def _check_files(self) -> None:
         """Refuse to go on in files that are no longer the ones in place."""
-        segment = self._place.segment(self._segment.number)
+        segment = self._segment.path
         for path, handle in ((segment, self._segment.handle), (self._place.head, self._head)):
             try:
-                there = path.stat(follow_symlinks=False)
+                there = os.lstat(path)
             except FileNotFoundError:
                 self._broken = f"{visible(path.name)} was removed"
                 raise AuditError(self._broken, where=str(path)) from None
@@ -153,7 +155,7 @@ class Segments:
         except BaseException:
             os.close(handle)
             raise
-        return _Segment(number, handle, size)
+        return _Segment(number, path, handle, size)
 
     def _write_head(self) -> None:
         os.pwrite(self._head, head_text(self._place.session, self._count, self._seal, self._key), 0)
@@ -190,11 +192,15 @@ def _lock(handle: int, place: LogPlace) -> None:
 
 def _check_private(directory: Path) -> None:
     found = directory.stat()
-    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    if found.st_uid != os.geteuid():
         raise AuditError(
-            "the directory of audit logs belongs to somebody else, or others can write it",
+            f"the directory of audit logs belongs to another user (id {found.st_uid})", where=str(directory)
+        )
+    if found.st_mode & 0o022:
+        raise AuditError(
+            f"others can write the directory of audit logs (mode {stat.S_IMODE(found.st_mode):04o})",
             where=str(directory),
-            hint="chmod 700",
+            hint=f"Run `chmod 700 {visible(str(directory))}`.",
         )
 
 

@@ -58,7 +58,8 @@ def verification_lines(found: AuditVerification) -> Iterator[str]:
     if found.truncation != "checked":
         yield "truncation cannot be checked: there is no head that says how long the log must be"
     elif found.intact:
-        yield f"nothing is cut off ({'the key vouches for it' if found.keyed else 'verified without a key'})"
+        vouched = f"the key {visible(found.key)} vouches for it" if found.key else "verified without a key"
+        yield f"nothing is cut off ({vouched})"
     if found.open:
         yield "a process is writing the log"
     yield from (f"no result: {visible(id_)}" for id_ in found.missing_results)

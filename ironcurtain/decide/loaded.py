@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical.canonicalise import Surroundings
+from ironcurtain.canonical import pointers
+from ironcurtain.canonical.canonicalise import GIT_REMOTE, Surroundings
 from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.paths import Resolver, is_within
 from ironcurtain.canonical.pattern_index import PatternIndex
@@ -15,8 +16,9 @@ from ironcurtain.canonical.world import World
 from ironcurtain.decide.protection import Protection
 from ironcurtain.decide.relations import SANDBOX, check_relations
 from ironcurtain.decide.site import Site
-from ironcurtain.decide.structural import Boundaries
+from ironcurtain.decide.structural import Boundaries, looks_like_path
 from ironcurtain.errors import RefusedRootError
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.reserved import RESERVED, with_reserved_roles
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import quoted, visible
@@ -56,6 +58,7 @@ class LoadedPolicy:
         }
         self._servers = frozenset(content.annotations.servers)
         self._tools: dict[tuple[str, str], FittedTool] = {}
+        self._naming_places: dict[tuple[str, str], bool] = {}
 
     def tool(self, server: str, tool: str) -> FittedTool | None:
         """Return the annotated tool, or one of the reserved tools that every server has; else None."""
@@ -65,6 +68,24 @@ class LoadedPolicy:
         if annotated is not None and place not in self._tools:
             self._tools[place] = FittedTool(annotated)
         return self._tools.get(place)
+
+    def names_places(self, server: str, tool: str) -> bool:
+        """Tell whether a tool's annotation or schema can make an argument a path or a repository."""
+        found = self.tool(server, tool)
+        if found is None:
+            return False
+        place = (server, tool)
+        if place not in self._naming_places:
+            self._naming_places[place] = self._can_name_places(found.annotation)
+        return self._naming_places[place]
+
+    def _can_name_places(self, tool: ToolAnnotation) -> bool:
+        roles = {self._registry[name] for argument in tool.args for name in argument.possible_roles}
+        return (
+            any(role.category == "path" or role.name == GIT_REMOTE for role in roles)
+            or any(argument.repository for argument in tool.args)
+            or any(looks_like_path(text) for _, text in pointers.leaves(tool.input_schema or {}))
+        )
 
     def boundaries(self, server: str) -> Boundaries:
         """Return what the structural checks of a server hold against."""

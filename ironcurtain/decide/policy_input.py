@@ -22,6 +22,7 @@ from ironcurtain.roles.registry import Role
 MAX_BYTES = 8 << 20
 _BYTES_PER_MEMBERSHIP = 16
 _BYTES_PER_SUBJECT = 80
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class Patterns(Protocol):
@@ -72,7 +73,7 @@ def policy_input(
 
 
 def _bytes(value: Json) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode())
+    return len(_JSON.encode(value).encode())
 
 
 class _Size:

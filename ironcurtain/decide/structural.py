@@ -110,7 +110,7 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iter
     seen: set[str] = set()
     for steps, value in pointers.leaves(call.arguments):
         pointer = pointers.join(steps)
-        if pointer in call.path_places or not _looks_like_path(value) or value in seen:
+        if pointer in call.path_places or not looks_like_path(value) or value in seen:
             continue
         seen.add(value)
         try:
@@ -121,7 +121,8 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iter
             yield pointer
 
 
-def _looks_like_path(value: Json) -> bool:
+def looks_like_path(value: Json) -> bool:
+    """Tell whether a leaf without a path role is looked at as a path all the same."""
     return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
 
 

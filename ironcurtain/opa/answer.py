@@ -10,6 +10,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.text import quoted
 
 HTTP_OK = 200
+_LONGEST_ID = 128
 BUNDLE_NAME = "policy.tar.gz"
 """The name under which OPA knows the bundle: the file it is loaded from, relative to its directory."""
 REMOTE_BUNDLE_NAME = "ironcurtain"
@@ -49,10 +50,12 @@ class EngineAnswer:
     Attributes:
         result: The object at `data.ironcurtain.decision.decision`.
         revision: The revision of the bundle that decided, as OPA reports it.
+        decision_id: OPA's own id of the decision; only an OPA that logs its decisions gives one.
     """
 
     result: dict[str, Json]
     revision: str
+    decision_id: str | None = None
 
 
 def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE_NAME) -> EngineAnswer:
@@ -77,7 +80,9 @@ def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE
     result = document["result"]
     if not isinstance(result, dict):
         raise EngineAnswerError("engine-malformed", "the decision is no object")
-    return EngineAnswer(result, revision)
+    id_ = document.get("decision_id")
+    is_id = isinstance(id_, str) and len(id_) <= _LONGEST_ID and id_.isprintable()
+    return EngineAnswer(result, revision, id_ if is_id else None)
 
 
 def _document(status: int, body: bytes) -> dict[str, Json]:

@@ -15,6 +15,8 @@ from ironcurtain.opa.answer import EngineAnswerError
 _DECISION = "data/ironcurtain/decision/decision"
 _STRICT = urlencode({"provenance": "true", "strict-builtin-errors": "true"})
 _LENIENT = urlencode({"provenance": "true"})
+# What is longer is sent piece by piece, so that other calls go on meanwhile.
+_MAX_AT_ONCE = 1 << 16
 # More at once would only wait inside OPA instead of here, each holding its memory.
 _CONNECTIONS = 32
 # No decision on an input of 8 MiB is as long; who sends more shall not fill our memory.
@@ -32,7 +34,7 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
 
     def __init__(self, root: str, token: str | None, timeout: aiohttp.ClientTimeout) -> None:
         # OPA compresses large answers for whoever can read them, which costs more than a local socket.
-        headers = {"Accept-Encoding": "identity"}
+        headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
         super().__init__(host="opa", token=token, headers=headers, retries=0, timeout=timeout.total)
         self.root_url = root
         self._bounds = timeout
@@ -62,12 +64,10 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
                 that is too long.
         """
         url = f"{self.root_url}/{_DECISION}?{_STRICT if strict else _LENIENT}"
-        body = io.BytesIO(b'{"input":' + policy_input + b"}")
-        headers = {"Content-Type": "application/json"}
+        text = b'{"input":' + policy_input + b"}"
+        body = text if len(text) <= _MAX_AT_ONCE else io.BytesIO(text)
         try:
-            async with self._request(
-                "POST", url, data=body, headers=headers, allow_redirects=False
-            ) as response:
+            async with self._request("POST", url, data=body, allow_redirects=False) as response:
                 return response.status, await _body(response)
         except TimeoutError:
             raise EngineAnswerError(

@@ -40,6 +40,9 @@ _SOCKET = "s"
 _POLL = 0.005
 # How long the news of a process's end may take to reach us after its connections broke.
 _DEATH_NOTICE = 0.5
+# In percent of what lives: a policy is small, and collecting at OPA's own 100 costs as much as deciding.
+# `EngineLimits.memory` bounds what that may take for a large one.
+_GARBAGE = "1000"
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,11 @@ class Engine:
             process = await OpaProcess.start(
                 _command(self._opa, directory),
                 cwd=directory,
-                environment={**clean_environment(directory), "GOMEMLIMIT": self._limits.memory},
+                environment={
+                    **clean_environment(directory),
+                    "GOMEMLIMIT": self._limits.memory,
+                    "GOGC": _GARBAGE,
+                },
             )
             stack.push_async_callback(process.stop, self._limits.stop)
             client = SocketClient(directory / _SOCKET, token, self._limits.query)

@@ -17,7 +17,7 @@ from filelock import FileLock
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 from ironcurtain.files import atomic_write
 from ironcurtain.model import jsontext
-from ironcurtain.opa.locate import Opa, cache_directory, examine, find
+from ironcurtain.opa.locate import Opa, cache_directory, examine
 from ironcurtain.opa.pin import pin
 from ironcurtain.opa.program import Output, run
 from ironcurtain.text import visible
@@ -30,21 +30,6 @@ _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "
 
 Report = Callable[[str], None]
 """Takes one sentence about what is being done, for a person who waits."""
-
-
-def ensure(configured: Path | None = None, *, report: Report) -> Opa:
-    """Return the OPA that `find` finds; where there is none, install it first.
-
-    Raises:
-        EngineMissingError: If it can neither be found nor installed.
-        EngineVersionError: If the configured one, or what was installed, is not what it must be.
-    """
-    if configured is not None:
-        return find(configured)
-    try:
-        return find()
-    except (EngineMissingError, EngineVersionError):
-        return install(report=report)
 
 
 def install(

@@ -13,6 +13,7 @@ Security rests on these:
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from ssl import SSLContext
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from ironcurtain.errors import EngineFailedError
+from ironcurtain.model.status import NodeStatus
 from ironcurtain.opa.answer import (
     REMOTE_BUNDLE_NAME,
     EngineAnswer,
@@ -31,6 +33,7 @@ from ironcurtain.opa.client import NodeClient
 from ironcurtain.opa.nodes import Nodes
 
 _POLL = 0.2
+_FRESH = 5.0
 # Failures that say nothing about the policy: their sum has a name of its own.
 _SILENT: frozenset[EngineRule] = frozenset({"engine-unreachable", "engine-timeout"})
 
@@ -137,6 +140,12 @@ class RemoteEngine:
         """Tell whether a node serves the expected revision now."""
         return self._open and None in await self._check()
 
+    async def states(self) -> tuple[NodeStatus, ...]:
+        """Tell how each node answered last; those that have not been asked lately are asked."""
+        now = asyncio.get_running_loop().time()
+        await asyncio.gather(*(node.check() for node in self._nodes if node.told_at < now - _FRESH))
+        return tuple(node.status for node in self._nodes)
+
     async def _until_one_serves(self) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._wait
@@ -162,6 +171,25 @@ class RemoteEngine:
         return order
 
 
+async def ask_nodes(
+    nodes: Nodes, revision: str, *, limits: RemoteLimits = _DEFAULT_LIMITS
+) -> tuple[NodeStatus, ...]:
+    """Ask each node whether it serves a revision of the bundle; no decision comes of it.
+
+    Args:
+        nodes: Who is asked.
+        revision: The revision of the bundle.
+        limits: Time bounds.
+    """
+    tls = nodes.tls()
+    asked = [_Node(url, nodes.token, tls, revision, limits) for url in nodes.urls]
+    async with AsyncExitStack() as stack:
+        for node in asked:
+            await stack.enter_async_context(node.client)
+        await asyncio.gather(*(node.check() for node in asked))
+    return tuple(node.status for node in asked)
+
+
 class _Node:
     """One OPA, and how it has done lately."""
 
@@ -171,9 +199,19 @@ class _Node:
         self.url = url
         self.client = NodeClient(url, token, tls, timeout=limits.query, connect=limits.connect)
         self.rests_until = 0.0
+        self.told_at = -math.inf
+        self._fault: EngineAnswerError | None = None
         self._revision = revision
         self._limits = limits
         self._rest = 0.0
+
+    @property
+    def status(self) -> NodeStatus:
+        """How it answered last."""
+        fault = self._fault
+        if fault is None:
+            return NodeStatus(url=self.url, serves=True)
+        return NodeStatus(url=self.url, serves=False, rule=fault.rule, reason=fault.reason)
 
     def claim(self, now: float) -> None:
         """Let one decision try a node that failed before; the others keep away until it has told."""
@@ -191,10 +229,12 @@ class _Node:
             answer = read_answer(status, body, self._revision, bundle=REMOTE_BUNDLE_NAME)
         except EngineAnswerError as error:
             if error.rule in _RESTING:
+                self._told(error)
                 self._rest = min(max(self._limits.rest, self._rest * 2), self._limits.longest_rest)
                 self.rests_until = asyncio.get_running_loop().time() + self._rest
             raise
         self._rest = self.rests_until = 0.0
+        self._told(None)
         return answer
 
     async def check(self) -> EngineAnswerError | None:
@@ -204,8 +244,13 @@ class _Node:
             status, body = await self.client.decide(b"{}", strict=False)
             read_answer(status, body, self._revision, bundle=REMOTE_BUNDLE_NAME)
         except EngineAnswerError as error:
-            return None if error.rule == "engine-undefined" else error
-        return None
+            self._told(None if error.rule == "engine-undefined" else error)
+        else:
+            self._told(None)
+        return self._fault
+
+    def _told(self, fault: EngineAnswerError | None) -> None:
+        self._fault, self.told_at = fault, asyncio.get_running_loop().time()
 
 
 def _told(failures: list[tuple[_Node, EngineAnswerError]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 
 from ironcurtain.model.base import Json
@@ -28,22 +28,25 @@ class CircuitBreaker:
         self, most: int = MOST, window: float = WINDOW, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._window, self._clock = most, window, clock
-        self._calls: OrderedDict[bytes, deque[float]] = OrderedDict()
+        self._calls: OrderedDict[bytes, list[float]] = OrderedDict()  # the one that came last at the end
 
     def trips(self, server: str, tool: str, arguments: Json) -> bool:
         """Count a call; tell whether it is one too many. A call that was stopped does not count."""
         now = self._clock()
+        self._forget(now)
         key = _key(server, tool, arguments)
-        times = self._calls.setdefault(key, deque())
-        self._calls.move_to_end(key)
-        while times and now - times[0] >= self._window:
-            times.popleft()
-        while len(self._calls) > _MOST_KEPT:
+        times = [at for at in self._calls.pop(key, ()) if now - at < self._window]
+        stopped = len(times) >= self._most
+        self._calls[key] = times if stopped else [*times, now]
+        return stopped
+
+    def _forget(self, now: float) -> None:
+        """Drop calls that last came before the window: the table is no larger than the traffic."""
+        while self._calls:
+            oldest = next(iter(self._calls.values()))
+            if now - oldest[-1] < self._window and len(self._calls) < _MOST_KEPT:
+                return
             self._calls.popitem(last=False)
-        if len(times) >= self._most:
-            return True
-        times.append(now)
-        return False
 
 
 def _key(server: str, tool: str, arguments: Json) -> bytes:

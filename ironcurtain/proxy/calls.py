@@ -25,7 +25,7 @@ Make = Callable[[dict[str, Any]], types.ClientRequest]
 _MOST_ROUNDS = 10
 _ENVELOPE = frozenset(
     {
-        "progressToken",
+        "progress_token",
         types.PROTOCOL_VERSION_META_KEY,
         types.CLIENT_INFO_META_KEY,
         types.CLIENT_CAPABILITIES_META_KEY,
@@ -66,7 +66,7 @@ async def send(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
     with hub.clients.served_by(server, exchange):
         for _ in range(_MOST_ROUNDS):
             request = make({"_meta": _meta(upstream, exchange), **more})
-            result = await upstream.request(request, on_progress=exchange.progress)
+            result = await upstream.request(request, on_progress=exchange.on_progress)
             if result.get("resultType") != "input_required":
                 return _unstamped(result)
             more = await _answers(hub, server, result, exchange)
@@ -77,12 +77,12 @@ async def send_tool_call(hub: Hub, server: str, make: Make, exchange: Exchange) 
     """Send a tool call; once more, a moment later, where the server had not yet understood its new roots."""
     result = await send(hub, server, make, exchange)
     upstream = hub.upstreams[server]
-    if not upstream.roots_changed:
+    if not (upstream.roots_changed and upstream.roots_read):
         return result
-    denied = result.get("isError") is True and "access denied" in str(result).casefold()
-    if not (upstream.roots_read and denied):
-        return result
+    # Whatever the first answer after that is: a later denial has another reason.
     upstream.roots_changed = False
+    if result.get("isError") is not True or "access denied" not in str(result).casefold():
+        return result
     await anyio.sleep(_ROOTS_PAUSE)
     return await send(hub, server, make, exchange)
 

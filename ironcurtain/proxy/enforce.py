@@ -21,7 +21,9 @@ from ironcurtain.approvals.binding import binding_of
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.decide.decide import INTERNAL, Call, judge, prepare
+from ironcurtain.decide.locality import is_quick
 from ironcurtain.errors import AuditError
+from ironcurtain.model import jsontext
 from ironcurtain.model.audit import Approval, ResultRecord, ResultStatus
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
@@ -40,6 +42,9 @@ from ironcurtain.sandbox.confiner import Confinement
 
 Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
 """Sends the canonical arguments to the server; returns its result as it came."""
+
+Live = Callable[[], Awaitable[str | None]]
+"""Returns the digest of a tool as its server lists it at this moment."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +68,7 @@ class Enforcer:
     Attributes:
         confined: Tells what was seen to confine a server.
         caller: Facts about whom the agent acts for.
-        observe: Decide and record, but refuse nothing. For trying a policy out; each record says so.
+        observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
         telemetry: Is told what is recorded, too.
         pace: Counts the decisions.
     """
@@ -79,7 +84,11 @@ class Enforcer:
     pace: Pace = field(default_factory=Pace)
 
     async def enforce(
-        self, call: Call, forward: Forward, exchange: Exchange | None = None
+        self,
+        call: Call,
+        forward: Forward,
+        exchange: Exchange | None = None,
+        live: Live | None = None,
     ) -> dict[str, Json]:
         """Let a call happen, or not.
 
@@ -87,6 +96,7 @@ class Enforcer:
             call: The call as it arrived, without an id.
             forward: Sends it on; called at most once, with exactly the arguments that were judged.
             exchange: The client's request behind it, through which a person can be asked.
+            live: Tells which tool the server offers by now, when a person has approved the call.
 
         Returns:
             The server's result.
@@ -99,9 +109,9 @@ class Enforcer:
         id_ = secrets.token_hex(8)
         judged = await self._judge(replace(call, id=id_, caller=self.caller), counted=True)
         if judged.escalated and not self.observe:
-            judged = await self._ask(judged, exchange)
+            judged = await self._ask(judged, exchange, live)
         if self.observe:
-            judged = _observed(judged)
+            judged = _observed(judged, is_tool=live is not None)
         await self._record(judged, id_)
         if not judged.forwarded:
             raise RefusedError(view_of(judged, id_))
@@ -113,13 +123,17 @@ class Enforcer:
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
             return Judged(call, _repeated(call, current.loaded.revision), current)
-        async with self.policy.used() as enforced:
-            loaded = enforced.loaded
+        with self.policy.used() as enforced:
+            loaded, asking = enforced.loaded, enforced.asking()
             try:
                 # git and slow file systems must not hold up other calls.
-                prepared = await to_thread.run_sync(prepare, call, loaded)
+                prepared = (
+                    prepare(call, loaded)
+                    if is_quick(call, loaded)
+                    else await to_thread.run_sync(prepare, call, loaded)
+                )
                 prepare_ms = _since(began)
-                decision = await judge(prepared, loaded, enforced.ask)
+                decision = await judge(prepared, loaded, asking.ask)
             except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
                 return Judged(call, _failed(call, loaded.revision, error), enforced)
         phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}
@@ -129,20 +143,22 @@ class Enforcer:
             enforced,
             None if isinstance(prepared, Decision) else prepared,
             phases,
+            decision_id=asking.decision_id,
             state=None if decision.verdict is Verdict.ALLOW else "denied",
             forwarded=decision.verdict is Verdict.ALLOW,
         )
 
-    async def _ask(self, judged: Judged, exchange: Exchange | None) -> Judged:
+    async def _ask(self, judged: Judged, exchange: Exchange | None, live: Live | None) -> Judged:
         """Ask a person; an approval is good only for what is still the same call under the same policy."""
         began = time.perf_counter()
         try:
             outcome, binding = await self.people.ask(judged, exchange)
-            again = await self._judge(judged.call, counted=False) if outcome.approved else judged
+            again = await self._again(judged, live) if outcome.approved else judged
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                pending = Approval(state="pending", verdict=Verdict.DENY)
-                await self._record(_after(judged, pending, "pending"), judged.call.id or "")
+                # The request itself stays: an answer serves the same call when it comes again.
+                withdrawn = Approval(state="withdrawn", verdict=Verdict.DENY)
+                await self._record(_after(judged, withdrawn, "withdrawn"), judged.call.id or "")
             raise
         except Exception as error:  # noqa: BLE001 - totality, as above
             return replace(
@@ -166,6 +182,13 @@ class Enforcer:
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
+    async def _again(self, judged: Judged, live: Live | None) -> Judged:
+        """Judge an approved call once more: a server can have changed the tool while a person read of it."""
+        digest = judged.call.live_digest
+        if live is not None and digest is not None:
+            digest = await live()
+        return await self._judge(replace(judged.call, live_digest=digest), counted=False)
+
     async def _record(self, judged: Judged, id_: str) -> None:
         """Make the decision durable.
 
@@ -186,7 +209,7 @@ class Enforcer:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         try:
-            result = await forward(judged.decision.arguments or {})
+            result = await forward(judged.sent or judged.decision.arguments or {})
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
@@ -224,11 +247,31 @@ def _after(judged: Judged, approval: Approval, state: AgentState) -> Judged:
     return replace(judged, approval=approval, state=state, forwarded=False)
 
 
-def _observed(judged: Judged) -> Judged:
-    """Let a call through that has arguments to send, whatever was decided."""
-    reason = f"observed only, not enforced: {judged.decision.reason}"
-    decision = judged.decision.model_copy(update={"reason": reason})
-    return replace(judged, decision=decision, forwarded=decision.arguments is not None)
+def _observed(judged: Judged, *, is_tool: bool) -> Judged:
+    """Let a call through, whatever was decided: as it came, where it was refused before it was canonical.
+
+    What is no strict JSON object cannot be sent on; a tool that its server does not list cannot be called.
+    """
+    decision, call = judged.decision, judged.call
+    sent = decision.arguments
+    words = "observed only, not enforced"
+    if sent is None and (call.live_digest or not is_tool):
+        sent = _as_it_came(call)
+        words = f"{words}, and sent as it came" if sent is not None else words
+    if sent is None:
+        words = "observed only, but it cannot be sent"
+    marked = decision.model_copy(update={"reason": f"{words}: {decision.reason}"})
+    return replace(judged, decision=marked, sent=sent, forwarded=sent is not None)
+
+
+def _as_it_came(call: Call) -> dict[str, Json] | None:
+    """Return the arguments of a call that were never canonical; None if they are no strict JSON object."""
+    try:
+        is_text = isinstance(call.arguments, str | bytes)
+        given = jsontext.parse(call.arguments) if is_text else jsontext.plain(call.arguments)
+    except jsontext.MalformedJsonError:
+        return None
+    return {} if given is None else given if isinstance(given, dict) else None
 
 
 def _repeated(call: Call, revision: str) -> Decision:

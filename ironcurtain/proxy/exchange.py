@@ -18,6 +18,7 @@ import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.server import ServerRequestContext
 from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -83,10 +84,18 @@ class Exchange:
         self.client = client_of(context)
         self.modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._questions: list[_Question] = []
-        self._event = anyio.Event()
-        self._scope = anyio.CancelScope()
-        self._finished: asyncio.Future[dict[str, Json]] = asyncio.get_running_loop().create_future()
-        self.binding = ""
+        self._event: anyio.Event
+        self._scope: anyio.CancelScope
+        self._finished: asyncio.Future[dict[str, Json]]
+        self._asked: tuple[str, Mapping[str, Any]] = context.method, context.params or {}
+        if self.modern:
+            self._event, self._scope = anyio.Event(), anyio.CancelScope()
+            self._finished = asyncio.get_running_loop().create_future()
+
+    @property
+    def binding(self) -> str:
+        """What a retry of the request must repeat."""
+        return _binding(*self._asked)
 
     @property
     def capabilities(self) -> types.ClientCapabilities | None:
@@ -106,9 +115,10 @@ class Exchange:
             return await question.answer
         return types.ErrorData(code=types.REQUEST_TIMEOUT, message="The client did not bring an answer.")
 
-    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Report progress, if the client asked for it."""
-        await self.context.session.report_progress(progress, total, message)
+    @property
+    def on_progress(self) -> ProgressFnT | None:
+        """How progress is reported to the client; None where it did not ask for it."""
+        return self.context.session.report_progress if "progress_token" in (self.context.meta or {}) else None
 
     # -- the stateless era ----------------------------------------------------------------------
 
@@ -118,7 +128,6 @@ class Exchange:
         """Do the work behind a request; return its result, or what the client is asked meanwhile."""
         if not self.modern:
             return await work()
-        self.binding = _binding(self.context)
         held.tasks.start_soon(self._work, work)
         return await self._next(held)
 
@@ -183,7 +192,7 @@ class Suspended:
     def take(self, token: str, context: ServerRequestContext[Any, Any]) -> Exchange | None:
         """Return the call that a retry belongs to; None if there is none, or it is another request."""
         exchange = self._held.get(token)
-        if exchange is None or exchange.binding != _binding(context):
+        if exchange is None or exchange.binding != _binding(context.method, context.params or {}):
             return None
         return self._held.pop(token)
 
@@ -193,11 +202,11 @@ class Suspended:
             exchange.abandon()
 
 
-def _binding(context: ServerRequestContext[Any, Any]) -> str:
+def _binding(method: str, params: Mapping[str, Any]) -> str:
     """Return what a retry must repeat: everything but its answers, its state and its envelope."""
     left_out = {"_meta", "inputResponses", "requestState"}
-    same = {key: value for key, value in (context.params or {}).items() if key not in left_out}
+    same = {key: value for key, value in params.items() if key not in left_out}
     try:
-        return jsontext.digest([context.method, same])
+        return jsontext.digest([method, same])
     except ValueError:
         return secrets.token_hex()

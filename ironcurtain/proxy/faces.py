@@ -19,7 +19,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.proxy import reserved
 from ironcurtain.proxy.calls import Make, Result, send, send_tool_call, written_arguments
 from ironcurtain.proxy.clients import Clients
-from ironcurtain.proxy.enforce import Enforcer, RefusedError
+from ironcurtain.proxy.enforce import Enforcer, Live, RefusedError
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange, Suspended
 from ironcurtain.proxy.hub import Hub
@@ -68,7 +68,8 @@ class Face:
             on_roots_list_changed=self._roots_changed,
         )
         made.add_request_handler("server/discover", types.RequestParams, self._discover)
-        made.middleware.append(self._arrive)
+        # The SDK's own tracing would hold what spans of ours leave out.
+        made.middleware[:] = [self._arrive]
         return made
 
     # -- arriving -------------------------------------------------------------------------------
@@ -151,11 +152,14 @@ class Face:
             asked = types.CallToolRequestParams.model_validate({"name": tool, "arguments": judged, **extra})
             return types.CallToolRequest(params=asked)
 
+        async def live() -> str | None:
+            return await upstream.digest_of(tool) if upstream is not None else None
+
         call = Call(server, tool, arguments, live_digest=digest)
         # What could not be compared with what was annotated is decided and recorded, but never sent.
         sending = send_tool_call if digest is not None else _down
         try:
-            result = await self._enforce(context, params, call, make, sending)
+            result = await self._enforce(context, params, call, make, sending, live)
         except RefusedError as refused:
             result = error_result(refused.view.text)
         except UpstreamError as error:
@@ -213,6 +217,7 @@ class Face:
         call: Call,
         make: Judged,
         sending: Sending,
+        live: Live | None = None,
     ) -> Result:
         state = getattr(params, "request_state", None)
         if state is not None:
@@ -225,7 +230,9 @@ class Face:
         async def forward(judged: Mapping[str, Json]) -> Result:
             return await sending(self._hub, call.server, lambda extra: make(judged, extra), exchange)
 
-        return await exchange.answer(lambda: self._enforcer.enforce(call, forward, exchange), self._held)
+        return await exchange.answer(
+            lambda: self._enforcer.enforce(call, forward, exchange, live), self._held
+        )
 
     async def _owner(self, uri: str) -> str:
         owner = await self._listing.owner(uri)

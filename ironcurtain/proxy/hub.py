@@ -25,10 +25,11 @@ from ironcurtain.proxy.upstream import Upstream
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.text import quoted
 
 SEPARATOR = "__"
 _START_PATIENCE = 5.0
-"""Seconds that a client's first request waits for servers that are slow to start."""
+"""Seconds that a client's greeting waits for servers that are slow to start."""
 
 
 class Hub:
@@ -47,15 +48,26 @@ class Hub:
         self.enforcer = enforcer
         self.say = say
         self.listed = False
+        self._limits = limits or UpstreamLimits()
         self._started = False
+        self._client: types.ClientCapabilities | None = None
         self._tasks: TaskGroup | None = None
         self.upstreams = {
-            name: Upstream(name, server, config.directory, self, confiner, limits or UpstreamLimits())
+            name: Upstream(name, server, config.directory, self, confiner, self._limits)
             for name, server in config.servers.items()
             if server.command or server.url
         }
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
+
+        for name in self.upstreams:
+            # With names as they may be, nothing else could give two tools one name on the face.
+            if f"{name}_" in self.upstreams:
+                raise ServerConfigError(
+                    f"tools of {quoted(name)} and {quoted(name + '_')} could have one name",
+                    where=str(config.path),
+                    hint="Rename one of the two servers.",
+                )
 
     def live_in(self, tasks: TaskGroup) -> None:
         """Take the task group that the servers live in."""
@@ -65,10 +77,22 @@ class Hub:
         """Start the servers, once; wait a little for the slow ones."""
         assert self._tasks is not None  # noqa: S101 - `live_in` comes first
         if not self._started:
-            self._started = True
+            self._started, self._client = True, capabilities
             for upstream in self.upstreams.values():
-                self._tasks.start_soon(upstream.run, self._wanted(upstream.name, capabilities))
-        with anyio.move_on_after(_START_PATIENCE):
+                upstream.want(self._wanted(upstream.name, capabilities))
+                self._tasks.start_soon(upstream.run)
+        await self.tried(_START_PATIENCE)
+
+    async def follow(self) -> None:
+        """Let another policy decide what servers may know of the client; tell the clients of other tools."""
+        if self._started:
+            for upstream in self.upstreams.values():
+                upstream.want(self._wanted(upstream.name, self._client))
+        await self.changed("", "tools")
+
+    async def tried(self, patience: float | None = None) -> None:
+        """Wait until every server has been up or has failed once; bounded."""
+        with anyio.move_on_after(self._limits.patience if patience is None else patience):
             for upstream in self.upstreams.values():
                 await upstream.tried()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ironcurtain.audit.records import Observed
 from ironcurtain.decide.decide import Call, Prepared
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.audit import Approval, DecisionRecord, Sandbox
+from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.explanation import AgentState
 from ironcurtain.model.verdict import Verdict
@@ -26,6 +28,8 @@ class Judged:
         approval: What became of asking a person; None where nobody was asked.
         state: What the agent is told of that.
         forwarded: Whether the call may now be sent to its server.
+        sent: The arguments to send, where these are others than the decision's.
+        decision_id: The engine's own id of its decision.
     """
 
     call: Call
@@ -36,6 +40,8 @@ class Judged:
     approval: Approval | None = None
     state: AgentState | None = None
     forwarded: bool = False
+    sent: Mapping[str, Json] | None = None
+    decision_id: str | None = None
 
     @property
     def escalated(self) -> bool:
@@ -59,5 +65,5 @@ class Judged:
             id_=id_,
             forwarded=self.forwarded,
             approval=self.approval,
-            observed=Observed(phases=self.phases, sandbox=sandbox),
+            observed=Observed(phases=self.phases, sandbox=sandbox, decision_id=self.decision_id),
         )

@@ -55,10 +55,13 @@ class Narrowed:
         finally:
             self._done.set()
 
-    async def find(self, server: str, tool: str, patience: float) -> NarrowedTool | None:
-        """Return a tool; None where nothing is known of it, or not within `patience` seconds."""
-        with anyio.move_on_after(patience):
+    async def settled(self) -> None:
+        """Wait a little until it has been worked out."""
+        with anyio.move_on_after(_NARROWING_PATIENCE):
             await self._done.wait()
+
+    def find(self, server: str, tool: str) -> NarrowedTool | None:
+        """Return a tool; None where nothing is known of it as yet."""
         return self._tools.get((server, tool))
 
 
@@ -74,36 +77,36 @@ class Listing:
     async def tools(self) -> list[types.Tool]:
         """Return the tools that could be allowed or escalated, named `server__tool`."""
         self._hub.listed = True
+        await self._hub.tried()
+        await self._narrowed.settled()
         shown: list[types.Tool] = []
         for server, upstream in self._hub.upstreams.items():
             await upstream.settled()
             catalogue = upstream.catalogue or Catalogue()
             for name, tool in catalogue.tools.items():
-                schema = await self._shown_schema(server, tool, catalogue.digests[name])
+                schema = self._shown_schema(server, tool, catalogue.digests[name])
                 if schema is not None:
                     face = f"{server}{SEPARATOR}{name}"
                     shown.append(tool.model_copy(update={"name": face, "input_schema": schema}))
         return shown
 
-    async def count(self, server: str) -> tuple[int, int]:
+    def count(self, server: str) -> tuple[int, int]:
         """Return how many tools a server has listed, and how many of these are hidden."""
         catalogue = self._hub.upstreams[server].catalogue or Catalogue()
         shown = [
-            await self._shown_schema(server, tool, catalogue.digests[name], patience=0)
+            self._shown_schema(server, tool, catalogue.digests[name])
             for name, tool in catalogue.tools.items()
         ]
         return len(shown), shown.count(None)
 
-    async def _shown_schema(
-        self, server: str, tool: types.Tool, digest: str, patience: float = _NARROWING_PATIENCE
-    ) -> dict[str, Any] | None:
+    def _shown_schema(self, server: str, tool: types.Tool, digest: str) -> dict[str, Any] | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
         known = self._hub.enforcer.policy.current.loaded.tool(server, tool.name)
         if self._hub.enforcer.observe:
             return tool.input_schema
-        if known is None or known.annotation.schema_digest not in (None, digest):
+        if known is None or known.annotation.schema_digest != digest:
             return None
-        narrowed = await self._narrowed.find(server, tool.name, patience)
+        narrowed = self._narrowed.find(server, tool.name)
         if narrowed is not None and not narrowed.reachable:
             return None
         return (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from functools import partial
 
 import anyio
@@ -39,18 +39,19 @@ class Enforced:
         self._idle = anyio.Event()
 
     @classmethod
-    async def start(cls, policy: Policy, recording: Recording) -> Enforced:
+    async def start(cls, policy: Policy, recording: Recording, *, wait: float = _CONVERGENCE) -> Enforced:
         """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
 
         Args:
             policy: The policy.
             recording: What is kept of what it decides.
+            wait: Seconds that nodes have to fetch the bundle, where they have another one as yet.
 
         Raises:
             IronCurtainError: If it cannot be started.
         """
         # It may ask OPA to verify the signature.
-        engine = await to_thread.run_sync(partial(policy.engine, wait=_CONVERGENCE))
+        engine = await to_thread.run_sync(partial(policy.engine, wait=wait))
         enforced = cls(policy, engine, recording)
         await enforced._stack.enter_async_context(engine)
         return enforced
@@ -60,22 +61,12 @@ class Enforced:
         """The policy as `decide` uses it."""
         return self.policy.loaded
 
-    async def ask(self, question: dict[str, Json]) -> Json:
-        """Ask the engine, as `decide` wants it.
+    def asking(self) -> Asking:
+        """Return what asks the engine about one call."""
+        return Asking(self)
 
-        Raises:
-            Refusal: If it gives no decision.
-        """
-        try:
-            answer = await self.engine.query(json.dumps(question, ensure_ascii=False).encode())
-        except EngineAnswerError as error:
-            if error.rule in _LOST:
-                self.lost.set()
-            raise Refusal(error.rule, f"The engine gave no decision: {error.reason}.") from None
-        return answer.result
-
-    @asynccontextmanager
-    async def used(self) -> AsyncIterator[Enforced]:
+    @contextmanager
+    def used(self) -> Iterator[Enforced]:
         """Keep the engine running while a decision is made with it."""
         self._users += 1
         try:
@@ -95,6 +86,33 @@ class Enforced:
             await self._stack.aclose()
 
 
+class Asking:
+    """Asks the engine about one call.
+
+    Attributes:
+        decision_id: The engine's own id of its decision, once it has answered, and if it gives any.
+    """
+
+    def __init__(self, enforced: Enforced) -> None:
+        self.decision_id: str | None = None
+        self._enforced = enforced
+
+    async def ask(self, question: dict[str, Json]) -> Json:
+        """Ask, as `decide` wants it.
+
+        Raises:
+            Refusal: If the engine gives no decision.
+        """
+        try:
+            answer = await self._enforced.engine.query(json.dumps(question, ensure_ascii=False).encode())
+        except EngineAnswerError as error:
+            if error.rule in _LOST:
+                self._enforced.lost.set()
+            raise Refusal(error.rule, f"The engine gave no decision: {error.reason}.") from None
+        self.decision_id = answer.decision_id
+        return answer.result
+
+
 class LivePolicy:
     """Holds the enforced policy; whoever decides takes it with `used`."""
 
@@ -102,11 +120,9 @@ class LivePolicy:
         self.current = first
         self.replaced = anyio.Event()
 
-    @asynccontextmanager
-    async def used(self) -> AsyncIterator[Enforced]:
-        """Yield the policy that is enforced now; it stays usable inside, whatever replaces it."""
-        async with self.current.used() as enforced:
-            yield enforced
+    def used(self) -> AbstractContextManager[Enforced]:
+        """Return the policy that is enforced now; it stays usable inside, whatever replaces it."""
+        return self.current.used()
 
     async def replace(self, new: Enforced, *, drain: float) -> None:
         """Enforce another policy from now on; return when nothing is decided by the old one any more."""

@@ -15,7 +15,7 @@ import anyio
 import mcp_types as types
 
 from ironcurtain.approvals.describe import describe
-from ironcurtain.approvals.directory import ApprovalDirectory
+from ironcurtain.approvals.directory import ApprovalDirectory, no_approver
 from ironcurtain.approvals.elicitation import elicitation_schema, elicited_outcome
 from ironcurtain.approvals.grants import Grant, SessionGrants
 from ironcurtain.approvals.request import ANSWER_SECONDS, new_request
@@ -61,8 +61,8 @@ class People:
 
     @property
     def waiting(self) -> int:
-        """How many requests nobody has settled."""
-        return self._directory.waiting if self._directory is not None else 0
+        """How many requests of this session nobody has settled."""
+        return self._directory.waiting_of(self.session) if self._directory is not None else 0
 
     async def ask(self, judged: Judged, exchange: Exchange | None) -> tuple[Outcome, str]:
         """Return what a person says about an escalated call, and the binding that it is good for.
@@ -107,15 +107,24 @@ class People:
                 return earlier
             id_ = await directory.ask(request)
             with anyio.move_on_after(self._asking.patience):
-                said = await exchange.ask(_form(request))
-                if isinstance(said, types.ElicitResult):
-                    outcome = elicited_outcome(request, said.action, said.content, by=_CLIENT_PERSON)
-                    if await directory.settle(id_, outcome):
-                        return outcome.model_copy(update={"request": id_})
+                outcome = await _answer(request, exchange)
+                if outcome is not None and await directory.settle(id_, outcome):
+                    return outcome.model_copy(update={"request": id_})
             settled = await directory.take(request.binding)
-        except ApprovalsError as error:
-            return Outcome(state=ApprovalState.NO_APPROVER, reason=error.what, fault="directory")
+        except (ApprovalsError, OSError) as error:
+            return no_approver(error)
         return settled or Outcome(state=ApprovalState.PENDING, request=id_, reason="It waits for an answer.")
+
+
+async def _answer(request: ApprovalRequest, exchange: Exchange) -> Outcome | None:
+    """Return what the client's person said; None where the client asked nobody."""
+    try:
+        said = await exchange.ask(_form(request))
+    except ValueError:  # what came back is no answer of the protocol
+        return elicited_outcome(request, "", None, by=_CLIENT_PERSON)
+    if not isinstance(said, types.ElicitResult):
+        return None
+    return elicited_outcome(request, said.action, said.content, by=_CLIENT_PERSON)
 
 
 def _form(request: ApprovalRequest) -> types.ElicitRequest:
@@ -132,14 +141,15 @@ _ELICIT = types.ElicitRequest(params=types.ElicitRequestFormParams(message="", r
 @asynccontextmanager
 async def _telling(exchange: Exchange | None) -> AsyncIterator[None]:
     """Report progress while a person is waited for, so that a client knows that the call is alive."""
-    if exchange is None:
+    on_progress = exchange.on_progress if exchange is not None else None
+    if on_progress is None:
         yield
         return
 
     async def tell() -> None:
         for step in count(1):
             await anyio.sleep(_PROGRESS_SECONDS)
-            await exchange.progress(step, None, "A person is asked to approve this call.")
+            await on_progress(step, None, "A person is asked to approve this call.")
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(tell)

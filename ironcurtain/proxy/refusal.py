@@ -20,7 +20,7 @@ _UNRECORDED = "No record of the call could be written, so it was refused; the ca
 
 def view_of(judged: Judged, id_: str) -> AgentView:
     """Return what the agent is told of a refused call."""
-    view = agent_view(judged.decision, id_, state=judged.state)
+    view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
     if judged.decision.rule == breaker.RULE:
         return view.model_copy(update={"reason": _REPEATED, "arguments_may_help": True})
     if judged.state == "pending":

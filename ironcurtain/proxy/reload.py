@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.bundle.revision import MANIFEST
-from ironcurtain.errors import AuditError, IronCurtainError, SeveralErrors
+from ironcurtain.errors import AuditError, EngineFailedError, IronCurtainError, SeveralErrors
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.live import Enforced, LivePolicy
 from ironcurtain.text import visible
@@ -19,6 +19,7 @@ POLL_SECONDS = 1.0
 _DRAIN_SECONDS = 10.0
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 30.0
+_CONVERGENCE = 5.0  # longer than that, a newer bundle must not wait
 
 Load = Callable[[], Policy]
 """Reads the bundle again, with all the checks of the start."""
@@ -41,13 +42,17 @@ class Reloader:
         self._wanted = anyio.Event()
         self._turn = anyio.Lock()
         self._mark = _mark(bundle)
+        self._retry = _Retry()
 
     def want(self) -> None:
         """Ask for a reload, as SIGHUP does."""
         self._wanted.set()
 
     async def watch(self) -> None:
-        """Reload when it is asked for, and when the bundle has changed and come to rest."""
+        """Reload when it is asked for, and when the bundle has changed and come to rest.
+
+        A bundle that no engine serves yet is tried again, for as long as it is the newest.
+        """
         while True:
             with anyio.move_on_after(POLL_SECONDS):
                 await self._wanted.wait()
@@ -55,7 +60,9 @@ class Reloader:
             mark = await to_thread.run_sync(_mark, self._bundle)
             changed = mark != self._mark
             if asked or (changed and mark is not None and await self._rests(mark)):
-                self._mark = mark
+                self._mark, self._retry = mark, _Retry()
+                await self.reload()
+            elif self._retry.is_due():
                 await self.reload()
 
     async def _rests(self, mark: tuple[int, ...]) -> bool:
@@ -70,17 +77,28 @@ class Reloader:
             try:
                 policy = await to_thread.run_sync(self._load)
                 if policy.revision == old:
+                    self._retry = _Retry()
                     self._say(f"the bundle is as before: {old}")
                     return
-                new = await self._start(policy)
+                new = await Enforced.start(policy, self._policy.current.recording, wait=_CONVERGENCE)
             except (IronCurtainError, OSError) as error:
-                why = _why(error)
-                self._say(f"the new bundle is not enforced, {old} stays: {why}")
-                await self._tell("reload-refused", old=old, reason=why)
+                await self._refused(old, error)
                 return
+            self._retry = _Retry()
             await self._tell("reload", old=old, new=policy.revision)
             await self._replace(new)
             self._say(f"now enforced: {policy.revision}")
+
+    async def _refused(self, old: str, error: Exception) -> None:
+        """Say and record why the old policy stays; repeated tries that fail alike are said, not recorded."""
+        known = self._retry.fails
+        again = self._retry.failed() if isinstance(error, EngineFailedError) else ""
+        if not again:
+            self._retry = _Retry()
+        why = _why(error)
+        self._say(f"the new bundle is not enforced, {old} stays: {why}{again}")
+        if not (known and again):
+            await self._tell("reload-refused", old=old, reason=why)
 
     async def revive(self) -> None:
         """Start a new engine with the same policy whenever the running one is lost."""
@@ -96,7 +114,7 @@ class Reloader:
                 if self._policy.current is not current:
                     continue
                 try:
-                    await self._replace(await self._start(current.policy))
+                    await self._replace(await Enforced.start(current.policy, self._policy.current.recording))
                 except (IronCurtainError, OSError) as error:
                     self._say(f"the engine does not start: {_why(error)}; tried again in {pause:g} s")
                     await anyio.sleep(pause)
@@ -105,9 +123,6 @@ class Reloader:
                     pause = _FIRST_PAUSE
                     self._say("the engine was lost and has been started anew")
                     await self._tell("engine-restarted", revision=current.loaded.revision)
-
-    async def _start(self, policy: Policy) -> Enforced:
-        return await Enforced.start(policy, self._policy.current.recording)
 
     async def _replace(self, new: Enforced) -> None:
         await self._policy.replace(new, drain=_DRAIN_SECONDS)
@@ -118,6 +133,29 @@ class Reloader:
             await self._log.event(self._policy.current.recorder.event(event, **detail))
         except AuditError as error:
             self._say(f"the audit log cannot be written: {error.what}")
+
+
+class _Retry:
+    """When a reload that failed for want of an engine is tried again: ever more rarely, and without end."""
+
+    def __init__(self) -> None:
+        self._pause = _FIRST_PAUSE
+        self._at: float | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether the last try failed."""
+        return self._at is not None
+
+    def is_due(self) -> bool:
+        """Tell whether it is time."""
+        return self._at is not None and anyio.current_time() >= self._at
+
+    def failed(self) -> str:
+        """Set the next time, and say when that is."""
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        self._at = anyio.current_time() + self._pause
+        return f"; tried again in {self._pause:g} s"
 
 
 async def _first(event: anyio.Event, scope: anyio.CancelScope) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from ironcurtain.policy import Policy
 from ironcurtain.proxy.board import Board
 from ironcurtain.proxy.breaker import CircuitBreaker
 from ironcurtain.proxy.clients import Clients
+from ironcurtain.proxy.configuration import check_configuration, check_sandbox, load_own
 from ironcurtain.proxy.enforce import Enforcer
 from ironcurtain.proxy.exchange import Suspended
 from ironcurtain.proxy.faces import Face
@@ -44,6 +46,7 @@ from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.settings import user_directory
 
 _MOST_SESSIONS = 9
+_LAST_SPANS = 3.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class ProxyOptions:
         load: Reads and checks the bundle; called at the start and for every reload.
         bundle: Where it reads it from.
         servers: `mcp-servers.json`.
+        files: What else it is configured by and nobody else may write, by what it is.
         session: Name of the session; None makes one from bundle, servers and sandbox.
         http: Where to listen; None serves standard input and output.
         patience: Seconds that a call is held while a person decides.
@@ -61,7 +65,7 @@ class ProxyOptions:
         approver: Whether anybody can be asked.
         client_person: Whether whoever sits at the client may approve.
         caller: Facts about whom the agent acts for.
-        observe: Decide and record, refuse nothing.
+        observe: Decide and record, enforce nothing.
         audit_values: Whether the log keeps the values of calls.
         audit_redact: Roles whose values the log redacts whole.
         audit_max_bytes: Size at which a segment of the log ends.
@@ -71,6 +75,7 @@ class ProxyOptions:
     load: Callable[[], Policy]
     bundle: Path
     servers: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
     session: str | None = None
     http: Address | None = None
     patience: float = 45.0
@@ -101,7 +106,9 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
         IronCurtainError: If something that is needed cannot be had; then nothing was served.
     """
     config = load_servers(options.servers)
-    policy = await to_thread.run_sync(options.load)
+    policy = await to_thread.run_sync(load_own, options.load, options.bundle)
+    check_configuration({"the servers' file": options.servers, **options.files})
+    check_sandbox(policy)
     async with AsyncExitStack() as stack:
         recording = Recording(make_key(default_key_path()), options.audit_values, options.audit_redact)
         recording.check(policy)
@@ -134,9 +141,10 @@ async def _serve(
 
     async def replaced(enforced: Enforced) -> None:
         tasks.start_soon(narrowed.work_out, enforced)
-        await hub.changed("", "tools")
+        await hub.follow()
 
-    reloader = Reloader(enforcer.policy, options.load, options.bundle, enforcer.log, say, replaced)
+    load = partial(load_own, options.load, options.bundle)
+    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, say, replaced)
     async with anyio.create_task_group() as tasks:
         listing = Listing(hub, narrowed)
         face = Face(hub, listing, enforcer, clients, Suspended(tasks)).server()
@@ -145,13 +153,17 @@ async def _serve(
         tasks.start_soon(narrowed.work_out, enforcer.policy.current)
         tasks.start_soon(reloader.watch)
         tasks.start_soon(reloader.revive)
-        tasks.start_soon(Board(enforcer.log.place.session, hub, listing).keep)
+        tasks.start_soon(Board(enforcer.log.place.session, hub, listing, _listens(options.http)).keep)
         if options.http is not None:
             await serve_http(face, options.http, lambda url: say(f"listening on {url}"))
         else:
             async with serve_stdio() as (received, sent):
                 await face.run(received, sent, face.create_initialization_options())
         tasks.cancel_scope.cancel()
+
+
+def _listens(address: Address | None) -> str | None:
+    return f"{address.host}:{address.port}" if address is not None else None
 
 
 def _grounds(config: ServerConfig, policy: Policy) -> Grounds:
@@ -208,13 +220,16 @@ async def _open_log(options: ProxyOptions, policy: Policy, key: bytes) -> AuditL
 
 @asynccontextmanager
 async def _telemetry() -> AsyncIterator[Telemetry]:
-    """Yield the telemetry that is configured; what it has not sent yet is sent at the end."""
+    """Yield the telemetry that is configured; what it has not sent yet is sent at the end, for a moment."""
     telemetry = await to_thread.run_sync(Telemetry.configured)
     try:
         yield telemetry
     finally:
+        # A collector that does not answer would keep the client waiting; the thread ends with the process.
+        closing = threading.Thread(target=telemetry.close, name="ironcurtain-telemetry", daemon=True)
+        closing.start()
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(telemetry.close)
+            await to_thread.run_sync(closing.join, _LAST_SPANS)
 
 
 def _announce(
@@ -225,7 +240,7 @@ def _announce(
         say(f"decided by {', '.join(policy.nodes)}")
     say(f"audit log {log.place.path}")
     if options.observe:
-        say("OBSERVING ONLY: every call is let through, whatever the policy says")
+        say("OBSERVING ONLY: every call that can be sent is sent; nothing is enforced or protected")
     if not options.approver:
         say("nobody is asked: what the policy escalates is refused")
     for note in confiner.notes():

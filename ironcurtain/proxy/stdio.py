@@ -22,6 +22,7 @@ from ironcurtain.servers.pipes import Streams
 
 _CHUNK = 1 << 16
 _MAX_LINE = 64 << 20
+_MAX_CHUNKS = 8
 _MAX_WAITING = 256
 
 
@@ -83,7 +84,7 @@ class _Writer:
         self._descriptor = descriptor
         self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
-        self._room = anyio.Semaphore(_MAX_WAITING)
+        self._room = anyio.Semaphore(_MAX_WAITING, fast_acquire=True)
         self._last: asyncio.Future[None] | None = None
         threading.Thread(target=self._work, name="ironcurtain-stdout", daemon=True).start()
 
@@ -122,14 +123,15 @@ def _done(future: asyncio.Future[None]) -> None:
 async def _lines(descriptor: int) -> AsyncIterator[bytes]:
     """Yield the lines of a descriptor that a thread reads; an endless line ends the input."""
     loop = asyncio.get_running_loop()
-    chunks: asyncio.Queue[bytes] = asyncio.Queue(8)
+    chunks: asyncio.Queue[bytes] = asyncio.Queue()
+    room = threading.Semaphore(_MAX_CHUNKS)
 
     def read() -> None:
-        while True:
+        while room.acquire():
             try:
                 chunk = os.read(descriptor, _CHUNK)
-                asyncio.run_coroutine_threadsafe(chunks.put(chunk), loop).result()
-            except (OSError, RuntimeError, asyncio.CancelledError):
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+            except (OSError, RuntimeError):
                 return
             if not chunk:
                 return
@@ -137,6 +139,7 @@ async def _lines(descriptor: int) -> AsyncIterator[bytes]:
     threading.Thread(target=read, name="ironcurtain-stdin", daemon=True).start()
     buffer = bytearray()
     while chunk := await chunks.get():
+        room.release()
         buffer += chunk
         if b"\n" not in chunk:
             if len(buffer) > _MAX_LINE:

@@ -57,19 +57,14 @@ class Upstream:
         self._server, self._directory, self._events, self._limits = server, directory, events, limits
         self._confiner = confiner
         self._session: ClientSession | None = None
-        self._up = anyio.Event()
-        self._tried = anyio.Event()
-        self._ended = anyio.Event()
-        self._stale = anyio.Event()
-        self._fresh = anyio.Event()
+        self._up, self._tried, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
+        self._stale, self._fresh, self._subscriptions_changed = anyio.Event(), anyio.Event(), anyio.Event()
         self._reason = "it has not been started"
-        self._starting = False
         self._wanted: types.ClientCapabilities = types.ClientCapabilities()
         self._words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._subscribed: set[str] = set()
-        self._subscriptions_changed = anyio.Event()
         self.log_level: types.LoggingLevel | None = None
-        self.roots_changed = self.roots_read = False
+        self._starting = self.roots_changed = self.roots_read = False
 
     # -- what others see ------------------------------------------------------------------------
 
@@ -77,6 +72,11 @@ class Upstream:
     def capabilities(self) -> types.ServerCapabilities | None:
         """What the server can do; None while it is down."""
         return self._session.server_capabilities if self._session else None
+
+    @property
+    def reason(self) -> str:
+        """Why it is down, with the last of what it said; empty while it is up."""
+        return "" if self._session else ": ".join([self._reason, *self._words])
 
     @property
     def instructions(self) -> str | None:
@@ -90,7 +90,8 @@ class Upstream:
 
     async def tried(self) -> None:
         """Wait until the first start has succeeded or failed."""
-        await self._tried.wait()
+        if not self._tried.is_set():
+            await self._tried.wait()
 
     async def settled(self) -> None:
         """Wait until a change of the tools that the server announced has been read; bounded."""
@@ -171,13 +172,14 @@ class Upstream:
 
     # -- its life -------------------------------------------------------------------------------
 
-    async def run(self, wanted: types.ClientCapabilities) -> None:
-        """Start the server, serve until it ends, pause, and again.
+    def want(self, wanted: types.ClientCapabilities) -> None:
+        """Say what the client can do, as far as the policy could let a server use it: told at its start."""
+        if wanted != self._wanted:
+            self._wanted, self._reason = wanted, "the policy lets it ask the client for something else"
+            self._ended.set()
 
-        Args:
-            wanted: What the client can do, as far as the policy could ever let a server use it.
-        """
-        self._wanted = wanted
+    async def run(self) -> None:
+        """Start the server, serve until it ends, pause, and again."""
         pause = self._limits.first_pause
         while True:
             began = anyio.current_time()
@@ -198,8 +200,8 @@ class Upstream:
             self._events.say(f"server {self.name}: {self._reason}; it is started again in {pause:g} s")
             for words in self._words:
                 self._events.say(f"[{self.name}] {words}")
-            self._words.clear()
             await anyio.sleep(pause)
+            self._words.clear()
             pause = min(pause * 2, self._limits.longest_pause)
 
     async def _live(self) -> None:
@@ -223,8 +225,8 @@ class Upstream:
         self._up.set()
         self._tried.set()
         catalogue = self.catalogue or Catalogue()
-        count = len(catalogue.tools)
-        self._events.say(f"server {self.name}: {count} tools, protocol {client.session.protocol_version}")
+        protocol, count = client.session.protocol_version, len(catalogue.tools)
+        self._events.say(f"server {self.name}: {count} tools, protocol {protocol}")
         for problem in catalogue.problems:
             self._events.say(f"server {self.name}: {problem}")
         for what in ("tools", "prompts", "resources"):
@@ -238,8 +240,7 @@ class Upstream:
             tasks.cancel_scope.cancel()
 
     def _down(self) -> None:
-        self._session = None
-        self._up = anyio.Event()
+        self._session, self._up = None, anyio.Event()
         self._tried.set()
         self._fresh.set()
 

@@ -16,18 +16,13 @@ from support.approvals import Hands, Rendezvous, edited, summary, written
 from ironcurtain.approvals.answering import Desk
 from ironcurtain.approvals.clock import Clock
 from ironcurtain.approvals.describe import describe
-from ironcurtain.approvals.directory import MAX_WAITING
+from ironcurtain.approvals.directory import MAX_OF_SESSION, MAX_WAITING
 from ironcurtain.approvals.key import ApprovalKey
 from ironcurtain.approvals.place import UntrustedFileError
 from ironcurtain.model.approval import ApprovalRequest
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture
@@ -265,9 +260,25 @@ async def test_the_wall_clock_goes_back_while_a_call_waits(tmp_path: Path) -> No
         hands.pass_time(90)
         hands.jump(-50)
         assert summary(await directory.wait(request.id, 0.01)) == ("pending", None)
-        hands.monotonic += 601 + 10
-        assert place.answer(request) == "recorded"
-        assert summary(await directory.obtain(request, LONG)) == ("expired", "late")
+        hands.monotonic += 11
+        assert place.answer(request) == "expired"
+        assert summary(await directory.obtain(request, LONG)) == ("expired", None)
+
+
+async def test_a_request_that_is_over_is_not_revived_by_a_clock_set_back(tmp_path: Path) -> None:
+    """Nobody looked at it meanwhile, and the proxy is started anew: its end is still over."""
+    hands = Hands()
+    place = Rendezvous(tmp_path, hands.clock)
+    request = written(clock=hands.clock, seconds=100)
+    with place.open() as directory:
+        await directory.ask(request)
+    hands.pass_time(130)
+    hands.jump(-60)
+    assert place.answer(request) == "expired"
+    with place.desk() as desk:
+        assert [status.state for status in desk.statuses()] == ["expired"]
+    with place.open() as directory:
+        assert summary(await directory.obtain(written(clock=hands.clock), LONG)) == ("expired", None)
 
 
 async def test_the_clock_goes_back_behind_the_time_of_asking(tmp_path: Path) -> None:
@@ -324,21 +335,25 @@ async def test_two_approvers_at_once(place: Rendezvous) -> None:
         assert (await directory.obtain(request, LONG)).state == answer_file["answer"]["verdict"]
 
 
-async def test_more_requests_than_can_wait(place: Rendezvous) -> None:
-    model = written()
+@pytest.mark.parametrize(
+    ("most", "session", "said"),
+    [(MAX_OF_SESSION, "test", "of this session wait already"), (MAX_WAITING, "another", "wait already")],
+)
+async def test_more_requests_than_can_wait(place: Rendezvous, most: int, session: str, said: str) -> None:
+    model = written(session=session)
     with place.open() as directory:
         asked = directory._store.remember(model, model.binding)
-        for number in range(MAX_WAITING):
+        for number in range(most):
             directory._keep(replace(asked, id=f"{number:016x}", binding=f"sha256:{number:064x}"))
         outcome = await directory.obtain(written(content="one too many"), 0)
         assert summary(outcome) == ("no-approver", "directory")
-        assert "wait already" in outcome.reason
+        assert said in outcome.reason
         assert place.names() == []
 
 
 async def test_ten_thousand_requests_wait(place: Rendezvous) -> None:
     """One more is asked about, found, answered and used among them; nothing is read again and again."""
-    model, last = written(), written(content="last")
+    model, last = written(session="another"), written(content="last")
     with place.open() as directory:
         for number in range(10_000):
             document = {"id": f"{number:016x}", "binding": f"sha256:{number:064x}"}

@@ -18,11 +18,6 @@ LONG = 60.0
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def place(tmp_path: Path) -> Rendezvous:
     return Rendezvous(tmp_path, Clock())
 

@@ -194,15 +194,8 @@ def test_there_are_enough_attacks() -> None:
 
 
 @pytest.mark.parametrize("name", attack)
-def test_it_is_refused_before_anything_is_loaded(
-    name: str, released: Scene, tripwire: Path, tmp_path: Path
-) -> None:
-    make, refusal = attack[name]
-    path = tmp_path / "bundle.tar.gz"
-    path.write_bytes(make(released))
-    with pytest.raises((BundleSignatureError, BundleIntegrityError), match=refusal):
-        load_signed(path, released, tripwire)
-    assert not (tmp_path / "started").exists()
+def test_it_is_refused_before_anything_is_loaded(name: str, released: Scene, tripwire: Path) -> None:
+    attack.is_refused(name, released, tripwire)
 
 
 def test_a_directory_with_a_link_to_a_signed_file(released: Scene, tripwire: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from support.signing import Attacks, Scene, archive, encoded, load_signed, signa
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import SIGNATURES
 from ironcurtain.bundle.signature import sign
-from ironcurtain.errors import BundleIntegrityError, BundleSignatureError
+from ironcurtain.errors import BundleSignatureError
 
 DECISION = "ironcurtain/decision/decision.rego"
 EVIL = b'package ironcurtain.decision\n\ndecision := {"verdict": "allow"}\n'
@@ -232,15 +232,8 @@ def test_there_are_enough_attacks() -> None:
 
 
 @pytest.mark.parametrize("name", attack)
-def test_it_is_refused_before_anything_is_loaded(
-    name: str, released: Scene, tripwire: Path, tmp_path: Path
-) -> None:
-    make, refusal = attack[name]
-    path = tmp_path / "bundle.tar.gz"
-    path.write_bytes(make(released))
-    with pytest.raises((BundleSignatureError, BundleIntegrityError), match=refusal):
-        load_signed(path, released, tripwire)
-    assert not (tmp_path / "started").exists()
+def test_it_is_refused_before_anything_is_loaded(name: str, released: Scene, tripwire: Path) -> None:
+    attack.is_refused(name, released, tripwire)
 
 
 def test_a_newer_release_needs_the_key_all_the_same(released: Scene, tripwire: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bench.figures import Figures, Times, measure_async
-from support.audited import KEY, decided
+from support.audited import KEY, decided, ended
 
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.audit.places import log_place
@@ -19,8 +19,9 @@ REPETITIONS = 60
 
 @pytest.mark.bench
 def test_group_commit(tmp_path: Path, figures: Figures) -> None:
-    bare, one, fifty = asyncio.run(times(tmp_path))
+    bare, one, both, fifty = asyncio.run(times(tmp_path))
     figures.add("audit: one decision / one bare write and fsync", one.per(bare), 4, str(one))
+    figures.add("audit: a decision and its result / a decision alone", both.per(one), 1.3, str(both))
     figures.add(f"audit: {SIDE_BY_SIDE} decisions at once / one bare fsync", fifty.per(bare), 25, str(fifty))
     figures.add("audit: share of a decision in fifty / one decision", fifty.per(one) / SIDE_BY_SIDE, 0.5, "")
 
@@ -42,9 +43,13 @@ async def times(directory: Path) -> tuple[Times, ...]:
             async def one() -> None:
                 await log.decision(decided(1))
 
+            async def both() -> None:
+                await log.decision(decided(1))
+                await log.result(ended(1))
+
             async def fifty() -> None:
                 await asyncio.gather(*(log.decision(decided(number)) for number in range(SIDE_BY_SIDE)))
 
-            return await measure_async(bare, one, fifty, repetitions=REPETITIONS, warm_up=5)
+            return await measure_async(bare, one, both, fifty, repetitions=REPETITIONS, warm_up=5)
     finally:
         os.close(handle)

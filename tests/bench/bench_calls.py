@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures.tiny_project import tree
 from pytest_httpserver import HTTPServer
-from support.modelled import Modelled, Ran
+from support.modelled import Modelled, Place, Ran
 
 pytestmark = pytest.mark.bench
 SERVERS = ("calendar", "drive", "files", "git", "mail")
@@ -39,8 +38,8 @@ INTENT = {
 class Large(Modelled):
     """Five servers whose tool lists are saved; the model gives the least valid answer to each question."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
         (self.directory / "constitution.md").write_text(CONSTITUTION)
         (self.directory / "scenarios.yaml").write_text(SCENARIOS)
         (self.directory / "ironcurtain.toml").write_text("serial = 1\n")
@@ -97,10 +96,12 @@ def rules(request: Any) -> Any:
 
 @pytest.fixture
 def large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Large]:
-    with HTTPServer(threaded=True) as server:
-        yield Large(server, tmp_path, monkeypatch, capsys)
+    threaded_server: HTTPServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Large:
+    return Large(Place(threaded_server, tmp_path, monkeypatch, capsys))
 
 
 def test_first_compile_no_change_and_one_clause_edited(large: Large) -> None:

@@ -53,6 +53,12 @@ def build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Build:
     return run_it
 
 
+def test_a_tool_without_a_digest_is_warned_of(build: Build) -> None:
+    status, printed, _ = build()
+    assert status == 0
+    assert 'without a schema_digest `ironcurtain proxy` refuses "fs/read_file"' in printed.err
+
+
 def test_directory_and_archive_print_the_one_revision(build: Build) -> None:
     status, printed, directory = build()
     assert status == 0

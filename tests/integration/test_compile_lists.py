@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures.tiny_project import tree
-from pytest_httpserver import HTTPServer
 from support.model_server import ANTHROPIC
-from support.modelled import Modelled, Playing, from_kept
+from support.modelled import Modelled, Place, Playing, from_kept
 
 from ironcurtain.errors import Exit
 
@@ -31,8 +29,8 @@ KNOWN = {
 class Office(Modelled):
     """The office example, with `@known` neither filled nor declared: its rules name it all the same."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
         shutil.copytree(OFFICE, self.directory, dirs_exist_ok=True)
         (self.directory / "generated" / "dynamic-lists.json").unlink()
         lists = self.own()
@@ -56,21 +54,9 @@ class Office(Modelled):
         return self.published("dynamic-lists.json")["lists"]["known"]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as server:
-        yield server
-
-
 @pytest.fixture
-def office(
-    server: HTTPServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Office:
-    server.clear()
-    return Office(server, tmp_path, monkeypatch, capsys)
+def office(place: Place) -> Office:
+    return Office(place)
 
 
 def test_a_list_that_rules_name_is_resolved_once_and_kept(office: Office) -> None:

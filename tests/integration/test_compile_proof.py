@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from fixtures.tiny_project import ANNOTATIONS, RULES, tree, write_project
-from pytest_httpserver import HTTPServer
-from support.modelled import Modelled, Ran
+from fixtures.tiny_project import RULES, tree
+from support.modelled import Place
+from support.notes import Notes, rules_about
 
-NOTES = {
-    "tools": [
-        {"name": "list_tags", "description": "Lists all tags.", "inputSchema": {"type": "object"}},
-        {
-            "name": "read_note",
-            "description": "Reads a note.",
-            "inputSchema": {
-                "type": "object",
-                "properties": {"path": {"type": "string"}},
-                "required": ["path"],
-            },
-        },
-    ]
-}
 GUARANTEES = """\
 format: ironcurtain/guarantees/v1
 guarantees:
@@ -34,52 +17,21 @@ guarantees:
 """
 
 
-class Project(Modelled):
-    def __init__(
-        self,
-        server: HTTPServer,
-        directory: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        write_project(directory)
-        (directory / "notes.json").write_text(json.dumps(NOTES))
-        (directory / "guarantees.yaml").write_text(GUARANTEES)
-        saved = {"command": "/nowhere/at-all", "tools": "notes.json"}
-        (directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": saved}}))
-        super().__init__(server, directory, monkeypatch, capsys)
-        tools = [ANNOTATIONS["tools"][0], {**ANNOTATIONS["tools"][1], "contained": False}]
-        self.answers |= {"annotate": [{"tools": tools}], "rules": [RULES]}
+class Project(Notes):
+    """The tiny project, which promises something of all calls."""
 
-    def compile(self, *arguments: str) -> Ran:
-        return self.run("compile", "--model", "m", "--saved-tools", *arguments)
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        (self.directory / "guarantees.yaml").write_text(GUARANTEES)
 
     def add_setting(self, text: str) -> None:
         path = self.directory / "ironcurtain.toml"
         path.write_text(f"{path.read_text()}{text}\n")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as server:
-        yield server
-
-
 @pytest.fixture
-def project(
-    server: HTTPServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Project:
-    server.clear()
-    return Project(server, tmp_path, monkeypatch, capsys)
-
-
-def allowing(*within: str) -> dict[str, object]:
-    changed = copy.deepcopy(RULES)
-    changed["rules"][0]["if"]["paths"][0]["within"] = list(within)
-    return changed
+def project(place: Place) -> Project:
+    return Project(place)
 
 
 def test_matrix_and_guarantees_are_part_of_the_result(project: Project) -> None:
@@ -102,7 +54,7 @@ def test_matrix_and_guarantees_are_part_of_the_result(project: Project) -> None:
 def test_a_broken_guarantee_publishes_nothing_and_shows_the_call_and_the_rule(project: Project) -> None:
     assert project.compile().returncode == 0
     before = tree(project.directory / "generated")
-    project.answers["rules"].append(allowing("~/notes", "~/music"))
+    project.answers["rules"].append(rules_about("~/notes", "~/music"))
     constitution = project.directory / "constitution.md"
     constitution.write_text(
         constitution.read_text().replace("may be read.", "may be read, and in `~/music`.")
@@ -133,7 +85,7 @@ def test_a_directory_that_the_configuration_defines_is_told_where_clauses_name_i
         "Notes in `~/notes` may", "Notes in `~/notes` and on the team share may"
     )
     constitution.write_text(text)
-    project.answers["rules"] = [allowing("~/notes", "/srv/team")]
+    project.answers["rules"] = [rules_about("~/notes", "/srv/team")]
     result = project.compile()
     assert result.returncode == 0, result.stderr
     (told,) = project.texts("rules")
@@ -155,7 +107,7 @@ def test_a_directory_that_is_none_is_refused_before_anything_is_asked(project: P
 def test_runs_that_differ_end_in_questions_whose_answers_are_kept(
     project: Project, more: tuple[str, ...]
 ) -> None:
-    project.answers["rules"] = [RULES, allowing("~/notes", "~/music")]
+    project.answers["rules"] = [RULES, rules_about("~/notes", "~/music")]
     result = project.compile(*more)
     assert result.returncode == 4
     assert "error[IC4001]: 1 questions wait for a person; nothing was published" in result.stderr
@@ -178,7 +130,7 @@ def test_a_judge_that_never_answers_validly_ends_the_compile_and_keeps_what_was_
     project: Project, stage: str
 ) -> None:
     (project.directory / "guarantees.yaml").unlink()
-    project.answers["rules"] = [allowing("~/nodes")]
+    project.answers["rules"] = [rules_about("~/nodes")]
     verdict = {"scenario": "read-note", "blame": "rule", "expect": "allow", "why": "the clause says so"}
     project.answers["judge"] = [{"judgements": [verdict], "probes": []}]
     project.answers["repair"] = [{"patches": [{"op": "delete", "name": "nobody"}]}]

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +90,6 @@ class Compiler:
     @property
     def right(self) -> Play:
         return self._answer
-
-
-@pytest.fixture(scope="module")
-def threaded_server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as server:
-        yield server
 
 
 @pytest.fixture

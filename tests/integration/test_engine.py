@@ -48,11 +48,6 @@ def archive(policy: str = POLICY, revision: str = REVISION, **more: str) -> byte
     return target.getvalue()
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def opa() -> Opa:
     return find()

@@ -63,11 +63,6 @@ def bundle(path: Path) -> bytes:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Engine, Path]]:
     """A running engine and its private directory."""
     content = bundle(tmp_path)

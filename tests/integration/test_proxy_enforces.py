@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -61,6 +62,9 @@ async def a_denied_call_is_a_result_the_model_can_act_on(client: Client, place: 
     assert "default-deny" not in said
     assert (decision["rule"], decision["verdict"], decision["forwarded"]) == ("default-deny", "deny", False)
     assert len(calls_of(place, "read")) == before
+    left_out = text_of(await client.call_tool("fix__read", {}))
+    assert "Other arguments may be permitted." in left_out
+    assert "Other arguments will not help." in text_of(await client.call_tool("fix__fails", {}))
 
 
 async def the_server_gets_exactly_what_was_judged(client: Client, place: Place) -> None:
@@ -186,6 +190,19 @@ def test_enforces(outcomes: dict[str, Exception], visit: str) -> None:
         raise outcomes[visit]
 
 
+@pytest.mark.parametrize("what", ["missing", "file"])
+def test_a_sandbox_that_is_not_there_stops_the_start(tmp_path: Path, what: str) -> None:
+    place = Place(tmp_path)
+    if what == "file":
+        (tmp_path / "wrok").write_text("")
+    ended = run_without_client(place, "--sandbox", str(tmp_path / "wrok"))
+    assert ended.returncode == 2
+    assert "error[IC1001]" in ended.stderr
+    assert "wrok is no directory" in ended.stderr
+    assert "mkdir" in ended.stderr
+    assert not place.journal.exists()
+
+
 def test_without_an_approver_what_is_escalated_is_refused_whatever_the_environment_says(
     tmp_path: Path,
 ) -> None:
@@ -225,7 +242,9 @@ def test_waiting_for_a_person_blocks_nothing_else_and_the_answer_goes_on(tmp_pat
     assert calls_of(place, "remove") == [given]
 
 
-def test_an_approval_is_void_when_the_policy_has_changed_meanwhile(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["policy", "tool"])
+def test_an_approval_is_void_when_something_has_changed_meanwhile(tmp_path: Path, what: str) -> None:
+    """A server that changes a tool while a person reads of the call is not sent it."""
     place = Place(tmp_path)
     given = {"path": f"{place.home}/x"}
     found: list[Any] = []
@@ -238,8 +257,11 @@ def test_an_approval_is_void_when_the_policy_has_changed_meanwhile(tmp_path: Pat
 
             tasks.start_soon(remove)
             request = await asked(place)
-            place.publish([rule("more", "allow", tool=["read"]), *rules()], place.names)
-            await until(lambda: "now enforced" in place.said)
+            if what == "policy":
+                place.publish([rule("more", "allow", tool=["read"]), *rules()], place.names)
+                await until(lambda: "now enforced" in place.said)
+            else:
+                await client.call_tool("fix__change", {"which": "remove"})
             say(place, request, APPROVED)
 
     anyio.run(change)
@@ -294,15 +316,52 @@ def test_a_decision_that_cannot_be_asked_about_is_one_denial(tmp_path: Path) -> 
 def test_observing_refuses_nothing_and_every_record_says_so(tmp_path: Path) -> None:
     place = Place(tmp_path)
 
-    async def read() -> Any:
-        async with place.client("--observe") as client:
-            return await client.call_tool("fix__read", {"path": "/etc/hostname"})
+    calls = [
+        ("fix__read", {"path": "/etc/hostname"}, "default-deny", "not enforced:"),
+        ("fix__read", {"path": str(place.bundle)}, "structural-protected-path", "not enforced:"),
+        ("fix__read", {"path": "../x\0"}, "structural-unrepresentable-argument", "sent as it came:"),
+        ("fix__echo", {"tex": "x"}, "structural-invalid-arguments", "sent as it came:"),
+        ("fix__steps", {"count": 1}, "structural-tool-drift", "sent as it came:"),
+        ("fix__nothing", {}, "structural-unknown-tool", "it cannot be sent:"),
+        *[("fix__echo", {"text": "a"}, "free", "not enforced:")] * 20,
+        ("fix__echo", {"text": "a"}, "proxy-circuit-breaker", "sent as it came:"),
+    ]
 
-    assert not anyio.run(read).is_error
-    decision = place.decisions[-1]
-    assert (decision["verdict"], decision["forwarded"]) == ("deny", True)
-    assert decision["reason"].startswith("observed only")
+    async def observe() -> None:
+        async with place.client("--observe") as client:
+            await client.call_tool("fix__change", {"which": "steps"})
+            for name, given, rule_, words in calls:
+                result = await client.call_tool(name, given)
+                decision = place.decisions[-1]
+                assert decision["rule"] == rule_
+                assert decision["reason"].startswith("observed only")
+                assert words in decision["reason"]
+                assert decision["forwarded"] is ("cannot" not in words)
+                assert result.is_error is ("cannot" in words)
+                assert result.is_error or place.sent()[-1]["arguments"] == given
+
+    anyio.run(observe)
     assert "OBSERVING ONLY" in place.said
+
+
+def test_two_servers_whose_tools_could_share_a_name_stop_the_start(tmp_path: Path) -> None:
+    place = Place(tmp_path, {"fix": LEGACY, "fix_": LEGACY})
+    ended = run_without_client(place)
+    assert ended.returncode == 2
+    assert "error[IC1005]" in ended.stderr
+    assert "could have one name" in ended.stderr
+    assert not place.journal.exists()
+
+
+def run_without_client(place: Place, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        place.command(*options),
+        env=place.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _observing(environment: Any) -> dict[str, str]:

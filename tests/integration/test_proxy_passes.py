@@ -210,24 +210,6 @@ def test_passes_through(outcomes: dict[str, Any], visit: str) -> None:
         raise outcomes[visit]
 
 
-def test_a_server_that_has_just_read_new_roots_is_asked_once_more(tmp_path: Path) -> None:
-    place = Place(tmp_path, {"fix": LEGACY, "deaf": [*LEGACY, "--deaf"]})
-
-    async def change() -> list[str]:
-        person = Person()
-        async with place.client("--no-approver", list_roots_callback=person.roots) as client:
-            await client.call_tool("fix__echo", {})
-            await client.call_tool("deaf__echo", {})
-            await client.send_roots_list_changed()
-            await until(lambda: any("read_roots" in entry for entry in place.sent()))
-            return [text_of(await client.call_tool(f"{name}__rooted", {})) for name in ("fix", "deaf")]
-
-    inside, denied = anyio.run(change)
-    assert inside == "inside"
-    assert denied.startswith("Access denied")
-    assert [entry["tool"] for entry in place.sent() if "tool" in entry].count("rooted") == 3
-
-
 def test_tools_are_listed_under_their_servers_name(tmp_path: Path) -> None:
     place = Place(tmp_path, {"one": LEGACY, "two": MODERN})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import anyio
 import pytest
 from e2e.program import assert_clear, program
 from support.proxied import Place, text_of, until
+from support.wire import running
 
 SECRET = "the-plan-of-friday"
 
@@ -121,6 +123,16 @@ def test_without_a_collector_calls_go_on_and_the_proxy_says_so(tmp_path: Path) -
     visit(place, "--telemetry", done=lambda: "Failed to export" in place.said)
     assert len(place.decisions) == 2
     assert "Traceback" not in place.said
+
+
+def test_a_collector_that_never_answers_does_not_keep_the_proxy_from_ending(tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    place = Telling(tmp_path.resolve())
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as silent:
+        place.url, place.patience = f"http://127.0.0.1:{silent.getsockname()[1]}", "3600"
+        with running(place, "--no-approver", "--telemetry") as process:
+            process.stdin.close()
+            assert process.wait(120) == 0
 
 
 def test_the_values_of_a_role_are_redacted_whole(tmp_path: Path) -> None:

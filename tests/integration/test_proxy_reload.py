@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 from support.policies import rule
-from support.proxied import Place, descendants, rules, until, visit_all
+from support.proxied import Place, descendants, rules, text_of, until, visit_all
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 
@@ -52,6 +54,15 @@ async def a_broken_bundle_keeps_the_old_policy(client: Client, place: Place) -> 
     assert not (await client.call_tool("fix__steps", {"count": 1})).is_error
 
 
+async def a_pipe_in_the_bundles_place_holds_nothing_up(client: Client, place: Place) -> None:
+    before = len(events(place, "reload-refused"))
+    place.bundle.unlink()
+    os.mkfifo(place.bundle)
+    await until(lambda: len(events(place, "reload-refused")) > before)
+    assert "not a file" in events(place, "reload-refused")[-1]["reason"]
+    assert not (await client.call_tool("fix__steps", {"count": 1})).is_error
+
+
 async def sighup_reloads(client: Client, place: Place) -> None:
     place.publish(rules(), place.names)
     (proxy,) = [pid for pid in descendants(os.getpid()) if _command(pid, b"proxy\x00--bundle", place)]
@@ -80,6 +91,7 @@ VISITS = {
     for visit in (
         a_new_bundle_takes_over_while_calls_are_in_flight,
         a_broken_bundle_keeps_the_old_policy,
+        a_pipe_in_the_bundles_place_holds_nothing_up,
         sighup_reloads,
     )
 }
@@ -94,3 +106,28 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
 def test_reloads(outcomes: dict[str, Exception], visit: str) -> None:
     if visit in outcomes:
         raise outcomes[visit]
+
+
+def test_servers_hear_what_a_new_policy_lets_them_ask(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+
+    async def answer(_: Any, __: Any) -> types.CreateMessageResult:
+        return types.CreateMessageResult(role="assistant", model="m", content=types.TextContent(text="go on"))
+
+    async def story() -> None:
+        async with place.client("--no-approver", sampling_callback=answer) as client:
+
+            async def asked() -> str:
+                try:
+                    return text_of(await client.call_tool("fix__ask_model", {}))
+                except MCPError as error:  # the server's own: it was not told that it can ask
+                    return str(error)
+
+            assert "go on" not in await asked()
+            place.publish(rules("mcp/sampling"), place.names)
+            await until(lambda: events(place, "reload"))
+            with anyio.fail_after(60):
+                while "go on" not in await asked():  # noqa: ASYNC110
+                    await anyio.sleep(3.1)  # the breaker counts equal calls
+
+    anyio.run(story)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,24 +28,42 @@ def rule_of_the_last(place: Place) -> str:
 
 async def story(place: Place, held: Held, port: int) -> None:
     with ExitStack() as one, ExitStack() as again:
-        one.enter_context(opa_node(held, port=port))
+        logging = ("--set", "decision_logs.console=true")
+        _, node = one.enter_context(opa_node(held, *logging, port=port))
         options = ("--no-approver", "--engine", f"http://127.0.0.1:{port}")
         async with place.client(*options) as client:
             assert await echo(client)
             assert f"decided by http://127.0.0.1:{port}" in place.said
+            logged = [json.loads(line) for line in node.log.read_text().splitlines() if "decision_id" in line]
+            assert place.decisions[-1]["decision_id"] in [line["decision_id"] for line in logged]
             assert not [pid for pid in descendants(os.getpid()) if serves_a_socket(pid)]
             one.close()
             assert not await echo(client)
             assert rule_of_the_last(place) == "engine-no-node"
+            await until(lambda: told_of_the_node(place) != "", 60)
             again.enter_context(opa_node(held, port=port))
             assert await echo(client)
 
             place.publish(NO_ECHO, place.names)
             assert await echo(client)  # the gateway has the new bundle, no node has it yet
+            await until(lambda: "tried again in 0.8 s" in place.said, 60)  # it does not give up
+            assert await echo(client)
             held.content = place.bundle.read_bytes()
             await until(lambda: "now enforced" in place.said, 60)
             assert not await echo(client)
             assert rule_of_the_last(place) == "no-echo"
+            refused = [record for record in place.records() if record.get("event") == "reload-refused"]
+            assert len(refused) == 1, "the first time only"
+            await until(lambda: told_of_the_node(place) == "", 60)
+
+
+def told_of_the_node(place: Place) -> str:
+    """Return why the node does not decide, as `ironcurtain status` knows it; nothing if it does."""
+    status = json.loads((place.home / ".ironcurtain" / "status" / "test.json").read_text())
+    (node,) = status["nodes"]
+    reason: str = node["reason"]
+    assert node["serves"] is not bool(reason)
+    return reason
 
 
 def serves_a_socket(pid: int) -> bool:

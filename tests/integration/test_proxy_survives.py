@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,25 +25,9 @@ from support.proxied import (
     visit_all,
     wait_for,
 )
+from support.wire import call, running, send
 
 from ironcurtain.approvals.answering import Answer, Desk
-
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-
-
-def call(id_: int, tool: str, arguments: str = "{}") -> str:
-    params = f'{{"name": "fix__{tool}", "arguments": {arguments}}}'
-    return f'{{"jsonrpc": "2.0", "id": {id_}, "method": "tools/call", "params": {params}}}'
 
 
 async def others_work(client: Client) -> None:
@@ -146,36 +127,6 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
 def test_survives(outcomes: dict[str, Exception], visit: str) -> None:
     if visit in outcomes:
         raise outcomes[visit]
-
-
-@contextmanager
-def running(place: Place, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a proxy, say hello and make it start a server that leaves a process in another session."""
-    with (place.root / "stderr").open("a") as stderr:
-        process = subprocess.Popen(
-            place.command(*options),
-            env=place.environment(),
-            cwd=place.root,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
-        try:
-            send(process, json.dumps(HELLO), json.dumps(INITIALIZED), call(2, "spawn"))
-            answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-            assert not answers[1]["result"].get("isError"), answers
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-            process.stdin.close()
-            process.stdout.close()
-
-
-def send(process: subprocess.Popen[str], *lines: str) -> None:
-    process.stdin.write("".join(f"{line}\n" for line in lines))
-    process.stdin.flush()
 
 
 @pytest.mark.parametrize("end", ["input closed", "SIGTERM", "SIGINT", "SIGKILL"])

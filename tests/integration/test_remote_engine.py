@@ -30,11 +30,6 @@ ROOT = Path(__file__).parents[2]
 QUICK = RemoteLimits(query=1.5, connect=1.0, decision=2.0)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "bundle.tar.gz"

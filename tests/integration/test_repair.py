@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.tiny_project import ANNOTATIONS, RULES, tree, write_project
-from pytest_httpserver import HTTPServer
-from support.modelled import Modelled, Ran, stage_of
+from fixtures.tiny_project import RULES, tree
+from support.modelled import Place, Ran, stage_of
+from support.notes import Notes, rules_about
 
 PROMPTS = Path(__file__).parents[1] / "golden" / "prompts"
-TOOLS = [
-    {
-        "name": "list_tags",
-        "description": "Lists all tags.",
-        "inputSchema": {"type": "object", "properties": {}},
-    },
-    {
-        "name": "read_note",
-        "description": "Reads a note.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {"path": {"type": "string"}},
-            "required": ["path"],
-        },
-    },
-]
 NOTE = {"path": "/home/user/notes/b"}
 OTHER = {"path": "/srv/b"}
 
@@ -58,55 +41,16 @@ def rule(name: str, within: str, then: str = "allow") -> dict[str, Any]:
     }
 
 
-def rules_about(*within: str) -> dict[str, Any]:
-    changed = copy.deepcopy(RULES)
-    changed["rules"][0]["if"]["paths"][0]["within"] = list(within)
-    return changed
-
-
-class Project(Modelled):
-    """The tiny project with saved tool lists."""
-
-    def __init__(
-        self,
-        server: HTTPServer,
-        directory: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        write_project(directory)
-        (directory / "notes.json").write_text(json.dumps({"tools": TOOLS}))
-        write_saved_server(directory)
-        super().__init__(server, directory, monkeypatch, capsys)
-        tools = [ANNOTATIONS["tools"][0], {**ANNOTATIONS["tools"][1], "contained": False}]
-        self.answers |= {"annotate": [{"tools": tools}], "rules": [RULES]}
+class Project(Notes):
+    """The tiny project, compiled with the intent stage."""
 
     def compile(self, *arguments: str) -> Ran:
-        return self.run("compile", "--model", "m", "--intent", "--saved-tools", *arguments)
-
-
-def write_saved_server(directory: Path, **more: Any) -> None:
-    """Configure a server that cannot be started, and whose tool list is saved."""
-    server = {"command": "/nowhere/at-all", "tools": "notes.json", **more}
-    server = {key: value for key, value in server.items() if value is not None}
-    (directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as server:
-        yield server
+        return super().compile("--intent", *arguments)
 
 
 @pytest.fixture
-def project(
-    server: HTTPServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Project:
-    server.clear()
-    return Project(server, tmp_path, monkeypatch, capsys)
+def project(place: Place) -> Project:
+    return Project(place)
 
 
 def test_when_nothing_fails_nobody_judges_and_a_locked_compile_gives_the_same_bytes(project: Project) -> None:
@@ -404,11 +348,11 @@ def test_offline_asks_no_model_and_starts_no_server(project: Project) -> None:
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
     assert project.compile().returncode == 0
     before = tree(project.directory / "generated")
-    write_saved_server(project.directory, tools=None)
+    project.write_server(saved=False)
     refused = project.compile("--offline")
     assert refused.returncode == 2
     assert "has no saved tool list" in refused.stderr
-    write_saved_server(project.directory)
+    project.write_server()
     project.calls  # noqa: B018 - forget what was asked
     result = project.compile("--offline")
     assert result.returncode == 0, result.stderr

@@ -37,10 +37,15 @@ async def one(client: Client, number: int) -> None:
 
 async def window(client: Client, numbers: range) -> None:
     """Make the calls of one window, a few at a time."""
-    for start in range(numbers.start, numbers.stop, SIDE_BY_SIDE):
-        async with anyio.create_task_group() as tasks:
-            for number in range(start, min(start + SIDE_BY_SIDE, numbers.stop)):
-                tasks.start_soon(one, client, number)
+    waiting = iter(numbers)
+
+    async def work() -> None:
+        for number in waiting:
+            await one(client, number)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(SIDE_BY_SIDE):
+            tasks.start_soon(work)
 
 
 def processes() -> dict[str, int]:
@@ -70,9 +75,15 @@ async def soak(place: Place, calls: int) -> dict[str, list[int]]:
             await window(client, range(number * calls // WINDOWS, (number + 1) * calls // WINDOWS))
             for name, pid in watched.items():
                 seen[name].append(resident(pid))
-            if sys.stderr.isatty():
-                sys.stderr.write(f"\r{number + 1} %")
+            if (number + 1) % TENTH == 0:
+                shown = ", ".join(f"{name} {mebibytes(sizes[-1])}" for name, sizes in seen.items())
+                sys.stderr.write(f"{number + 1} %: {shown}\n")
     return seen
+
+
+def mebibytes(size: float) -> str:
+    """Return a size for people."""
+    return f"{size / 2**20:.1f} MiB"
 
 
 def main() -> int:
@@ -85,9 +96,8 @@ def main() -> int:
         before, after = median(sizes[TENTH : 2 * TENTH]), median(sizes[-TENTH:])
         change = after / before - 1
         flat &= abs(change) <= TOLERANCE
-        shown = f"{before / 2**20:.1f} MiB to {after / 2**20:.1f} MiB ({change:+.1%})"
-        most = f"at most {max(sizes) / 2**20:.1f} MiB"
-        sys.stdout.write(f"{name}: {shown} over {calls:,} calls, {most}\n")
+        shown = f"{mebibytes(before)} to {mebibytes(after)} ({change:+.1%})"
+        sys.stdout.write(f"{name}: {shown} over {calls:,} calls, at most {mebibytes(max(sizes))}\n")
     return 0 if flat else 1
 
 

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def place(tmp_path: Path) -> Rendezvous:
     return Rendezvous(tmp_path, Clock())
 

@@ -61,6 +61,27 @@ def test_a_decision_is_on_the_disk_when_it_returns(tmp_path: Path) -> None:
     assert asyncio.run(write()) == [1, 2, 3]
 
 
+def test_a_result_is_written_with_the_next_decision_and_without_one_soon(tmp_path: Path) -> None:
+    place = log_place(tmp_path, "work")
+
+    async def write() -> list[list[str]]:
+        found = []
+        async with AuditLog(place) as log:
+            await log.decision(decided(1))
+            await log.result(ended(1))
+            await log.decision(decided(2))
+            found.append([line.record.kind for line in read_records(place)])
+            await log.result(ended(2))
+            with anyio.fail_after(30):
+                while len(place.path.read_bytes().splitlines()) < 4:  # noqa: ASYNC110 - it is about a file
+                    await anyio.sleep(0.01)
+            found.append([line.record.kind for line in read_records(place)])
+        return found
+
+    kinds = ["decision", "result", "decision"]
+    assert asyncio.run(write()) == [kinds, [*kinds, "result"]]
+
+
 def test_a_second_writer_is_refused_and_many_logs_are_not(tmp_path: Path) -> None:
     async def write() -> str:
         async with (

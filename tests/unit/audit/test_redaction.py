@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from support.audited import KEY
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from support.audited import KEY, decided
 from support.policies import annotations, compiled, rule, tool
 
 from ironcurtain.audit.records import Recorder
@@ -20,6 +24,8 @@ from ironcurtain.pipeline.assemble import Release, assemble
 from ironcurtain.roles.registry import Registry
 
 REDACTION = Redaction(KEY)
+FLOOD = 1 << 20
+"""The size of the largest call that is judged; what is not linear in it would not end."""
 SECRET = [
     "4111111111111111",
     "4111 1111 1111 1111",
@@ -61,6 +67,77 @@ def test_secrets_are_redacted_wherever_they_stand(secret: str) -> None:
     assert shown.endswith(" after")
     assert "[redacted:" in shown
     assert shown == REDACTION.text(f"before {secret} after")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} 12/27",
+        "{} 123",
+        "order 12 {}",
+        "2026-11-22 {} 2026-11-23",
+        "{} 5500-0000-0000-0004",
+        "1234 5678 {} 1",
+    ],
+)
+@pytest.mark.parametrize("card", ["4111111111111111", "4111 1111 1111 1111", "4111-1111-1111-1111"])
+def test_a_card_number_beside_other_numbers_is_redacted(text: str, card: str) -> None:
+    shown = REDACTION.text(text.format(card))
+    assert "1111" not in shown
+    assert "0004" not in shown
+    assert "[redacted:" in shown
+
+
+def slowly_found(text: str) -> list[str]:
+    """Return the card numbers in a text, by looking at every row of groups of digits."""
+    groups = [(match.start(), match.end()) for match in re.finditer("[0-9]+", text)]
+    forms = {(4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 4), (4, 6, 5), *((size,) for size in range(13, 20))}
+    found = []
+    for first in range(len(groups)):
+        for last in range(first, min(first + 5, len(groups))):
+            row = groups[first : last + 1]
+            gaps = [text[before[1] : after[0]] for before, after in pairwise(row)]
+            number = "".join(text[start:end] for start, end in row)
+            is_card = tuple(end - start for start, end in row) in forms and set(gaps) <= {" ", "-"}
+            if is_card and number.strip("0") and checked(number):
+                found.append(text[row[0][0] : row[-1][1]])
+    return found
+
+
+def checked(number: str) -> bool:
+    """Tell whether the check digit is right, as ISO/IEC 7812-1 says it."""
+    values = [int(digit) for digit in reversed(number)]
+    doubled = [2 * value if place % 2 else value for place, value in enumerate(values)]
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+
+
+DIGITS = st.lists(
+    st.tuples(
+        st.sampled_from([1, 2, 3, 4, 4, 4, 4, 5, 6, 12, 13, 16, 19, 20]).flatmap(
+            lambda size: st.text("0149", min_size=size, max_size=size)
+        ),
+        st.sampled_from(["", " ", "-", " ", "-", "  ", ", "]),
+    ),
+    max_size=8,
+)
+
+
+@given(DIGITS)
+@example([("4111", " "), ("1111", "-"), ("1111", " "), ("1111", " "), ("4", "")])
+def test_every_card_number_is_found_however_the_row_is_written(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(digits + gap for digits, gap in pieces)
+    kept = re.sub(r"\[redacted:[0-9a-f]{8}\]", lambda mark: "x" * len(mark.group()), REDACTION.text(text))
+    assert not slowly_found(kept)
+    assert bool(slowly_found(text)) <= ("xx" in kept)
+
+
+@pytest.mark.parametrize("flood", ["4111", "4 ", "4-", "4111 ", "4111111111111111 ", "123-45-6789 "])
+@pytest.mark.parametrize("end", ["", "x 4111111111111111"], ids=["alone", "before-a-card"])
+def test_a_flood_of_digits_hides_no_card_number(flood: str, end: str) -> None:
+    text = flood * (FLOOD // len(flood)) + end
+    shown = REDACTION.text(text)
+    assert not end or "x 4111" not in shown
+    assert len(shown) < 100 or shown.startswith(flood)
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -131,3 +208,40 @@ def test_whole_roles_can_be_redacted() -> None:
 def test_equal_values_can_be_told_to_be_equal_and_no_more() -> None:
     one, other = REDACTION.mark("x"), Redaction(b"y" * 32).mark("x")
     assert REDACTION.mark("x") == one != other
+
+
+PIECES = [
+    *SECRET,
+    *PLAIN,
+    "sk-",
+    "bearer ",
+    "password=",
+    "123-45-",
+    "6789",
+    "4111 1111",
+    "-----BEGIN ",
+    " ",
+    "é",
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
+CERTAIN = "sk-abcdefghijklmnop1234"
+
+
+@given(TEXTS)
+def test_a_text_is_redacted_alike_whether_or_not_a_secret_follows(text: str) -> None:
+    assume("PRIVATE KEY" not in text)  # a key without an end takes everything with it
+    assert REDACTION.text(f'{text}"{CERTAIN}') == f'{REDACTION.text(text)}"{REDACTION.mark(CERTAIN)}'
+
+
+@given(
+    st.recursive(
+        TEXTS | st.integers(0, 10**17), lambda one: st.lists(one) | st.dictionaries(TEXTS, one), max_leaves=5
+    )
+)
+def test_a_record_is_redacted_alike_whether_or_not_it_holds_another_secret(value: Any) -> None:
+    plain = decided(1, arguments={"options": value})
+    alone = REDACTION.keep(plain, None)
+    beside = REDACTION.keep(plain.model_copy(update={"arguments": {"options": value, "z": CERTAIN}}), None)
+    assert beside.arguments == {**(alone.arguments or {}), "z": REDACTION.mark(CERTAIN)}
+    assert beside.redacted == (*alone.redacted, "/arguments/z")
+    assert (beside.reason, beside.subjects) == (alone.reason, alone.subjects)

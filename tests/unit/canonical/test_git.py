@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.git import git_environment
 
 from ironcurtain.canonical.git import remote_urls, repository_places
 from ironcurtain.canonical.world import RepositoryPlaces, UnreadableError
@@ -18,16 +19,7 @@ BARES = ("a", "b", "c")
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "home").mkdir()
-    return {
-        "HOME": str(tmp_path / "home"),
-        "PATH": os.environ["PATH"],
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_AUTHOR_NAME": "t",
-        "GIT_AUTHOR_EMAIL": "t@example.com",
-        "GIT_COMMITTER_NAME": "t",
-        "GIT_COMMITTER_EMAIL": "t@example.com",
-    }
+    return git_environment(tmp_path / "home")
 
 
 @pytest.fixture

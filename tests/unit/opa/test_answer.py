@@ -26,7 +26,16 @@ def rule_of(status: int, body: bytes) -> str:
 
 def test_decision_object_of_the_expected_revision() -> None:
     read = read_answer(200, answer(result={"verdict": "allow"}), REVISION)
-    assert (read.result, read.revision) == ({"verdict": "allow"}, REVISION)
+    assert (read.result, read.revision, read.decision_id) == ({"verdict": "allow"}, REVISION, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("9c0d-1", "9c0d-1"), (7, None), ("x" * 129, None), ("a\n", None)],
+    ids=["id", "number", "long", "control"],
+)
+def test_the_engines_own_id_of_a_decision_is_kept_where_it_is_one(given: Any, kept: str | None) -> None:
+    assert read_answer(200, answer(result={}, decision_id=given), REVISION).decision_id == kept
 
 
 @pytest.mark.parametrize(

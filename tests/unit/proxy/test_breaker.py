@@ -40,3 +40,11 @@ def test_other_servers_tools_and_arguments_are_other_calls() -> None:
 def test_what_is_no_json_is_counted_too() -> None:
     tested, _ = breaker()
     assert [tested.trips("s", "t", b"{") for _ in range(21)] == [False] * 20 + [True]
+
+
+def test_calls_of_the_past_take_no_room() -> None:
+    tested, clock = breaker()
+    for number in range(500):
+        clock[0] += 1
+        assert not tested.trips("s", "t", {"number": number})
+    assert len(tested._calls) <= 61

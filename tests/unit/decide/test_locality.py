@@ -1,0 +1,126 @@
+"""What is decided without a thread must not look at the disk: a world that watches is the oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.policies import annotations, compiled, rule, tool
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.canonical.disk import DiskWorld
+from ironcurtain.decide.decide import Call, prepare
+from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.decide.locality import is_quick
+from ironcurtain.decide.site import Site
+from ironcurtain.pipeline.assemble import Release, assemble
+from ironcurtain.roles.registry import Registry
+
+
+class Watched:
+    """The disk, and how often it was looked at."""
+
+    def __init__(self) -> None:
+        self._disk = DiskWorld(home="/tmp", git_environ={})
+        self.looks = 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.looks += 1
+        return getattr(self._disk, name)
+
+
+def defaulting(name: str, default: str) -> dict[str, Any]:
+    """Annotate a tool whose one argument has a default."""
+    schema = {"type": "object", "properties": {"text": {"type": "string", "default": default}}}
+    return {**tool(name, text=["none"]), "input_schema": schema}
+
+
+TOOLS = [
+    tool("say", text=["none"], data=["none"]),
+    tool("fetch", url=["fetch-url"]),
+    tool("send", to=["recipient"], body=["none"]),
+    tool("read", path=["read-path"]),
+    tool("log", repo={"roles": ["read-path"], "repository": True}),
+    tool("push", remote=["git-remote-url"]),
+    defaulting("plain", "hello"),
+    defaulting("placed", "~/notes"),
+]
+BUNDLE = assemble(
+    compiled([rule("r", "allow", tool=[each["tool"] for each in TOOLS])]),
+    annotations({"s": TOOLS}),
+    registry=Registry(),
+    release=Release(engine_version="test"),
+)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[LoadedPolicy, Watched]:
+    home = tmp_path_factory.mktemp("home")
+    (home / "box").mkdir()
+    world = Watched()
+    site = Site(home=str(home), sandbox=str(home / "box"), protected=(str(home / "secret"),))
+    return LoadedPolicy(PolicyContent.of(BUNDLE), site, world), world
+
+
+def looks(watched: tuple[LoadedPolicy, Watched], call: Call) -> int:
+    """Return how often deciding a call looks at the disk."""
+    policy, world = watched
+    before = world.looks
+    prepare(call, policy)
+    return world.looks - before
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "quick"),
+    [
+        ("say", {"text": "a/b ~c", "data": {"x": [1, "two", None, True]}}, True),
+        ("fetch", {"url": "https://example.com/a"}, True),
+        ("send", {"to": "a@example.com", "body": "hello"}, True),
+        ("plain", {}, True),
+        ("unknown", {"text": "a"}, True),
+        ("say", {"text": "/etc/passwd"}, False),
+        ("say", {"data": {"deep": ["./x"]}}, False),
+        ("say", {"text": "~"}, False),
+        ("send", {"to": "a@example.com", "body": ".env"}, False),
+        ("placed", {}, False),
+        ("read", {"path": "notes"}, False),
+        ("log", {}, False),
+        ("push", {"remote": "origin"}, False),
+        ("say", {"text": "a" * 20_000}, False),
+        ("say", {"data": ["a"] * 500}, False),
+        ("say", b'{"text": "/etc/passwd"}', False),
+    ],
+)
+def test_only_small_calls_that_name_no_place_are_quick(
+    name: str, arguments: Any, quick: bool, watched: tuple[LoadedPolicy, Watched]
+) -> None:
+    call = Call("s", name, arguments)
+    assert is_quick(call, watched[0]) is quick
+    assert not (quick and looks(watched, call))
+
+
+TEXTS = st.text(alphabet="/.~ab:@-", max_size=8)
+VALUES = st.recursive(
+    TEXTS | st.integers() | st.none(),
+    lambda below: st.lists(below) | st.dictionaries(TEXTS, below),
+    max_leaves=6,
+)
+
+
+@given(name=st.sampled_from([each["tool"] for each in TOOLS]), value=VALUES, key=st.sampled_from("tdu"))
+def test_what_is_quick_never_looks_at_the_disk(
+    name: str, value: Any, key: str, watched: tuple[LoadedPolicy, Watched]
+) -> None:
+    names = {"t": ["text", "to", "path", "remote", "repo"], "d": ["data", "body"], "u": ["url"]}
+    known = watched[0].tool("s", name)
+    assert known is not None
+    given_ = {each: value for each in names[key] if each in known.annotation.argument_names}
+    call = Call("s", name, given_)
+    assert not (is_quick(call, watched[0]) and looks(watched, call))
+
+
+def test_the_watch_sees_a_look(watched: tuple[LoadedPolicy, Watched], tmp_path: Path) -> None:
+    assert looks(watched, Call("s", "read", {"path": str(tmp_path)}))
