@@ -90,7 +90,7 @@ class UsageError(IronCurtainError):
 
 
 class FileError(IronCurtainError):
-    """A file that a person wrote is missing, unreadable, empty, too large or no UTF-8."""
+    """A file that a person wrote is missing, unreadable, empty, too large, no UTF-8, or open to others."""
 
     code = "IC1002"
     exit = Exit.USAGE

@@ -4,8 +4,30 @@ Properties draw the same examples in every run, so that a red run is red for eve
 New ones are looked for with `--hypothesis-profile=searching` and by the fuzzer.
 """
 
+import signal
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+from pytest_httpserver import HTTPServer
 
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("searching", derandomize=False, print_blob=True)
 settings.load_profile("repeatable")
+
+# A run in the background may have been started with interrupts ignored, which the programs that tests start
+# and interrupt would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def threaded_server() -> Iterator[HTTPServer]:
+    """Answer on loopback, in threads: a call that was given up must not hold up the next one."""
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio, on which the program runs."""
+    return "asyncio"

@@ -8,7 +8,7 @@ from typing import TypeVar
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, QUIET
+from ironcurtain.cli.options import FORMAT, MARKDOWN_FORMAT, QUIET
 from ironcurtain.errors import Exit
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -17,7 +17,11 @@ _DIRECTORY = click.option(
     "--directory", metavar="DIR", help="Where logs are found by name (default: ~/.ironcurtain/audit)."
 )
 _HEAD = click.option("--head", metavar="FILE", help="The log's head file (default: below heads/ beside it).")
-_KEY = click.option("--key", metavar="FILE", help="The key that vouches for the head.")
+_KEY = click.option(
+    "--key",
+    metavar="FILE",
+    help="The key that vouches for the head (default: your own, for logs in ~/.ironcurtain/audit).",
+)
 
 
 def _log(command: F) -> F:
@@ -32,7 +36,7 @@ def command() -> None:
 
     \b
     Example:
-      ironcurtain audit verify work --key ~/.ironcurtain/audit.key
+      ironcurtain audit verify work
 
     \b
     Exit: 2 no such log; see each command.
@@ -88,7 +92,7 @@ def verify(**options: object) -> Exit:
 
     \b
     Example:
-      ironcurtain audit verify work --key ~/.ironcurtain/audit.key
+      ironcurtain audit verify work
 
     \b
     Exit: 0 intact, 1 not intact, 2 no such log or key,
@@ -117,14 +121,7 @@ def stats(**options: object) -> Exit:
 @_log
 @_HEAD
 @_KEY
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the report.",
-)
+@MARKDOWN_FORMAT
 def report(**options: object) -> Exit:
     """Sum up a session: what was asked of people, what was refused, what went wrong.
 

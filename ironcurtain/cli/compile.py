@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, KEY, OPA, QUIET, SIGN, F
+from ironcurtain.cli.options import FORMAT, KEY, OPA, QUIET, SIGN, F, Number
 from ironcurtain.errors import Exit
 
 _PATHS = {
@@ -32,67 +35,47 @@ def _variables(name: str) -> list[str]:
     return [f"IRONCURTAIN_COMPILE_{name.upper()}", f"IRONCURTAIN_{name.upper()}"]
 
 
+def _setting(flag: str, *short: str, **how: Any) -> Callable[[F], F]:  # noqa: ANN401 - what click takes
+    """Declare an option that environment variables can set, too."""
+    name = flag.removeprefix("--").partition("/")[0].replace("-", "_")
+    return click.option(*short, flag, envvar=_variables(name), **how)
+
+
 def _path_options(function: F) -> F:
     for name, text in reversed(_PATHS.items()):
-        flag = f"--{name.replace('_', '-')}"
-        function = click.option(flag, metavar="PATH", envvar=_variables(name), help=text)(function)
+        function = _setting(f"--{name.replace('_', '-')}", metavar="PATH", help=text)(function)
     return function
 
 
 @click.command()
-@click.option(
+@_setting(
     "--config",
     metavar="FILE",
     is_eager=True,
     expose_value=False,
     callback=_load_defaults,
-    envvar=_variables("config"),
     help="Settings (default: the nearest ironcurtain.toml upwards).",
 )
 @_path_options
-@click.option(
-    "-o", "--output", metavar="DIR", envvar=_variables("output"), help="Where the result is published."
-)
-@click.option(
-    "--model",
-    metavar="ID",
-    envvar=_variables("model"),
-    help="manual, anthropic:ID, openai:ID, google:ID, or an Anthropic id.",
-)
-@click.option(
-    "--judge-model",
-    metavar="ID",
-    envvar=_variables("judge_model"),
-    help="Who judges failed scenarios, if not --model.",
-)
-@click.option(
+@_setting("--output", "-o", metavar="DIR", help="Where the result is published.")
+@_setting("--model", metavar="ID", help="manual, anthropic:ID, openai:ID, google:ID, or an Anthropic id.")
+@_setting("--judge-model", metavar="ID", help="Who judges failed scenarios, if not --model.")
+@_setting(
     "--max-cost",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="USD",
-    envvar=_variables("max_cost"),
     help="Stop before a call that could exceed this sum.",
 )
-@click.option(
-    "--serial", type=click.IntRange(min=0), envvar=_variables("serial"), help="Number of this policy."
-)
-@click.option(
+@_setting("--serial", type=click.IntRange(min=0), help="Number of this policy.")
+@_setting(
     "--intent/--no-intent",
     default=None,
-    envvar=_variables("intent"),
     help="Ask for scenarios of what the author means, and hold the rules against them.",
 )
-@click.option(
-    "--runs",
-    type=click.IntRange(1, 9),
-    envvar=_variables("runs"),
-    help="Compile the rules as often as this, and compare the results.",
+@_setting(
+    "--runs", type=click.IntRange(1, 9), help="Compile the rules as often as this, and compare the results."
 )
-@click.option(
-    "--second-model",
-    metavar="ID",
-    envvar=_variables("second_model"),
-    help="Who answers in the second and later runs, if not --model.",
-)
+@_setting("--second-model", metavar="ID", help="Who answers in the second and later runs, if not --model.")
 @click.option(
     "--refresh",
     type=click.Choice(["annotate", "clauses", "rules", "lists", "intent", "judge", "repair"]),

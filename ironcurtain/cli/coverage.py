@@ -5,24 +5,20 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, OPA, QUIET, trust_options
+from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, QUIET, SCENARIOS, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
+@BUNDLE
 @CONFIG
-@click.option(
-    "--scenarios",
-    metavar="FILE",
-    help="The scenarios, and the world to assume (default: test-scenarios.json beside the bundle).",
-)
+@SCENARIOS
 @click.option(
     "--guarantees", metavar="FILE", help="Guarantees count too (default: the project's guarantees.yaml)."
 )
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     metavar="N",
     default=0,
     show_default=True,

@@ -5,24 +5,19 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, OPA, QUIET
+from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, QUIET, WORLD, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @click.option("--server", "only", metavar="NAME", multiple=True, help="Read this server only; repeatable.")
-@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
+@BUNDLE
 @CONFIG
 @click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
-@click.option(
-    "--scenarios",
-    metavar="FILE",
-    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
-)
-@click.option(
-    "--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for each server."
-)
+@WORLD
+@click.option("--timeout", type=Number(1), default=60.0, show_default=True, help="Seconds for each server.")
 @FORMAT
+@trust_options
 @OPA
 @QUIET
 def command(**options: object) -> Exit:

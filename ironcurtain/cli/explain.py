@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import policy_options
+from ironcurtain.cli.options import MARKDOWN_FORMAT, policy_options
 from ironcurtain.errors import Exit
 
 
@@ -30,14 +30,7 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="For whom: an agent is told no rule, no policy text and no protected place.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the result.",
-)
+@MARKDOWN_FORMAT
 @click.argument("server", required=False)
 @click.argument("tool", required=False)
 @click.argument("arguments", required=False)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, OPA, QUIET, trust_options
+from ironcurtain.cli.options import BUNDLE, CONFIG, MARKDOWN_FORMAT, OPA, QUIET, SCENARIOS, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
+@BUNDLE
 @CONFIG
-@click.option(
-    "--scenarios",
-    metavar="FILE",
-    help="The scenarios, and the world to assume (default: test-scenarios.json beside the bundle).",
-)
+@SCENARIOS
 @click.option(
     "--waivers", metavar="FILE", help="Findings that are accepted (default: the project's waivers.yaml)."
 )
@@ -27,14 +23,7 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="The least severity that fails.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the result.",
-)
+@MARKDOWN_FORMAT
 @trust_options
 @OPA
 @QUIET

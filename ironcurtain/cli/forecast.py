@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA, trust_options
+from ironcurtain.cli.options import FORMAT, OPA, Number, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -15,7 +15,7 @@ from ironcurtain.errors import Exit
 @click.option(
     "--audit", metavar="LOG", multiple=True, help="An audit log, by file or session; one session; repeatable."
 )
-@click.option("--budget", type=click.FloatRange(min=0), metavar="N", help="At most N approvals a session.")
+@click.option("--budget", type=Number(min=0), metavar="N", help="At most N approvals a session.")
 @click.option("--no-suggestion", is_flag=True, help="Look for no rule that would spare approvals.")
 @click.option(
     "--scenarios",

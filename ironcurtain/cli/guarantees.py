@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA, QUIET, trust_options
+from ironcurtain.cli.options import FORMAT, OPA, QUIET, WORLD, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -14,11 +14,7 @@ from ironcurtain.errors import Exit
 @click.option(
     "--file", "file_", metavar="FILE", default="guarantees.yaml", show_default=True, help="The guarantees."
 )
-@click.option(
-    "--scenarios",
-    metavar="FILE",
-    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
-)
+@WORLD
 @FORMAT
 @trust_options
 @OPA

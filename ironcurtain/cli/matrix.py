@@ -5,17 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import OPA, trust_options
+from ironcurtain.cli.options import OPA, WORLD, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @click.argument("bundle")
-@click.option(
-    "--scenarios",
-    metavar="FILE",
-    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
-)
+@WORLD
 @click.option(
     "--format",
     "format_",

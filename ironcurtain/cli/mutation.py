@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, OPA, trust_options
+from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
+@BUNDLE
 @CONFIG
 @click.option(
     "--scenarios",
@@ -20,7 +20,7 @@ from ironcurtain.errors import Exit
 @click.option("--guarantees", metavar="FILE", help="The guarantees (default: the project's guarantees.yaml).")
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     default=0,
     show_default=True,
     metavar="PERCENT",

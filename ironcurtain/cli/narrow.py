@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, OPA, trust_options
+from ironcurtain.cli.options import FORMAT, OPA, WORLD, trust_options
 from ironcurtain.errors import Exit
 
 
@@ -13,11 +13,7 @@ from ironcurtain.errors import Exit
 @click.argument("bundle")
 @click.argument("server", required=False)
 @click.argument("tool", required=False)
-@click.option(
-    "--scenarios",
-    metavar="FILE",
-    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
-)
+@WORLD
 @click.option("--home", metavar="DIR", help="The home directory to assume instead.")
 @click.option("--sandbox", metavar="DIR", help="The sandbox to assume instead.")
 @FORMAT

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class Number(click.FloatRange):
+    """A number within bounds; what is none, or has no end, is within no bounds."""
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number.
+
+        Raises:
+            click.BadParameter: If it is none, or out of bounds.
+        """
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
 
 OPA = click.option("--opa", metavar="PATH", help="The OPA executable (default: see `ironcurtain opa which`).")
 FORMAT = click.option(
@@ -17,6 +34,25 @@ FORMAT = click.option(
     default="text",
     show_default=True,
     help="How to print the result.",
+)
+MARKDOWN_FORMAT = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How to print the result.",
+)
+BUNDLE = click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
+SCENARIOS = click.option(
+    "--scenarios",
+    metavar="FILE",
+    help="The scenarios, and the world to assume (default: test-scenarios.json beside the bundle).",
+)
+WORLD = click.option(
+    "--scenarios",
+    metavar="FILE",
+    help="Assume the world of FILE (default: test-scenarios.json beside the bundle).",
 )
 CONFIG = click.option(
     "--config",
@@ -33,7 +69,7 @@ KEY = click.option(
 SIGN = click.option("--sign", is_flag=True, help="Sign the bundle, so that OPA can verify it.")
 MAX_COST = click.option(
     "--max-cost",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="USD",
     envvar="IRONCURTAIN_MAX_COST",
     help="Stop before a call that could exceed this sum.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import engine_options, policy_options
+from ironcurtain.cli.options import Number, engine_options, policy_options
 from ironcurtain.errors import Exit
 
 
@@ -18,7 +18,7 @@ from ironcurtain.errors import Exit
 @click.option("--http-anywhere", is_flag=True, help="Let --http be an address that other machines can reach.")
 @click.option(
     "--patience",
-    type=click.FloatRange(0, 3600),
+    type=Number(0, 3600),
     default=45.0,
     show_default=True,
     metavar="SECONDS",
@@ -26,7 +26,7 @@ from ironcurtain.errors import Exit
 )
 @click.option(
     "--answer-within",
-    type=click.FloatRange(1, 86400),
+    type=Number(1, 86400),
     default=600.0,
     show_default=True,
     metavar="SECONDS",
@@ -34,7 +34,11 @@ from ironcurtain.errors import Exit
 )
 @click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
 @click.option("--trust-client", is_flag=True, help="Let the person at the client approve (MCP elicitation).")
-@click.option("--observe", is_flag=True, help="Decide and record, but refuse nothing. For trials only.")
+@click.option(
+    "--observe",
+    is_flag=True,
+    help="Decide and record, but enforce and protect nothing. For trials only.",
+)
 @click.option(
     "--audit-values",
     type=click.Choice(["redacted", "abstract"]),

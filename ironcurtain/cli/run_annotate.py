@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit
 from ironcurtain.files import load
 from ironcurtain.llm.ledger import Ledger
@@ -38,7 +39,9 @@ def run(
 ) -> Exit:
     """Annotate, print the annotations, and say what stands out."""
     project = read_project(config)
-    tools = list_tools(load_servers(project.path("servers")), only=servers or None, saved=saved_tools)
+    tools = list_tools(
+        load_servers(project.path("servers")), visits(), only=servers or None, saved=saved_tools
+    )
     with spending(max_cost) as ledger:
         annotated = annotate_tools(project, tools, model, ledger, locked=locked)
     if format_ == "json":

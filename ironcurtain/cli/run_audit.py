@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.audit.keys import read_key
+from ironcurtain.audit.keys import default_key_path, read_key
 from ironcurtain.audit.places import LogPlace, audit_directory, find_log
 from ironcurtain.audit.reader import NumberedLine, follow, parse_line, read_lines, read_records
 from ironcurtain.audit.summary import find_entry, statistics
@@ -24,7 +24,7 @@ from ironcurtain.audit.words import (
 )
 from ironcurtain.errors import Exit
 from ironcurtain.model import jsontext
-from ironcurtain.model.audit import DecisionRecord, Record
+from ironcurtain.model.audit import AuditVerification, DecisionRecord, Record
 from ironcurtain.model.base import Frozen
 
 
@@ -82,7 +82,8 @@ def verify(
     format_: str,
 ) -> Exit:
     """Verify a log."""
-    found = verify_log(_place(log, directory, head), key=_key(key), use_head=not no_head)
+    place = _place(log, directory, head)
+    found = _verified(place, key, use_head=not no_head)
     if not found.intact:
         status = Exit.NO
     else:
@@ -104,7 +105,7 @@ def report(
 ) -> Exit:
     """Print a summary of a session."""
     place = _place(log, directory, head)
-    found = sum_up(read_records(place), verify_log(place, key=_key(key)))
+    found = sum_up(read_records(place), _verified(place, key))
     _print(found, report_lines(found, markdown=format_ == "markdown"), format_)
     return Exit.YES if found.verification.intact else Exit.NO
 
@@ -114,8 +115,13 @@ def _place(log: str | None, directory: str | None, head: str | None) -> LogPlace
     return find_log(log, folder, Path(head) if head is not None else None)
 
 
-def _key(path: str | None) -> bytes | None:
-    return read_key(Path(path)) if path is not None else None
+def _verified(place: LogPlace, key: str | None, *, use_head: bool = True) -> AuditVerification:
+    """Verify a log with the named key; one of the proxy's own logs without one with the proxy's key."""
+    own = default_key_path()
+    is_own = place.path.absolute().parent == audit_directory().absolute() and own.exists()
+    file = Path(key) if key is not None else own if is_own else None
+    found = verify_log(place, key=read_key(file) if file else None, use_head=use_head)
+    return found.model_copy(update={"key": str(file) if found.keyed else None})
 
 
 def _after(place: LogPlace, read: int) -> Iterable[NumberedLine]:

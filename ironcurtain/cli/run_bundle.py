@@ -10,11 +10,12 @@ import click
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.cli.signing import chosen_signer
-from ironcurtain.errors import Exit, PublishError, UsageError
-from ironcurtain.files import atomic_write, load
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.files import atomic_write, load, unwritten
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.reserved import RESERVED
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.annotation_checks import check_annotations
@@ -23,8 +24,10 @@ from ironcurtain.pipeline.bundle_checks import check_bundle
 from ironcurtain.pipeline.custom import check_modules, read_modules
 from ironcurtain.pipeline.publish import replace_directory
 from ironcurtain.roles.registry import Registry
+from ironcurtain.text import quoted
 
 _ARCHIVE = ".tar.gz"
+_NAMED = 5
 
 
 def run(
@@ -62,11 +65,26 @@ def run(
     )
     check_bundle(bundle, registry, engine)
     _write(signed(bundle) if signed else bundle, Path(output))
+    _warn_of_unexamined(annotated)
     if format_ == "json":
         click.echo(json.dumps({"revision": bundle.revision, "serial": bundle.serial}))
     elif not quiet:
         click.echo(bundle.revision)
     return Exit.YES
+
+
+def _warn_of_unexamined(annotated: Annotations) -> None:
+    """Say which tools the proxy will refuse: without a digest nothing tells that the live tool is the one."""
+    named = [
+        f"{server}/{tool.tool}"
+        for server, tools in annotated.servers.items()
+        for tool in tools.tools
+        if tool.schema_digest is None and tool.tool not in RESERVED
+    ]
+    if named:
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        shown = ", ".join(map(quoted, named[:_NAMED])) + more
+        click.echo(f"warning: without a schema_digest `ironcurtain proxy` refuses {shown}", err=True)
 
 
 def _write(bundle: Bundle, output: Path) -> None:
@@ -76,11 +94,7 @@ def _write(bundle: Bundle, output: Path) -> None:
         else:
             _write_directory(bundle, output.absolute())
     except OSError as error:
-        raise PublishError(
-            f"the bundle could not be written: {error.strerror or error}",
-            where=str(output),
-            hint="What was there before is untouched.",
-        ) from error
+        raise unwritten("the bundle", output, error) from error
 
 
 def _write_directory(bundle: Bundle, output: Path) -> None:

@@ -20,9 +20,8 @@ from ironcurtain.model import jsontext
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.build import Options, build
 from ironcurtain.pipeline.directories import canonical_directories
-from ironcurtain.pipeline.live import for_terminal
 from ironcurtain.pipeline.load import Sources
-from ironcurtain.pipeline.progress import Silent
+from ironcurtain.pipeline.progress import Silent, for_terminal
 from ironcurtain.roles.registry import Registry
 from ironcurtain.settings import Settings, defaults, find_settings, load_settings
 

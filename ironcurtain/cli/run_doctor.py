@@ -8,12 +8,12 @@ import click
 
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.audit.places import audit_directory
-from ironcurtain.cli.authoring import read_project
+from ironcurtain.cli.authoring import Project, read_project
 from ironcurtain.doctor.checks import examine, exit_of
 from ironcurtain.doctor.subject import Subject
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.model import jsontext
-from ironcurtain.settings import user_directory
+from ironcurtain.settings import Settings, find_settings, user_directory
 from ironcurtain.text import printable
 
 _WIDTH = 5
@@ -25,14 +25,22 @@ def run(
     bundle: str | None,
     servers: str | None,
     sandbox: str | None,
+    expect_revision: str | None,
     verify_key: str | None,
+    min_serial: int | None,
+    engine: tuple[str, ...],
+    engine_ca: str | None,
+    engine_token_file: str | None,
     clients: tuple[str, ...],
+    publish_to: tuple[str, ...],
+    publish_token_file: str | None,
+    online: bool,
     timeout: float,
     opa: str | None,
     format_: str,
 ) -> Exit:
     """Examine the installation and print what was found."""
-    project = read_project(config)
+    project, problem = _project(config)
     subject = Subject(
         bundle=Path(bundle) if bundle else project.path("output") / "bundle",
         servers=Path(servers) if servers else project.path("servers"),
@@ -43,8 +51,19 @@ def run(
         opa=Path(opa) if opa else None,
         sandbox=Path(sandbox) if sandbox else None,
         verify_key=Path(verify_key) if verify_key else None,
+        expect_revision=expect_revision,
+        min_serial=min_serial,
         clients=clients,
         timeout=timeout,
+        settings=project.settings,
+        problem=problem,
+        sources=_sources(project) if bundle is None else None,
+        engine=engine,
+        engine_ca=engine_ca,
+        engine_token_file=engine_token_file,
+        publish_to=publish_to,
+        publish_token_file=publish_token_file,
+        online=online,
     )
     report = examine(subject)
     if format_ == "json":
@@ -54,4 +73,21 @@ def run(
         click.echo(printable(f"{each.status:<{_WIDTH}}{each.name}: {each.what}"))
         if each.fix:
             click.echo(printable(f"{'':<{_WIDTH}}fix: {each.fix}"))
+        if each.code:
+            click.echo(f"{'':<{_WIDTH}}see: docs/errors/{each.code}.md")
     return exit_of(report)
+
+
+def _project(config: str | None) -> tuple[Project, IronCurtainError | None]:
+    """Return the project; where its settings are wrong, one with default settings, and what is wrong."""
+    try:
+        return read_project(config), None
+    except IronCurtainError as error:
+        file = Path(config) if config is not None else find_settings(Path.cwd())
+        root = file.absolute().parent if file is not None else Path.cwd()
+        return Project(None, root, Settings()), error
+
+
+def _sources(project: Project) -> tuple[Path, Path | None, Path] | None:
+    base = project.path("constitution")
+    return (base, project.existing_guidance, project.root) if base.exists() else None

@@ -7,11 +7,14 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.evidence import read_policy
+from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, raise_all
 from ironcurtain.evidence.drift import drift, touched
 from ironcurtain.evidence.drift_text import text_lines
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.tool_texts import text_findings
@@ -30,11 +33,12 @@ def run(
     format_: str,
     opa: str | None,
     quiet: bool,
+    **trust: Json,
 ) -> Exit:
     """Print the drift of the servers that can be read; then fail for those that cannot."""
-    policy = read_policy(bundle, config, scenarios)
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
     configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
-    live, failed = list_reachable(configured, only=only or None, timeout=timeout)
+    live, failed = list_reachable(configured, visits(), only=only or None, timeout=timeout)
     report = drift(PolicyContent.of(policy.bundle), live, text_findings)
     if report.tools:
         report = touched(report, policy.bundle, policy.world, OpaCommand(find(Path(opa) if opa else None)))

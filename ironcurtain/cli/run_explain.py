@@ -13,6 +13,7 @@ from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_scenarios
 from ironcurtain.cli.run_decide import caller_facts
 from ironcurtain.decide.decide import Call
+from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.errors import BundleIntegrityError, Exit, FileError, UsageError
 from ironcurtain.evidence.agent_view import agent_view
 from ironcurtain.evidence.explain import Explainer
@@ -84,7 +85,7 @@ def _call(
     with Policy.load(bundle, **site) as policy:
         _say_unverified(policy)
         if view == "agent":
-            _show_agent(policy.decide_many([call])[0], _NO_ID, None, format_)
+            _show_agent(policy.decide_many([call])[0], _NO_ID, None, policy.loaded, format_)
         else:
             _show(_explainer(policy).explain(call), format_)
     return Exit.YES
@@ -133,7 +134,7 @@ def _record(
     if today is not None:
         explanation = explanation.model_copy(update={"today": _today(record, call, today, site)})
     if view == "agent":
-        _show_agent(explanation.decision, record.id, record, format_)
+        _show_agent(explanation.decision, record.id, record, policy.loaded, format_)
     else:
         _show(explanation, format_)
     found = [each for each in (explanation.reproduction, explanation.today) if each is not None]
@@ -196,14 +197,17 @@ def _show(explanation: Explanation, format_: str) -> None:
         click.echo(joined(lines))
 
 
-def _show_agent(decision: Decision, id_: str, record: DecisionRecord | None, format_: str) -> None:
+def _show_agent(
+    decision: Decision, id_: str, record: DecisionRecord | None, loaded: LoadedPolicy, format_: str
+) -> None:
     state: AgentState | None = None
     if record is not None and record.approval is not None:
         if record.approval.state == "approved":
             decision = decision.model_copy(update={"verdict": record.approval.verdict})
         else:
             state = record.approval.state
-    found = agent_view(decision, id_, state=state)
+    tool = loaded.tool(decision.server, decision.tool)
+    found = agent_view(decision, id_, state=state, tool=tool.annotation if tool else None)
     if format_ == "json":
         _echo_json(found)
     else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, ListError, UsageError
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
@@ -92,12 +93,13 @@ def refresh(
 
 
 def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> Site:
-    servers = load_servers(project.path("servers"))
+    servers, starter = load_servers(project.path("servers")), visits()
     annotations = project.path("output") / "tool-annotations.json"
     _, clauses = read_constitution(project.path("constitution"), project.existing_guidance, project.root)
     return Site(
         servers=servers,
-        tools=list_tools(servers),
+        tools=list_tools(servers, starter),
+        starter=starter,
         annotations=load(annotations, Annotations) if annotations.exists() else None,
         clauses=clauses,
         registry=Registry(project.settings.roles),

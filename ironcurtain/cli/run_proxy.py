@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import warnings
@@ -27,6 +28,8 @@ def run(
     servers: str | None,
     protected: tuple[str, ...],
     verify_key: str | None,
+    engine_ca: str | None,
+    engine_token_file: str | None,
     caller: str | None,
     session: str | None,
     http: str | None,
@@ -46,10 +49,25 @@ def run(
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
     places = [*protected, *map(str, own_places()), *([verify_key] if verify_key else [])]
+    trusted = {
+        "the key that bundles are verified with": verify_key,
+        "the certificates that engines are known by": engine_ca,
+        "the engine's token": engine_token_file,
+    }
     options = ProxyOptions(
-        load=partial(Policy.load, bundle, servers=servers, protected=places, verify_key=verify_key, **site),
+        load=partial(
+            Policy.load,
+            bundle,
+            servers=servers,
+            protected=places,
+            verify_key=verify_key,
+            engine_ca=engine_ca,
+            engine_token_file=engine_token_file,
+            **site,
+        ),
         bundle=Path(bundle),
         servers=Path(servers),
+        files={what: Path(path) for what, path in trusted.items() if path},
         session=session,
         http=Address.parse(http, anywhere=http_anywhere) if http is not None else None,
         patience=patience,
@@ -64,8 +82,9 @@ def run(
         telemetry=telemetry,
     )
     _keep_quiet()
+    gc.freeze()  # a collection in the middle of a call would look through all that was imported
     try:
-        anyio.run(run_proxy, options, _say)
+        anyio.run(run_proxy, options, _say, backend_options={"use_uvloop": True})
     except* IronCurtainError as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):

@@ -16,6 +16,7 @@ from ironcurtain.cli import servers_file
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
+from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.matrix_text import outcome_words, places
 from ironcurtain.files import load, parse_document
@@ -52,7 +53,7 @@ def add(
     project = read_project(config)
     entry = _entry(words, env, cwd)
     tools = list_tools(
-        check_servers(_proposed(project, name, entry), _file(project)), only=[name], timeout=timeout
+        check_servers(_proposed(project, name, entry), _file(project)), visits(), only=[name], timeout=timeout
     )
     _say(f"read: {len(tools[name])} tools of {name}")
     if _write_down(project, name, entry):

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import click
 
-from ironcurtain.audit.places import audit_directory, log_place
-from ironcurtain.audit.reader import is_written
 from ironcurtain.errors import Exit, FileError
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
 from ironcurtain.model.status import ProxyStatus, ServerStatus, Status
+from ironcurtain.proxy.running import is_running
 from ironcurtain.settings import status_directory
 from ironcurtain.text import printable
 
@@ -35,8 +34,8 @@ def _running() -> Iterator[ProxyStatus]:
             status = load(path, ProxyStatus)
         except FileError:  # it has just ended
             continue
-        # A proxy that was killed leaves its file, but not the lock on its log.
-        if is_written(log_place(audit_directory(), status.session)):
+        # A proxy that was killed leaves its file, but holds no lock.
+        if is_running(path):
             yield status
 
 
@@ -45,8 +44,14 @@ def _lines(proxy: ProxyStatus) -> Iterator[str]:
     yield f"  policy {proxy.revision}" + (", OBSERVING ONLY" if proxy.observe else "")
     waiting = f"{proxy.pending} {'waits' if proxy.pending == 1 else 'wait'} for a person"
     yield f"  {proxy.decisions} decided within the last minute, {waiting}"
+    if proxy.trouble:
+        yield f"  EVERY CALL IS REFUSED: {proxy.trouble}"
+    if proxy.http is not None:
+        yield f"  listens on {proxy.http}"
+    yield from (f"  node {node.url}: {'serves' if node.serves else node.reason}" for node in proxy.nodes)
     yield from (f"  {_server(server)}" for server in proxy.servers)
 
 
 def _server(server: ServerStatus) -> str:
-    return f"{server.name}: {'up' if server.up else 'DOWN'}, {server.tools} tools, {server.hidden} hidden"
+    up = "up" if server.up else f"DOWN ({server.reason})"
+    return f"{server.name}: {up}, {server.tools} tools, {server.hidden} hidden"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit
 from ironcurtain.model import jsontext
 from ironcurtain.servers.config import load_servers
@@ -18,6 +19,6 @@ def run(*, server: str, servers: str, timeout: float) -> Exit:
     config = load_servers(Path(servers))
     for note in config.notes:
         click.echo(f"note: {note}", err=True)
-    tools = list_tools(config, only=[server], timeout=timeout)
+    tools = list_tools(config, visits(), only=[server], timeout=timeout)
     click.echo(jsontext.pretty(saved_document(tools[server])), nl=False)
     return Exit.YES

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import proxy
-from ironcurtain.clients.places import Place, Scope, places
+from ironcurtain.clients.places import CLIENTS, Place, Scope, places
 from ironcurtain.clients.target import read_target
-from ironcurtain.clients.wrap import ProxyCommand, wrap
+from ironcurtain.clients.undo import ENTRY
+from ironcurtain.clients.wrap import ProxyCommand, proxy_entry, wrap
 from ironcurtain.errors import Exit, FileError, UsageError
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport
 from ironcurtain.policy import Policy
+from ironcurtain.servers.config import load_servers
 from ironcurtain.text import printable, visible
 
 _SITE = ("sandbox", "home", "verify_key")
@@ -28,26 +32,77 @@ _OURS = {"bundle", "opa", "servers", "protected", "http", "http_anywhere", *_SIT
 
 def run(
     *,
-    client: str,
+    client: str | None,
     proxy_options: tuple[str, ...],
     bundle: str,
     scope: Scope | None,
     only: tuple[str, ...],
     dry_run: bool,
+    yes: bool,
+    print_: bool,
+    servers: str | None,
     format_: str,
     **site: Json,
 ) -> Exit:
-    """Wrap a client's configuration."""
+    """Wrap a client's configuration, or print how a client would start the proxy."""
+    if client is not None and client.startswith("-"):  # it stood behind --, and no client before it
+        proxy_options = (client, *proxy_options)
+        client = None
+    if client is None:
+        return _print_for(servers, bundle, site, proxy_options, print_=print_)
+    if servers is not None:
+        raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
     place = chosen(client, scope, _has_servers)
     policy = Policy.load(bundle, **site)
     command = _command(policy, bundle, site, proxy_options)
-    search_path = os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
-    report = wrap(place, command, search_path=search_path, only=only, dry_run=dry_run)
+    act = partial(wrap, place, command, search_path=_search_path(), only=only)
+    if print_:
+        _print_entry(act(dry_run=True).entry or {})
+        return Exit.YES
+    if not (dry_run or yes) and sys.stdin.isatty() and not _agreed(act(dry_run=True)):
+        click.echo("nothing was changed", err=True)
+        return Exit.NO
+    report = act(dry_run=dry_run)
     known = PolicyContent.of(policy.bundle).annotations.servers
     unknown = sorted({*report.moved} - {*known})
     notes = [f"{name}: the policy knows no tool of it, so every call is denied" for name in unknown]
     print_report(report.model_copy(update={"notes": (*report.notes, *notes)}), format_)
     return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+
+
+def _print_for(
+    servers: str | None, bundle: str, site: dict[str, Json], proxy_options: Sequence[str], *, print_: bool
+) -> Exit:
+    """Print the entry for a client that nobody named."""
+    if not print_:
+        found = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
+        hint = f"Found: {visible(', '.join(found))}." if found else "Name one, or a file of their shape."
+        raise UsageError("which client is to be wrapped?", hint=hint)
+    if servers is None:
+        raise UsageError("--print without a client needs --servers FILE", hint="Name your mcp-servers.json.")
+    load_servers(Path(servers))
+    command = _command(Policy.load(bundle, **site), bundle, site, proxy_options)
+    _print_entry(proxy_entry(command, Path(_absolute(servers))))
+    return Exit.YES
+
+
+def _print_entry(entry: dict[str, Json]) -> None:
+    click.echo(json.dumps({ENTRY: entry}, indent=2, ensure_ascii=False))
+
+
+def _there(name: str) -> list[Place]:
+    # In the home directory the project's file can be the user's own.
+    there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
+    return list({place.path.resolve(): place for place in there}.values())
+
+
+def _agreed(report: ClientReport) -> bool:
+    """Show what would change and ask; nothing to change needs no answer."""
+    if report.status == "unchanged":
+        return True
+    print_report(report, "text")
+    click.echo(f"Type yes to write {visible(report.file)}; anything else leaves it.\n> ", nl=False, err=True)
+    return sys.stdin.readline().strip() == "yes"
 
 
 def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> Place:
@@ -119,8 +174,13 @@ def _command(
             options += [f"--{name.replace('_', '-')}", str(site[name])]
     _check(options, list(proxy_options))
     home = os.environ.get("IRONCURTAIN_HOME")
-    environment = {"IRONCURTAIN_HOME": _absolute(home)} if home else {}
+    # A desktop client's own path holds neither the sandbox's programs nor git.
+    environment = {"PATH": _search_path(), **({"IRONCURTAIN_HOME": _absolute(home)} if home else {})}
     return ProxyCommand((*_program(), "proxy"), (*options, *proxy_options), environment)
+
+
+def _search_path() -> str:
+    return os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
 
 
 def _check(options: list[str], more: list[str]) -> None:

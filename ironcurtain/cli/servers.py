@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA
+from ironcurtain.cli.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA, Number
 from ironcurtain.errors import Exit
 
 
@@ -28,9 +28,7 @@ def command() -> None:
 @click.option("--env", metavar="KEY=VALUE", multiple=True, help="A variable for the server; repeatable.")
 @click.option("--cwd", metavar="DIR", help="Its working directory, relative to the file.")
 @click.option("--compile", "compile_", is_flag=True, help="Go on: compile, verify, and show what changed.")
-@click.option(
-    "--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for the server."
-)
+@click.option("--timeout", type=Number(1), default=60.0, show_default=True, help="Seconds for the server.")
 @CONFIG
 @MODEL
 @MAX_COST

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.options import Number
 from ironcurtain.errors import Exit
 
 
@@ -20,7 +21,7 @@ from ironcurtain.errors import Exit
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=60.0,
     show_default=True,
     help="Seconds that the server has to answer.",

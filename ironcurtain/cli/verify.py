@@ -6,10 +6,10 @@ import click
 
 from ironcurtain.cli import lazy
 from ironcurtain.cli.gate_options import APPROVALS, OUTPUT, REPORT_FORMAT, SETTINGS
-from ironcurtain.cli.options import OPA, QUIET, trust_options
+from ironcurtain.cli.options import OPA, QUIET, Number, trust_options
 from ironcurtain.errors import Exit
 
-_PERCENT = click.FloatRange(0, 100)
+_PERCENT = Number(0, 100)
 
 
 @click.command()

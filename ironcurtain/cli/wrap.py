@@ -9,6 +9,7 @@ from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 CLIENT = click.argument("client", metavar="CLIENT|FILE")
+YES = click.option("--yes", is_flag=True, help="On a terminal, too: do it without asking first.")
 SCOPE = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
@@ -18,7 +19,7 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the
 
 
 @click.command(context_settings={"allow_interspersed_args": True})
-@CLIENT
+@click.argument("client", metavar="[CLIENT|FILE]", required=False)
 @click.argument("proxy_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROXY OPTION...]")
 @click.option("--bundle", required=True, metavar="B", help="Bundle directory or .tar.gz that is enforced.")
 @click.option("--sandbox", metavar="DIR", help="The sessions' working directory.")
@@ -31,6 +32,11 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the
     "--only", metavar="SERVER", multiple=True, help="Leave all servers but this one alone; repeatable."
 )
 @DRY_RUN
+@YES
+@click.option("--print", "print_", is_flag=True, help="Change nothing; print the client's entry alone.")
+@click.option(
+    "--servers", metavar="FILE", help="With --print and no client: the mcp-servers.json that the entry names."
+)
 @FORMAT
 def command(**options: object) -> Exit:
     """Rewrite a client's configuration so that its MCP servers run behind `ironcurtain proxy`.
@@ -38,15 +44,16 @@ def command(**options: object) -> Exit:
     CLIENT is claude-desktop, claude-code, cursor or vscode; FILE is any file of their shape. The servers go
     to a file of our own, below ~/.ironcurtain, and the client gets one server, "ironcurtain". Comments and
     everything else in the file stay. `ironcurtain unwrap` gives back the same bytes. What follows `--`
-    goes to the proxy.
+    goes to the proxy. On a terminal the change is shown first, and you are asked.
 
     \b
-    Example:
+    Examples:
       ironcurtain wrap claude-code --bundle generated/bundle --sandbox . --dry-run
+      ironcurtain wrap --print --servers mcp-servers.json --bundle generated/bundle
 
     \b
     Exit: 0 every server that is switched on or named is behind the proxy, 1 wrapped, but some servers had to
-    stay outside, 2 wrong options, or a file that is not what it should be, 3 no engine, no intact bundle, or
-    the file is busy or not writable.
+    stay outside, or you said no, 2 wrong options, or a file that is not what it should be, 3 no engine, no
+    intact bundle, or the file is busy or not writable.
     """  # noqa: D301 - click reads the escape
     return lazy.run("wrap", **options)

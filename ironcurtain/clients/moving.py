@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.clients.places import Place
+from ironcurtain.clients.target import Document
 from ironcurtain.errors import FormatError, IronCurtainError, SeveralErrors
 from ironcurtain.files import parse_document
 from ironcurtain.model.base import Json, ServerName
@@ -70,7 +71,7 @@ def sort(servers: Mapping[str, Json], place: Place, only: tuple[str, ...], searc
             raise FormatError(f"server {quoted(name)} is no object", where=str(place.path))
         if only and name not in only:
             left.append(LeftServer(name=name, reason="--only does not name it", outside=False))
-        elif server.get("disabled") is True or server.get("enabled") is False:
+        elif is_switched_off(server):
             left.append(LeftServer(name=name, reason="it is switched off", outside=False))
         else:
             written = _written(server, place, search_path)
@@ -81,6 +82,23 @@ def sort(servers: Mapping[str, Json], place: Place, only: tuple[str, ...], searc
                 moved[name] = written
                 notes += _notes(name, written)
     return Sorted(moved, tuple(left), tuple(notes))
+
+
+def is_switched_off(server: Json) -> bool:
+    """Tell whether the client does not start a server, though it stands in the file."""
+    return isinstance(server, dict) and (server.get("disabled") is True or server.get("enabled") is False)
+
+
+def of_projects(document: Document, place: Place) -> list[LeftServer]:
+    """Return the servers that Claude Code keeps in the same file for one project each."""
+    projects = document.root.value.get("projects") if place.client == "claude-code" else None
+    left = []
+    for path, project in projects.items() if isinstance(projects, dict) else ():
+        servers = project.get("mcpServers") if isinstance(project, dict) else None
+        for name in servers if isinstance(servers, dict) else ():
+            reason = f"it is configured for one project alone, {quoted(path)}"
+            left.append(LeftServer(name=name, reason=reason, outside=True))
+    return left
 
 
 def _written(server: dict[str, Json], place: Place, search_path: str) -> dict[str, Json]:

@@ -5,7 +5,7 @@
                                    mcp-servers.json  what the proxy reads
                                    record.json       written last: without it there is no generation
 
-A generation is named by the servers that moved and by the proxy's options, and the client's entry names it.
+A generation is named by the servers that moved and by how the proxy is started; the client's entry names it.
 So whichever state a crash leaves the client's file in, what belongs to that state is there.
 """
 
@@ -133,7 +133,7 @@ class Store:
             ) from None
 
     def generation(self, *parts: Json) -> Generation:
-        """Return the generation of what moves and of the proxy's options."""
+        """Return the generation of what moves and of how the proxy is started."""
         name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return Generation(self.directory / name)
 

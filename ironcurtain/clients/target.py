@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.clients import jsonc
@@ -124,11 +124,6 @@ def write_target(target: Target, document: Document) -> None:
         hint = "Quit the client, and try again."
         raise BusyError("the file is being changed by another program", where=target.source, hint=hint)
     atomic_write(target.path, document.data, mode=target.mode, owner=target.owner)
-
-
-def with_document(target: Target, document: Document) -> Target:
-    """Return the target as if it held another document."""
-    return replace(target, document=document)
 
 
 def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, bom: bool) -> Document:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ironcurtain.clients.difference import unified
 from ironcurtain.clients.edit import collapsed
-from ironcurtain.clients.moving import Sorted, sort
+from ironcurtain.clients.moving import Sorted, of_projects, sort
 from ironcurtain.clients.places import Place
 from ironcurtain.clients.store import Generation, Store
 from ironcurtain.clients.target import Document, Target, read_target, write_target
@@ -17,7 +18,7 @@ from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
-from ironcurtain.model.clients import ClientReport, LeftServer, WrapRecord
+from ironcurtain.model.clients import ClientReport, WrapRecord
 from ironcurtain.model.servers import Servers
 from ironcurtain.text import quoted
 
@@ -29,7 +30,7 @@ class ProxyCommand:
     Attributes:
         program: Absolute program and its first arguments, up to and with `proxy`.
         options: Everything but `--servers` and the client's own file; paths are absolute.
-        environment: What the client has to set.
+        environment: What the client has to set, above all the search path: its own holds almost nothing.
     """
 
     program: tuple[str, ...]
@@ -77,7 +78,7 @@ def wrap(
             file=str(place.path),
             status="unchanged" if not change.is_change else "would-wrap" if dry_run else "wrapped",
             moved=tuple(found.moved),
-            left=(*found.left, *_of_projects(target)),
+            left=(*found.left, *of_projects(target.document, place)),
             entry=change.entry,
             servers=str(change.generation.servers),
             kept=(str(change.generation.original), *kept),
@@ -122,8 +123,11 @@ def _change(target: Target, plain: Undone, found: Sorted, command: ProxyCommand,
     if servers is None:
         raise IronCurtainError("a file without servers cannot be wrapped")
     written = before.text[servers.start : servers.end]
-    generation = store.generation(written, list(found.moved), command.program, command.options)
-    entry = _entry(target, command, generation)
+    generation = store.generation(
+        written, list(found.moved), command.program, command.options, command.environment
+    )
+    own = dict.fromkeys([target.path, target.place.path.absolute()])
+    entry = proxy_entry(command, generation.servers, tuple(own), typed=target.place.typed)
     text = collapsed(before.text, servers, found.moved, ENTRY, entry)
     document = before.changed(text, target.source)
     left = {name: value for name, value in servers.value.items() if name not in found.moved}
@@ -152,18 +156,23 @@ def _apply(target: Target, plain: Undone, change: _Change, store: Store) -> list
     return [*kept, *map(str, store.forget(but=change.generation))]
 
 
-def _entry(target: Target, command: ProxyCommand, generation: Generation) -> dict[str, Json]:
-    """Return the client's server that is the proxy; no tool may touch the file that it stands in."""
+def proxy_entry(
+    command: ProxyCommand, servers: Path, own: tuple[Path, ...] = (), *, typed: bool = False
+) -> dict[str, Json]:
+    """Return the client's server that is the proxy.
+
+    Args:
+        command: How the client starts it.
+        servers: The `mcp-servers.json` that it reads.
+        own: The files that the entry stands in: no tool may touch them.
+        typed: Whether the client writes `"type": "stdio"` in each server.
+    """
     program, *first = command.program
-    files = dict.fromkeys([str(target.path), str(target.place.path.absolute())])
-    protected = [word for path in files for word in ("--protected", path)]
-    entry: dict[str, Json] = {"type": "stdio"} if target.place.typed else {}
-    entry |= {
-        "command": program,
-        "args": [*first, *command.options, "--servers", str(generation.servers), *protected],
-    }
+    protected = [word for path in own for word in ("--protected", str(path))]
+    entry: dict[str, Json] = {"type": "stdio"} if typed else {}
+    entry |= {"command": program, "args": [*first, *command.options, "--servers", str(servers), *protected]}
     if command.environment:
-        entry["env"] = command.environment
+        entry["env"] = {**command.environment}
     return entry
 
 
@@ -178,16 +187,3 @@ def _carried(plain: Undone, found: Sorted) -> dict[str, Json]:
 
 def _servers(servers: dict[str, dict[str, Json]]) -> bytes:
     return (json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _of_projects(target: Target) -> list[LeftServer]:
-    """Return the servers that Claude Code keeps in the same file for one project each."""
-    value = target.document.root.value
-    projects = value.get("projects") if target.place.client == "claude-code" else None
-    left = []
-    for path, project in projects.items() if isinstance(projects, dict) else ():
-        servers = project.get("mcpServers") if isinstance(project, dict) else None
-        for name in servers if isinstance(servers, dict) else ():
-            reason = f"it is configured for one project alone, {quoted(path)}"
-            left.append(LeftServer(name=name, reason=reason, outside=True))
-    return left

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ironcurtain.doctor.audit import audit
 from ironcurtain.doctor.clients import clients
+from ironcurtain.doctor.plane import nodes, publishing
 from ironcurtain.doctor.policy import bundle
-from ironcurtain.doctor.private import approvals, audit, keys
+from ironcurtain.doctor.private import approvals, keys
 from ironcurtain.doctor.program import decision, engine_program, packages, python
+from ironcurtain.doctor.project import model, settings
+from ironcurtain.doctor.proxies import proxies
 from ironcurtain.doctor.servers import servers
 from ironcurtain.doctor.subject import Subject
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, SystemFailedError
 from ironcurtain.model.doctor import Diagnosis, DoctorReport
 from ironcurtain.text import visible
 
 CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
     python,
     packages,
+    settings,
+    model,
     engine_program,
     bundle,
     servers,
@@ -24,6 +30,9 @@ CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
     audit,
     keys,
     clients,
+    proxies,
+    nodes,
+    publishing,
     decision,
 )
 
@@ -56,4 +65,5 @@ def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject
             status="fail",
             what=f"the operating system refuses: {error.strerror or error}{where}",
             fix="Give yourself the permission, or run as whoever has it.",
+            code=SystemFailedError.code,
         )

@@ -8,7 +8,9 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ironcurtain.clients.moving import is_switched_off, of_projects
 from ironcurtain.clients.places import CLIENTS, Place, places
+from ironcurtain.clients.store import Store
 from ironcurtain.clients.target import MAX_BYTES, read_document
 from ironcurtain.clients.undo import ENTRY
 from ironcurtain.doctor.subject import Subject, failed
@@ -16,9 +18,11 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.files import read_bytes
 from ironcurtain.model.base import Json
 from ironcurtain.model.doctor import Diagnosis
+from ironcurtain.servers.config import load_servers
 from ironcurtain.text import visible
 
-_FILES = ("--servers", "--bundle", "--verify-key", "--opa")
+_FILES = ("--servers", "--bundle", "--verify-key", "--opa", "--sandbox", "--engine-ca", "--engine-token-file")
+_SHEBANG_BYTES = 4_096
 
 
 def clients(subject: Subject) -> Iterator[Diagnosis]:
@@ -48,9 +52,14 @@ def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
     servers = document.servers.value if document.servers is not None else {}
     entry = servers.get(ENTRY)
     again = f"ironcurtain wrap {place.client if place.client != 'file' else visible(source)} --bundle …"
+    past = [
+        visible(each) for each, server in servers.items() if each != ENTRY and not is_switched_off(server)
+    ]
+    past += [f"{visible(each.name)} (of a project)" for each in of_projects(document, place)]
     if not isinstance(entry, dict):
-        if servers or demanded:
-            what = f"{visible(source)} is not wrapped: it starts {len(servers)} servers itself"
+        if past or demanded:
+            named = f" ({', '.join(past)})" if past else ""
+            what = f"{visible(source)} is not wrapped: it starts {len(past)} servers itself{named}"
             status = "fail" if demanded else "warn"
             yield Diagnosis.model_validate(
                 {"name": name, "status": status, "what": what, "fix": f"Run `{again}`."}
@@ -59,27 +68,79 @@ def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
     wrong = list(_missing(entry))
     for what in wrong:
         yield Diagnosis(name=name, status="fail", what=what, fix=f"Put it back, or run `{again}` anew.")
-    outside = [visible(each) for each in servers if each != ENTRY]
-    if outside:
-        what = f"{visible(source)} starts servers past the policy: {', '.join(outside)}"
+    behind = list(_behind(name, entry))
+    yield from behind
+    edited = _edited(place, entry)
+    if edited:
+        fix = f"Run `{again}` to write it anew, or `ironcurtain unwrap`: what it holds now is kept."
+        yield Diagnosis(name=name, status="warn", what=f"{visible(source)}: {edited}", fix=fix)
+    if past:
+        what = f"{visible(source)} starts servers past the policy: {', '.join(past)}"
         yield Diagnosis(name=name, status="warn", what=what, fix=f"Run `{again}`, or remove them.")
-    if not wrong:
+    if not wrong and not behind:
         yield Diagnosis(name=name, status="ok", what=f"{visible(source)} is wrapped")
 
 
 def _missing(entry: Mapping[str, Json]) -> Iterator[str]:
     """Yield what the client's entry names and what is not there."""
     command = entry.get("command")
-    if not isinstance(command, str) or not _runs(command):
-        yield f"the client starts {visible(str(command))}, which is no program"
-    words = entry.get("args")
-    listed = [str(word) for word in words] if isinstance(words, list) else []
-    for option, value in itertools.pairwise(listed):
+    reason = _no_program(command) if isinstance(command, str) else "which is no program"
+    if reason:
+        yield f"the client starts {visible(str(command))}, {reason}"
+    for option, value in _options(entry):
         if option in _FILES and not Path(value).exists():
             yield f"the proxy of the client is started with {option} {visible(value)}, which does not exist"
 
 
-def _runs(command: str) -> bool:
-    if os.sep in command:
-        return Path(command).is_file() and os.access(command, os.X_OK)
-    return shutil.which(command) is not None
+def _behind(name: str, entry: Mapping[str, Json]) -> Iterator[Diagnosis]:
+    """Look whether the servers behind the proxy have their programs."""
+    file = next((Path(value) for option, value in _options(entry) if option == "--servers"), None)
+    if file is None or not file.exists():
+        return
+    try:
+        config = load_servers(file)
+    except IronCurtainError as error:
+        yield from failed(name, error)
+        return
+    for server, each in config.servers.items():
+        path = each.env.get("PATH") if each.env else None
+        reason = _no_program(each.command, path) if each.command else ""
+        if reason:
+            what = f"behind the proxy, {server} is started with {visible(each.command or '')}, {reason}"
+            fix = f"Install it again, or correct it in {visible(str(file))}."
+            yield Diagnosis(name=name, status="fail", what=what, fix=fix)
+
+
+def _edited(place: Place, entry: Json) -> str:
+    """Say how an entry of `wrap` is not as it was written; nothing if it is, or is somebody's own."""
+    generation = Store.of(place.path.resolve()).named_by(entry)
+    if generation is None:
+        return ""
+    if not generation.is_whole:
+        return "the backup of the file before it was wrapped is gone"
+    try:
+        after = read_document(generation.read_wrapped(), str(generation.directory), place.pointers)
+        generation.read_original()
+    except IronCurtainError as error:
+        return error.what
+    written = after.servers.value[ENTRY] if after.servers is not None else None
+    return "" if written == entry else f"its server {ENTRY} was changed by hand since it was wrapped"
+
+
+def _options(entry: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    words = entry.get("args")
+    return itertools.pairwise(str(word) for word in words) if isinstance(words, list) else iter(())
+
+
+def _no_program(command: str, path: str | None = None) -> str:
+    """Return why a command cannot be started; nothing if it can."""
+    found = command if os.sep in command else shutil.which(command, path=path)
+    if found is None or not (Path(found).is_file() and os.access(found, os.X_OK)):
+        return "which is no program"
+    with Path(found).open("rb") as file:
+        first = file.read(_SHEBANG_BYTES).partition(b"\n")[0]
+    words = first.removeprefix(b"#!").split()
+    # A virtual environment that was moved leaves scripts behind whose Python is gone.
+    if first.startswith(b"#!") and words and not os.path.exists(words[0]):  # noqa: PTH110 - bytes
+        return f"whose interpreter {visible(os.fsdecode(words[0]))} is gone"
+    return ""

@@ -1,10 +1,12 @@
-"""Is the policy whole, and is it the one that was meant?"""
+"""Is the policy whole, is it the one that was meant, and is it that of its sources?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import (
     BundleIntegrityError,
@@ -13,10 +15,14 @@ from ironcurtain.errors import (
     NewerFormatError,
     SeveralErrors,
 )
+from ironcurtain.model import jsontext
 from ironcurtain.model.doctor import Diagnosis
+from ironcurtain.ownership import check_own
+from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.pipeline.rendered import check_rendered
 from ironcurtain.text import visible
 
+_SIGNED = "bundle.signed.tar.gz"
 _UNVERIFIED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
 
 
@@ -28,27 +34,79 @@ def bundle(subject: Subject) -> Iterator[Diagnosis]:
             status="fail",
             what=f"there is no bundle at {visible(str(subject.bundle))}",
             fix="Run `ironcurtain compile`, or name one with --bundle.",
+            code=BundleIntegrityError.code,
         )
         return
     try:
-        trust = Trust.of(verify_key=str(subject.verify_key) if subject.verify_key else None)
+        trust = Trust.of(
+            verify_key=subject.verify_key,
+            expect_revision=subject.expect_revision,
+            min_serial=subject.min_serial,
+        )
         read = open_bundle(subject.bundle, trust)
     except IronCurtainError as error:
         yield from failed("bundle", error, _fix(error))
         return
     what = f"revision {read.revision}, serial {read.serial}"
-    if trust.key is None:
-        yield Diagnosis(
-            name="bundle", status="warn", what=f"{what}; no key says that it is yours", fix=_UNVERIFIED
-        )
-    else:
+    if trust.key is not None:
         yield Diagnosis(name="bundle", status="ok", what=f"{what}, signed with the key")
+    elif trust.verifies:
+        yield Diagnosis(name="bundle", status="ok", what=f"{what}, as expected")
+    else:
+        yield from _ownership(subject, f"{what}; no key says that it is yours")
+    yield from _stale(subject, read)
     try:
         check_rendered(read)
     except IronCurtainError as error:
         yield from failed("rules", error)
     else:
         yield Diagnosis(name="rules", status="ok", what="the bundle's Rego is what its rules say")
+
+
+def _ownership(subject: Subject, what: str) -> Iterator[Diagnosis]:
+    """Look who else could change a bundle that nothing vouches for: a proxy refuses to start with it."""
+    inside = sorted(subject.bundle.rglob("*")) if subject.bundle.is_dir() else []
+    try:
+        for path in (subject.bundle, *inside):
+            check_own(path, "the bundle")
+    except IronCurtainError as error:
+        yield from failed("bundle", error)
+    else:
+        yield Diagnosis(name="bundle", status="warn", what=what, fix=_UNVERIFIED)
+
+
+def _stale(subject: Subject, read: Bundle) -> Iterator[Diagnosis]:
+    """Hold a project's bundle against the constitution and the signed archive beside it."""
+    if subject.sources is None:
+        return
+    try:
+        text, _ = read_constitution(*subject.sources)
+        made_of = provenance_of(read).constitution
+    except IronCurtainError as error:
+        yield from failed("bundle", error)
+        return
+    if jsontext.digest_bytes(text.encode()) != made_of:
+        yield Diagnosis(
+            name="bundle",
+            status="warn",
+            what="the constitution was changed after the bundle was made, and that is not enforced",
+            fix="Run `ironcurtain compile`.",
+        )
+    signed = subject.bundle.parent / _SIGNED
+    if not signed.exists():
+        return
+    try:
+        other = Bundle.read(signed).revision
+    except IronCurtainError as error:
+        yield from failed("bundle", error, "Sign anew: ironcurtain compile --locked --sign.")
+        return
+    if other != read.revision:
+        yield Diagnosis(
+            name="bundle",
+            status="warn",
+            what=f"{_SIGNED} beside it is of another revision, {other}",
+            fix="Sign this one: ironcurtain compile --locked --sign.",
+        )
 
 
 def _fix(error: IronCurtainError) -> str:

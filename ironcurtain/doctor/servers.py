@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.doctor.subject import Subject, failed
-from ironcurtain.errors import IronCurtainError
+from ironcurtain.errors import IronCurtainError, SandboxMissingError
 from ironcurtain.evidence.drift import drift
 from ironcurtain.model.doctor import Diagnosis
+from ironcurtain.ownership import check_own
 from ironcurtain.pipeline.tool_texts import text_findings
-from ironcurtain.sandbox.programs import Survey, survey
+from ironcurtain.sandbox.programs import Programs, Survey, survey
+from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools, list_reachable
 from ironcurtain.text import printable, visible
 
+_FETCHING = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx"})
+_OLDEST_NODE = 20
+_SECONDS = 10.0
+_MOST_TRIED = 5
+_VERSION = re.compile(r"v(\d+)\.")
 _FIXES = (
     ("bubblewrap (bwrap)", "Run `apt-get install bubblewrap`."),
     ("socat", "Run `apt-get install socat`."),
     ("ripgrep (rg)", "Run `apt-get install ripgrep`."),
-    ("Node.js (node)", "Install Node.js 20 or newer."),
+    ("Node.js (node)", f"Install Node.js {_OLDEST_NODE} or newer."),
     ("sandbox-runtime", "Run `npm install @anthropic-ai/sandbox-runtime`."),
     (
         "namespaces",
@@ -37,40 +47,107 @@ def servers(subject: Subject) -> Iterator[Diagnosis]:
     except IronCurtainError as error:
         yield from failed("servers", error)
         return
-    live, broken = list_reachable(config, timeout=subject.timeout)
+    yield from _own(subject)
+    told: list[str] = []
+    try:
+        live, broken = list_reachable(config, contained_visits(told.append), timeout=subject.timeout)
+    except SandboxMissingError:
+        live, broken = _uncontained(subject, config)
     for name in config.servers:
         if name in live:
             yield Diagnosis(
                 name=f"servers/{name}", status="ok", what=f"starts and lists {len(live[name])} tools"
             )
+        elif name not in broken:
+            what = "it is not started, because it cannot be contained"
+            yield Diagnosis(name=f"servers/{name}", status="skip", what=what)
         for each in broken.get(name, ()):
             yield from failed(f"servers/{name}", each, _by_hand(config, name))
     yield from _drift(subject, live)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
+    yield from _tried(told)
+
+
+def _own(subject: Subject) -> Iterator[Diagnosis]:
+    """Look who else could change the configuration: a proxy refuses to start with it."""
+    try:
+        check_own(subject.servers, "the servers' file")
+    except IronCurtainError as error:
+        yield from failed("servers", error)
+
+
+def _uncontained(subject: Subject, config: ServerConfig) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
+    """Read the servers that need not be contained."""
+    free = [name for name, each in config.servers.items() if each.sandbox is False or not each.command]
+    return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=subject.timeout)
+
+
+def _tried(told: list[str]) -> Iterator[Diagnosis]:
+    """Return what servers tried while they started, and were refused."""
+    for text in [text for text in told if ": sandbox: " in text][:_MOST_TRIED]:
+        fix = (
+            "Let it, if it should: allowWrite or allowedDomains in its entry (docs/sandbox.md); or remove it."
+        )
+        yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
 
 
 def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
     """Hold what this machine can do against what the configuration wants."""
-    wanted = [name for name, each in config.servers.items() if each.command and each.sandbox is not False]
-    if not wanted or config.sandbox.policy == "skip":
+    started = {name: each for name, each in config.servers.items() if each.command}
+    wanted = [name for name, each in started.items() if each.sandbox is not False]
+    policy = config.sandbox.policy
+    for name in started.keys() - wanted:
         yield Diagnosis(
             name="sandbox",
             status="warn",
-            what="the configuration lets servers run uncontained",
-            fix=f'Take "sandbox": false, or the policy "skip", out of {config.path.name}.',
+            what=f"server {visible(name)} runs uncontained, because the configuration says so",
+            fix=f'Take "sandbox": false out of its entry in {visible(config.path.name)}.',
         )
-    elif found.programs is not None:
-        yield Diagnosis(name="sandbox", status="ok", what=f"{len(wanted)} servers can be contained")
-    for missing in found.missing if wanted and config.sandbox.policy != "skip" else ():
+    if not wanted:
+        return
+    for missing in found.missing:
         fix = next((fix for what, fix in _FIXES if what in missing), "Run the proxy on Linux or macOS.")
-        status = "fail" if config.sandbox.policy == "enforce" else "warn"
-        yield Diagnosis.model_validate({"name": "sandbox", "status": status, "what": missing, "fix": fix})
+        yield Diagnosis(
+            name="sandbox",
+            status="fail" if policy == "enforce" else "warn",
+            what=missing if policy == "enforce" else f"servers run uncontained: {missing}",
+            fix=fix,
+            code=SandboxMissingError.code,
+        )
+    if found.programs is not None:
+        yield Diagnosis(name="sandbox", status="ok", what=f"{len(wanted)} servers can be contained")
+        yield from _node(found.programs)
+
+
+def _node(programs: Programs) -> Iterator[Diagnosis]:
+    """Look whether Node.js is as new as the sandbox runtime needs it."""
+    try:
+        said = subprocess.run(  # noqa: S603 - the path that was found
+            [programs.node, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        said = ""
+    found = _VERSION.match(said)
+    if found is None or int(found.group(1)) < _OLDEST_NODE:
+        shown = visible(said.strip()) or "none that tells its version"
+        yield Diagnosis(
+            name="sandbox",
+            status="fail",
+            what=f"{visible(programs.node)} is {shown}, and the sandbox runtime needs {_OLDEST_NODE}",
+            fix=f"Install Node.js {_OLDEST_NODE} or newer.",
+            code=SandboxMissingError.code,
+        )
 
 
 def _by_hand(config: ServerConfig, name: str) -> str:
     server = config.servers[name]
     if not server.command:
         return f"Correct the entry of {name} in {config.path.name}."
+    if server.sandbox is not False and Path(server.command).name in _FETCHING:
+        return (
+            "It fetches itself from the network, which its sandbox does not let it: install it, and write "
+            "its own program as the command (docs/sandbox.md)."
+        )
     command = visible(shlex.join([server.command, *server.args]))
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 

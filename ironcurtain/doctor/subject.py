@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, SeveralErrors
 from ironcurtain.model.doctor import Diagnosis
+from ironcurtain.settings import Settings
 
 DEFAULT_TIMEOUT = 30.0
 
@@ -25,8 +26,19 @@ class Subject:
         opa: The OPA executable, if one is named.
         sandbox: The session's working directory, if there is one.
         verify_key: The public key that the bundle has to be signed with, if there is one.
+        expect_revision: The revision that it has to have, if one is known.
+        min_serial: The least serial number that it may have, if one is known.
         clients: Names or files of clients that have to be wrapped.
         timeout: Seconds for each server.
+        settings: What the project's file says.
+        problem: Why it could not be read; then `settings` are the default ones.
+        sources: The constitution that the bundle was made from, the user's own guidance if it is read, and
+            the project's directory; None for a bundle that is not the project's.
+        engine: The addresses of the OPAs that decide, if others run them.
+        engine_ca: Who vouches for these; `engine_token_file` holds their token.
+        publish_to: Where bundles are published to: directories and URLs.
+        publish_token_file: The file with the token for these.
+        online: Whether the model's provider may be asked for its list of models.
     """
 
     bundle: Path
@@ -40,6 +52,17 @@ class Subject:
     verify_key: Path | None = None
     clients: tuple[str, ...] = ()
     timeout: float = DEFAULT_TIMEOUT
+    expect_revision: str | None = None
+    min_serial: int | None = None
+    settings: Settings = field(default_factory=Settings)
+    problem: IronCurtainError | None = None
+    sources: tuple[Path, Path | None, Path] | None = None
+    engine: tuple[str, ...] = ()
+    engine_ca: str | None = None
+    engine_token_file: str | None = None
+    publish_to: tuple[str, ...] = ()
+    publish_token_file: str | None = None
+    online: bool = False
 
 
 def failed(name: str, error: IronCurtainError, fix: str = "") -> list[Diagnosis]:
@@ -57,6 +80,7 @@ def failed(name: str, error: IronCurtainError, fix: str = "") -> list[Diagnosis]
             status="fail",
             what=f"{each.what} ({each.where})" if each.where is not None else each.what,
             fix=" ".join(filter(None, (fix, each.hint))) or f"See docs/errors/{each.code}.md.",
+            code=each.code,
         )
         for each in errors
     ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from e2e.program import PROGRAM, ROOT, Inside, assert_clear, environment
 from support.audited import write_log
 from support.sessions import Session, make_session
+
+from ironcurtain.audit.keys import make_key
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,27 @@ def test_verify_before_and_after_changing_one_byte(session: Session, inside: Ins
     assert alone.code == 3
     assert "truncation cannot be checked" in alone.out
     assert inside("audit", "verify", str(copy), "--no-head").code == 0
+
+
+def test_the_proxys_own_key_vouches_for_the_proxys_own_logs(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes log and head anew, without the key, is found out by the plain command."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    own = tmp_path / ".ironcurtain"
+    key = make_key(own / "audit.key")
+    write_log(own / "audit", 2, key=key)
+    good = inside("audit", "verify")
+    assert (good.code, good.err) == (0, "")
+    assert f"nothing is cut off (the key {own}/audit.key vouches for it)" in good.out
+    assert json.loads(inside("audit", "verify", "work", "--format", "json").out)["key"] == f"{own}/audit.key"
+    assert "audit.key vouches for it" in inside("audit", "report", "work").out
+    for written_with in (None, bytes(32)):
+        shutil.rmtree(own / "audit")
+        write_log(own / "audit", 1, key=written_with)
+        assert inside("audit", "verify", "work").code == 1
+    elsewhere = write_log(tmp_path / "elsewhere", 1, key=None)
+    assert "verified without a key" in inside("audit", "verify", str(elsewhere.path)).out
 
 
 def test_tail_prints_the_last_records(session: Session, inside: Inside) -> None:

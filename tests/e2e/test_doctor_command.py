@@ -15,6 +15,8 @@ SERVER = Path(__file__).parents[1] / "fixtures" / "drifting_server.py"
 PARTS = [
     "python",
     "packages",
+    "settings",
+    "model",
     "opa",
     "bundle",
     "rules",
@@ -25,6 +27,7 @@ PARTS = [
     "audit",
     "keys",
     "client",
+    "proxy",
     "engine",
 ]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from e2e.program import Inside
-from fixtures.drifting_server import listed
+from fixtures.drifting_server import PAINT, listed
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -24,7 +24,7 @@ SERVER = Path(__file__).parents[1] / "fixtures" / "drifting_server.py"
 def words(project: Path) -> Path:
     """Let the server `notes` of the compiled project be one that changes; return the file that says how."""
     words = project / "words"
-    entry = {"command": sys.executable, "args": [str(SERVER), str(words)]}
+    entry = {"command": sys.executable, "args": [str(SERVER), str(words)], "sandbox": False}
     (project / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
     return words
 
@@ -64,6 +64,18 @@ def test_a_description_that_orders_the_model_about(inside: Inside, project: Path
     assert "rule notes-allow-tags (allow, clause C3)" in ended.out
 
 
+def test_what_a_server_writes_does_not_reach_the_terminal_raw(
+    inside: Inside, project: Path, words: Path
+) -> None:
+    words.write_text("painted")
+    ended = inside("drift", cwd=project)
+    assert ended.code == 1
+    assert ended.out.isprintable() or not {*ended.out} & {*PAINT, "\r"}
+    assert "argument path is now called pa\\u{1B}[2J\\u{202E}th" in ended.out
+    assert "list_tags changed (description)" in ended.out
+    assert "\\u{1B}]0;owned\\u{7}" in ended.out
+
+
 def test_a_tool_more_and_a_tool_less(inside: Inside, project: Path, words: Path) -> None:
     words.write_text("added gone")
     code, tools, whole = report(inside, project)
@@ -78,7 +90,7 @@ def test_a_server_that_fails_does_not_hide_the_others(inside: Inside, project: P
     other = project / "other"
     other.write_text("renamed")
     servers = {
-        name: {"command": sys.executable, "args": [str(SERVER), str(path)]}
+        name: {"command": sys.executable, "args": [str(SERVER), str(path)], "sandbox": False}
         for name, path in (("notes", words), ("spare", other))
     }
     (project / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}))

@@ -35,6 +35,22 @@ def test_the_tree_is_whole() -> None:
     assert ("opa", "install") in TREE
 
 
+@pytest.mark.parametrize("text", ["nan", "-nan", "inf", "1e999"])
+def test_no_option_takes_what_is_no_number(text: str) -> None:
+    checked = 0
+    for path in TREE:
+        command: click.Command = cli
+        for name in path:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), name) or command
+        for option in command.params:
+            if isinstance(option.type, click.types.FloatParamType):
+                checked += 1
+                with pytest.raises(click.BadParameter):
+                    option.type.convert(text, option, None)
+    assert checked >= 10
+
+
 @pytest.mark.parametrize("path", TREE, ids=" ".join)
 def test_help_tells_what_the_command_does(path: tuple[str, ...], inside: Inside) -> None:
     ended = inside(*path, "--help")

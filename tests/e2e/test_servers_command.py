@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import Ended, Inside
-from fixtures.tiny_project import ANNOTATIONS, RULES, answer
+from e2e.program import PROGRAM, Ended, Inside, environment
+from fixtures.tiny_project import ANNOTATIONS, RULES, answer, tree
+from support.contained import NEEDS_SANDBOX
+
+from ironcurtain.errors import Exit
 
 SERVER = Path(__file__).parents[1] / "fixtures" / "drifting_server.py"
 COMMAND = ("--", sys.executable, str(SERVER), "words")
@@ -35,9 +40,40 @@ def growing(project: Path, waivers: str) -> Path:
     """Return the compiled project, with a server to be added that lists three tools."""
     (project / "words").write_text("added")
     (project / "waivers.yaml").write_text(waivers)
-    servers = json.dumps({"mcpServers": {"notes": {"tools": "tools.json"}}})
+    # Contained wherever this machine can.
+    shipped = {"mcpServers": {"notes": {"tools": "tools.json"}}, "sandbox": {"policy": "skip"}}
+    servers = json.dumps(shipped)
     (project / "mcp-servers.json").write_text(servers)
     return project
+
+
+class Cut:
+    """Runs `servers add` as a program of its own and ends it as soon as it says that a step is done."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+
+    def off(self, said: str, number: int, *arguments: str) -> Ended:
+        """End it behind a line that holds some words, if it comes so far; return how it ended."""
+        command = [*PROGRAM, "servers", "add", "diary", *arguments]
+        with subprocess.Popen(
+            command,
+            cwd=self.project,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        ) as run:
+            assert run.stderr is not None
+            lines = []
+            for line in run.stderr:
+                lines.append(line)
+                if said in line:
+                    run.send_signal(number)
+                    break
+            lines += run.stderr
+        assert "Traceback" not in "".join(lines)
+        return Ended(run.returncode, "", "".join(lines))
 
 
 def test_a_server_comes_in_step_by_step(inside: Inside, growing: Path) -> None:
@@ -69,14 +105,38 @@ def test_a_server_comes_in_step_by_step(inside: Inside, growing: Path) -> None:
 
     # The name alone is enough, too; the compile has questions of its own.
     answers = {"clauses": ROUTES, "rules-notes": RULES}
-    while (told := again("--compile", "--format", "json")).code == 4:
-        (key,) = [line.split()[2] for line in told.err.splitlines() if line.startswith("error[IC4001]")]
+    # Nothing of the old policy is gone until the new one is whole, whatever ends the compile.
+    generated = tree(growing / "generated")
+    while (cut := Cut(growing).off(" verify and repair: ", signal.SIGKILL, "--compile")).code == Exit.PERSON:
+        (key,) = [line.split()[2] for line in cut.err.splitlines() if line.startswith("error[IC4001]")]
         answer(growing, key, answers.pop(key))
+    assert (cut.code, tree(growing / "generated")) == (-signal.SIGKILL, generated), cut.err
+    told = again("--compile", "--format", "json")
     assert told.code == 0, told.err
     report = json.loads(told.out)
     assert (report["stage"], {tool["status"] for tool in report["tools"]}) == ("compiled", {"known"})
     assert not (growing / "questions").exists()
     assert "diary: the policy knows 3 tools: " in inside("servers", "list", cwd=growing).out
+
+
+def test_every_step_can_be_broken_off_and_gone_on_with(inside: Inside, growing: Path) -> None:
+    cut, file = Cut(growing), growing / "mcp-servers.json"
+    before = file.read_text()
+    assert cut.off("read: ", signal.SIGKILL, *COMMAND).code == -signal.SIGKILL
+    assert file.read_text() == before or "diary" in json.loads(file.read_text())["mcpServers"]
+    file.write_text(before)
+    assert cut.off("written: ", signal.SIGINT, *COMMAND).code == Exit.INTERRUPTED
+    written = file.read_text()
+    assert list(json.loads(written)["mcpServers"]) == ["notes", "diary"]
+
+    # The name alone goes on: it is not written twice, and it asks what it had no time to ask.
+    asked = inside("servers", "add", "diary", cwd=growing)
+    assert (asked.code, asked.codes, "written" in asked.err) == (4, ["IC4001"], False), asked.err
+    answer(growing, "annotate-diary-1", DIARY)
+    assert cut.off("annotated: ", signal.SIGKILL).code == -signal.SIGKILL
+    shown = inside("servers", "add", "diary", cwd=growing)
+    assert (shown.code, file.read_text()) == (0, written), shown.err
+    assert "3 of 5 cells are uncovered" in shown.out
 
 
 def test_a_server_that_does_not_start_is_not_written_down(inside: Inside, growing: Path) -> None:
@@ -87,6 +147,7 @@ def test_a_server_that_does_not_start_is_not_written_down(inside: Inside, growin
     assert (growing / "mcp-servers.json").read_bytes() == before
 
 
+@NEEDS_SANDBOX
 def test_without_a_policy_everything_is_denied(inside: Inside, growing: Path) -> None:
     shutil.rmtree(growing / "generated")
     (growing / "mcp-servers.json").unlink()

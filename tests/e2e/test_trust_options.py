@@ -15,6 +15,7 @@ COMMANDS = {
     "coverage": ("coverage", "--bundle", str(SHIPPED)),
     "decide": ("decide", "--bundle", str(SHIPPED), *CALL),
     "diff": ("diff", str(SHIPPED), str(SHIPPED)),
+    "drift": ("drift", "--bundle", str(SHIPPED)),
     "explain": ("explain", "--bundle", str(SHIPPED), *CALL),
     "findings": ("findings", "--bundle", str(SHIPPED)),
     "forecast": ("forecast", str(SHIPPED), "--audit", "none"),

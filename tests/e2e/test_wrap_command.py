@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 import anyio
 import pytest
-from e2e.program import ROOT, SHIPPED, Ended, Inside, assert_clear, environment, program
+from e2e.program import PROGRAM, ROOT, SHIPPED, Ended, Inside, assert_clear, environment, program
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from support.proxied import LEGACY, Place, text_of
+from support.terminal import in_terminal
 from support.wrapped import read_as_an_editor
 
 Run: TypeAlias = Callable[..., Ended]
@@ -110,6 +111,42 @@ def test_the_whole_way_is_told(home: Path, run: Run, wrap: Run) -> None:
     assert "it is not wrapped" in run("unwrap", "claude-desktop").err
 
 
+def test_the_entry_alone(home: Path, run: Run, wrap: Run) -> None:
+    path = home / ".config" / "Claude" / "claude_desktop_config.json"
+    path.write_bytes(TWO)
+    printed = wrap("claude-desktop", "--print")
+    assert (printed.code, path.read_bytes(), list(home.glob(".ironcurtain/**/*"))) == (0, TWO, [])
+    wrap("claude-desktop")
+    assert json.loads(printed.out) == json.loads(path.read_text())["mcpServers"]
+    servers = home / "mine.json"
+    servers.write_text('{"mcpServers": {"git": {"command": "true"}}}')
+    for_any = run(
+        "wrap", "--print", "--servers", "mine.json", "--bundle", str(SHIPPED), "--", "--no-approver"
+    )
+    entry = json.loads(for_any.out)["ironcurtain"]
+    assert entry["args"][-3:] == ["--no-approver", "--servers", str(servers)]
+    assert entry["env"]["PATH"]
+
+
+def test_without_a_name_it_says_what_it_finds(home: Path, run: Run) -> None:
+    (home / ".cursor" / "mcp.json").write_bytes(TWO)
+    ended = run("wrap", "--bundle", str(SHIPPED))
+    assert_clear(ended, 2, "IC1001")
+    assert f"Found: cursor ({home / '.cursor' / 'mcp.json'})." in ended.err
+
+
+@pytest.mark.parametrize(("said", "code"), [("yes", 0), ("no", 1), ("", 1)], ids=["yes", "no", "nothing"])
+def test_on_a_terminal_it_shows_the_change_and_asks(said: str, code: int, tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(TWO)
+    command = [*PROGRAM, "wrap", "mcp.json", "--bundle", str(SHIPPED)]
+    ended, printed = in_terminal(command, tmp_path, environment(HOME=str(tmp_path)), f"{said}\n")
+    assert ended == code, printed
+    assert '+    "ironcurtain": {' in printed
+    assert ("wrapped: " in printed, "nothing was changed" in printed) == (code == 0, code == 1)
+    assert (path.read_bytes() == TWO) == (code == 1)
+
+
 def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap: Run) -> None:
     text = (
         '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${env:K}"]}}} // \x1b[2J'
@@ -145,6 +182,9 @@ def test_user_and_project(home: Path, tmp_path: Path, run: Run, wrap: Run) -> No
 
 
 BAD = [
+    (("mcp.json", "--bundle", str(SHIPPED), "--servers", "mcp.json"), 2, "IC1001"),
+    (("--print", "--bundle", str(SHIPPED)), 2, "IC1001"),
+    (("--print", "--servers", "no.json", "--bundle", str(SHIPPED)), 2, "IC1002"),
     (("no-such.json", "--bundle", str(SHIPPED)), 2, "IC1002"),
     (("mcp.json", "--bundle", "nowhere"), 3, "IC3101"),
     (("mcp.json", "--bundle", str(SHIPPED), "--", "--no-such"), 2, "IC1001"),
@@ -185,7 +225,8 @@ def test_what_the_page_tells_people_to_type(tmp_path: Path) -> None:
     shell = [text for language, text in blocks if language == "sh"]
     project = tmp_path / "home" / "project"
     (project / ".vscode").mkdir(parents=True)
-    (project / "generated").symlink_to(ROOT / "generated")
+    for name in ("generated", "mcp-servers.json"):
+        (project / name).symlink_to(ROOT / name)
     path = project / ".vscode" / "mcp.json"
     path.write_text(configuration)
     command = tmp_path / "bin" / "ironcurtain"
@@ -207,7 +248,7 @@ def test_what_the_page_tells_people_to_type(tmp_path: Path) -> None:
         )
         assert (ended.returncode, "error" in ended.stderr) == (0, False), ended.stderr
         states.append(path.read_text())
-    assert [text == configuration for text in states] == [True, False, True]
+    assert [text == configuration for text in states] == [True, False, True, True]
     (found,) = read_as_an_editor([states[1]])
     assert list(found["value"]["servers"]) == ["ironcurtain"]
     assert "// the file server of this project" in states[1]

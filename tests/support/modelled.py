@@ -39,6 +39,16 @@ class Ran:
     stderr: str
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a project stands: its directory, and the fixtures that its program and its model need."""
+
+    server: HTTPServer
+    directory: Path
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+
 class Modelled:
     """A project, a model that answers each stage from a list (its last answer for ever), and the program.
 
@@ -48,20 +58,14 @@ class Modelled:
         answers: By stage, what is answered in turn: content, a `Play`, or a function of the request.
     """
 
-    def __init__(
-        self,
-        server: HTTPServer,
-        directory: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        self.directory = directory
-        self._capsys = capsys
-        self.model = ModelServer(server, ANTHROPIC, [self._answer])
+    def __init__(self, place: Place) -> None:
+        self.directory = place.directory
+        self._capsys = place.capsys
+        self.model = ModelServer(place.server, ANTHROPIC, [self._answer])
         for name, value in self.model.environment(KEY).items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("IRONCURTAIN_HOME", str(directory / "home"))
-        monkeypatch.chdir(directory)
+            place.monkeypatch.setenv(name, value)
+        place.monkeypatch.setenv("IRONCURTAIN_HOME", str(self.directory / "home"))
+        place.monkeypatch.chdir(self.directory)
         self.answers: dict[str, list[Given]] = {}
         self._given: Counter[str] = Counter()
 

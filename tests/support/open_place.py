@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ironcurtain.model.reserved import RESOURCE_URI
+from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import list_tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
@@ -48,7 +49,7 @@ class OpenPlace(Place):
         self.home.mkdir(parents=True)
         open_ = {name: {**server, "sandbox": False} for name, server in servers.items()}
         self.servers = write_servers(root, open_)
-        self.tools = list_tools(load_servers(self.servers))
+        self.tools = list_tools(load_servers(self.servers), contained_visits(lambda _: None))
         annotated = {
             name: [accepted(each) for each in listed] + RESERVED_TOOLS for name, listed in self.tools.items()
         }

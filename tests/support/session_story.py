@@ -146,9 +146,9 @@ async def tell(story: Story) -> None:
     say("What the session was")
     story.run("ironcurtain audit report work | sed '/^Events/,$d'")
     say("Is the log what was written?", "Before and after one letter is changed.")
-    story.run("ironcurtain audit verify work --key ~/.ironcurtain/audit.key")
+    story.run("ironcurtain audit verify work")
     story.run("sed -i 's/move_file/move_filE/' ~/.ironcurtain/audit/work.jsonl")
-    story.run("ironcurtain audit verify work --key ~/.ironcurtain/audit.key", 1)
+    story.run("ironcurtain audit verify work", 1)
 
 
 async def _at_work(story: Story, client: Client) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from jwt.algorithms import get_default_algorithms
 
 from ironcurtain.bundle import gzipped
@@ -18,6 +19,7 @@ from ironcurtain.bundle.keys import Algorithm, PrivateKey, new_key
 from ironcurtain.bundle.opa_digest import opa_digest
 from ironcurtain.bundle.revision import SIGNATURES
 from ironcurtain.bundle.signature import sign
+from ironcurtain.errors import BundleIntegrityError, BundleSignatureError
 from ironcurtain.policy import Policy
 from support.shipped import GENERATED
 
@@ -150,6 +152,15 @@ class Attacks(dict[str, tuple[Attack, str]]):
             return function
 
         return register
+
+    def is_refused(self, name: str, released: Scene, tripwire: Path) -> None:
+        """Make an attack's archive beside an OPA that leaves a trace: it is refused before OPA is started."""
+        make, refusal = self[name]
+        path = tripwire.with_name("bundle.tar.gz")
+        path.write_bytes(make(released))
+        with pytest.raises((BundleSignatureError, BundleIntegrityError), match=refusal):
+            load_signed(path, released, tripwire)
+        assert not tripwire.with_name("started").exists()
 
 
 def load_signed(path: Path, released: Scene, opa: Path) -> Policy:

@@ -13,14 +13,17 @@ from pathlib import Path
 COLUMNS = 500
 
 
-def in_terminal(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """Run a command in a terminal; return its exit code and what it printed there."""
+def in_terminal(
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], typed: str = ""
+) -> tuple[int, str]:
+    """Run a command in a terminal, with what is typed there; return its exit code and what it printed."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     with subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     ) as run:
         os.close(theirs)
+        os.write(ours, typed.encode())
         try:
             printed = b"".join(iter(lambda: _read(ours), b""))
         finally:
