@@ -123,9 +123,15 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Whatever the locale: JSON is UTF-8, and a character must never turn a result into a failure.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:  # told already, by whoever wrote what is still there
+        _give_up_stdout()
+    sys.exit(status)
 
 
 def _give_up_stdout() -> None:
-    """Whoever read our results has gone: keep the interpreter from failing once more at exit."""
+    """Nobody can be given our results: keep the interpreter from failing once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

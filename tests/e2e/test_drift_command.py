@@ -71,9 +71,9 @@ def test_what_a_server_writes_does_not_reach_the_terminal_raw(
     ended = inside("drift", cwd=project)
     assert ended.code == 1
     assert ended.out.isprintable() or not {*ended.out} & {*PAINT, "\r"}
-    assert "argument path is now called pa\\u{1B}[2J\\u{202E}th" in ended.out
+    assert "argument path is now called pa\\x1b[2J\\u202eth" in ended.out
     assert "list_tags changed (description)" in ended.out
-    assert "\\u{1B}]0;owned\\u{7}" in ended.out
+    assert "\\x1b]0;owned\\x07" in ended.out
 
 
 def test_a_tool_more_and_a_tool_less(inside: Inside, project: Path, words: Path) -> None:

@@ -193,7 +193,7 @@ async def test_attack_environment_cannot_redirect_or_configure(
         assert (await engine.query(b"{}")).result == {"verdict": "deny"}
         environment = proc(engine.pid, "environ").split(b"\0")
     names = {entry.partition(b"=")[0] for entry in environment if entry}
-    assert names == {b"HOME", b"TMPDIR", b"PATH", b"LANG", b"GOMEMLIMIT"}
+    assert names == {b"HOME", b"TMPDIR", b"PATH", b"LANG", b"GOMEMLIMIT", b"GOGC"}
 
 
 async def test_attack_engine_listens_nowhere_else(place: tuple[Engine, Path]) -> None:
