@@ -157,9 +157,9 @@ class Story:
             str(self._programs): "/opt/ironcurtain/bin",
             str(self.home): "/home/you",
             str(DRIFTING): "CHECKOUT/tests/fixtures/drifting_server.py",
-            str(ROOT): "CHECKOUT",
             str(find().path): "OPA",
             sys.executable: "PYTHON",
+            str(ROOT): "CHECKOUT",
         }
         for place, name in known.items():
             text = text.replace(place, name)
