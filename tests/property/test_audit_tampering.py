@@ -16,7 +16,7 @@ from ironcurtain.audit.verify import verify
 from ironcurtain.model.audit import Problem
 
 RECORDS = 10_000
-quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def verdicts(random: Random, bundles: list) -> list[tuple[str, str]]:
 
 
 @settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
@@ -78,7 +78,7 @@ def test_a_difference_is_empty_exactly_when_no_call_differs(seed: int) -> None:
         assert bool(change.witness) != bool(change.masked_by)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(st.integers(min_value=0, max_value=10**9))
 def test_renaming_and_splitting_rules_change_nothing(seed: int) -> None:
     random = Random(seed)

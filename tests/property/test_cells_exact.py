@@ -95,7 +95,7 @@ def assert_exact(space: Space, seed: int) -> None:
         assert rule == {s: found["rule"] for s, found in twin.decide(rules, call.input)["subjects"].items()}
 
 
-@settings(max_examples=6, **QUIET)
+@settings(max_examples=4, **QUIET)
 @given(SEEDS)
 def test_every_random_call_decides_as_the_cells_say(seed: int) -> None:
     assert_exact(PLAIN, seed)

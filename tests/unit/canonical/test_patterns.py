@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.canonical.patterns import canonical_member, canonical_pattern, check_pattern, contains
+from ironcurtain.canonical.patterns import canonical_member, canonical_pattern, contains
 from ironcurtain.errors import PatternError
 from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.roles.registry import Registry
@@ -101,7 +101,7 @@ def test_two_freedoms_of_spelling(kind: str, text: str, canonical: str) -> None:
 )
 def test_another_spelling_is_refused_and_the_right_one_told(kind: str, text: str, write: str) -> None:
     with pytest.raises(PatternError, match="not in canonical form") as caught:
-        check_pattern(kind, text, REGISTRY)
+        canonical_pattern(kind, text, REGISTRY)
     assert caught.value.hint == f"write {write}"
     assert canonical_member(kind, text, REGISTRY) == write
 
@@ -187,7 +187,7 @@ def test_another_spelling_is_refused_and_the_right_one_told(kind: str, text: str
 )
 def test_what_is_no_pattern(kind: str, text: str) -> None:
     with pytest.raises(PatternError):
-        check_pattern(kind, text, REGISTRY)
+        canonical_pattern(kind, text, REGISTRY)
     with pytest.raises(PatternError):
         canonical_member(kind, text, REGISTRY)
 
@@ -210,7 +210,7 @@ def test_what_is_no_pattern(kind: str, text: str) -> None:
 )
 def test_a_list_of_domains_holds_domains_only(text: str) -> None:
     with pytest.raises(PatternError):
-        check_pattern("domain", text, REGISTRY)
+        canonical_pattern("domain", text, REGISTRY)
 
 
 @pytest.mark.parametrize(
@@ -251,5 +251,5 @@ def test_containment(kind: str, outer: str, inner: str, *, inside: bool) -> None
 
 def test_the_error_shows_nothing_raw() -> None:
     with pytest.raises(PatternError) as caught:
-        check_pattern("url", "x\x1b[31m\u202e.com", REGISTRY)
+        canonical_pattern("url", "x\x1b[31m\u202e.com", REGISTRY)
     assert caught.value.what.isprintable()
