@@ -90,7 +90,7 @@ class Release:
                 line.replace(self.url, ADDRESS).replace(str(self.home), "~").replace("://~", ":///home/you")
             )
             plain = re.sub(r"sha256:[0-9a-f]{64}", "sha256:…", plain)
-            self.lines.append(re.sub(r"\b[A-Za-z0-9_-]{43}\b", "(the key's id)", plain))
+            self.lines.append(re.sub(r"(?<![\w-])[\w-]{43}(?![\w-])", "(the key's id)", plain))
 
     def heading(self, title: str, text: str) -> None:
         """Begin a part."""
