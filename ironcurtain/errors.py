@@ -341,10 +341,20 @@ class SystemFailedError(IronCurtainError):
 
 
 class AuditError(IronCurtainError):
-    """An audit log cannot be written, is being written by another process, or is not what was written."""
+    """An audit log cannot be written, is being written by another process, or is not what was written.
+
+    Attributes:
+        busy: Whether another process writes it.
+    """
 
     code = "IC3404"
     exit = Exit.NO_ANSWER
+
+    def __init__(
+        self, what: str, *, where: Place | str | None = None, hint: str = "", busy: bool = False
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.busy = busy
 
 
 # -- a person must decide: exit 4 ---------------------------------------------------------------

@@ -107,6 +107,18 @@ def read_token(path: Path) -> str:
     return token
 
 
+def has_content(path: Path) -> bool:
+    """Tell whether there is a file that says something.
+
+    An empty one may stand in for one that is not there and that a running, contained server must not make.
+    """
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return not (stat.S_ISREG(status.st_mode) and status.st_size == 0)
+
+
 def load(path: Path, model: type[M]) -> M:
     """Read a JSON or YAML document and validate it as `model`.
 

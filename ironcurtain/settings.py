@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from ironcurtain.errors import FormatError, Place, raise_all
-from ironcurtain.files import read_text
+from ironcurtain.files import has_content, read_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.model.base import Frozen
@@ -117,9 +117,8 @@ PATH_KEYS = (
 def find_settings(start: Path) -> Path | None:
     """Return the nearest `ironcurtain.toml` at or above a directory, or None."""
     absolute = start.absolute()
-    return next(
-        (path for folder in (absolute, *absolute.parents) if (path := folder / FILE_NAME).is_file()), None
-    )
+    places = (folder / FILE_NAME for folder in (absolute, *absolute.parents))
+    return next((path for path in places if path.is_file() and has_content(path)), None)
 
 
 def load_settings(path: Path | None) -> Settings:

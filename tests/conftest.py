@@ -1,7 +1,8 @@
 """What all tests share.
 
 Properties draw the same examples in every run, so that a red run is red for everybody and again tomorrow.
-New ones are looked for with `--hypothesis-profile=searching` and by the fuzzer.
+New ones are looked for with `--hypothesis-profile=searching`, which draws ten times as many (as does
+`support.examples` where a property names a number), and by the fuzzer.
 """
 
 import signal
@@ -11,8 +12,8 @@ import pytest
 from hypothesis import settings
 from pytest_httpserver import HTTPServer
 
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("searching", derandomize=False, print_blob=True)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("searching", derandomize=False, deadline=None, print_blob=True, max_examples=1_000)
 settings.load_profile("repeatable")
 
 # A run in the background may have been started with interrupts ignored, which the programs that tests start

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -20,7 +22,7 @@ import anyio
 from ironcurtain.audit.places import LogPlace
 from ironcurtain.audit.recovery import Recovered
 from ironcurtain.audit.seal import record_bytes
-from ironcurtain.audit.segments import Segments
+from ironcurtain.audit.segments import LOCK_PATIENCE, Segments
 from ironcurtain.errors import AuditError
 from ironcurtain.model.audit import DecisionRecord, EventRecord, ResultRecord
 from ironcurtain.model.base import Json
@@ -51,10 +53,18 @@ class AuditLog:
         place: The log's files (`places.log_place`).
         key: Key of the head; None leaves it unkeyed.
         max_bytes: Size at which a segment is closed and the next one begun.
+        patience: Seconds to wait for the end of whoever wrote it before.
     """
 
-    def __init__(self, place: LogPlace, *, key: bytes | None = None, max_bytes: int = MAX_BYTES) -> None:
-        self._place, self._key, self._max_bytes = place, key, max_bytes
+    def __init__(
+        self,
+        place: LogPlace,
+        *,
+        key: bytes | None = None,
+        max_bytes: int = MAX_BYTES,
+        patience: float = LOCK_PATIENCE,
+    ) -> None:
+        self._place, self._key, self._max_bytes, self._patience = place, key, max_bytes, patience
         self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
         self._segments: Segments | None = None
         self._wake = asyncio.Event()
@@ -78,7 +88,7 @@ class AuditLog:
         """Become the log's one writer, continuing it if it is there already.
 
         Raises:
-            AuditError: If another process writes it, or it is not what was written.
+            AuditError: If another process writes it (`busy`), or it is not what was written.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -156,7 +166,7 @@ class AuditLog:
         return written
 
     def _open(self) -> Segments:
-        return Segments(self._place, key=self._key, max_bytes=self._max_bytes)
+        return Segments(self._place, key=self._key, max_bytes=self._max_bytes, patience=self._patience)
 
     async def _write(self, segments: Segments) -> None:
         loop = asyncio.get_running_loop()
@@ -178,6 +188,25 @@ class AuditLog:
             else:
                 self._trouble = ""
                 _end(group, None)
+
+
+async def open_first_free(logs: Iterable[AuditLog], stack: AsyncExitStack) -> AuditLog:
+    """Open the first of several logs that no other process writes, until the stack is closed.
+
+    Raises:
+        AuditError: If others write all of them, or one that would be opened is not what was written: then a
+            person has to look at it, and no other log may take its place.
+    """
+    busy: AuditError | None = None
+    for log in logs:
+        try:
+            return await stack.enter_async_context(log)
+        except AuditError as error:
+            if not error.busy:
+                raise
+            busy = error
+    assert busy is not None  # noqa: S101 - there is at least one log
+    raise busy
 
 
 def _end(group: list[tuple[bytes, asyncio.Future[None]]], error: AuditError | None) -> None:

@@ -71,6 +71,11 @@ def place_of(path: Path, head: Path | None = None) -> LogPlace:
     return LogPlace(name, path, head or path.parent / "heads" / f"{name}.json")
 
 
+def logs_in(directory: Path) -> list[Path]:
+    """Return the first segment of each log in a directory; files of other names are somebody else's."""
+    return [p for p in directory.glob(f"*{SUFFIX}") if _SESSION.fullmatch(p.name.removesuffix(SUFFIX))]
+
+
 def find_log(named: str | None, directory: Path, head: Path | None = None) -> LogPlace:
     """Return the log that somebody means: a path, the name of a session, or None for the newest.
 
@@ -78,7 +83,7 @@ def find_log(named: str | None, directory: Path, head: Path | None = None) -> Lo
         FileError: If there is no such log.
     """
     if named is None:
-        first = [p for p in directory.glob(f"*{SUFFIX}") if _SESSION.fullmatch(p.name.removesuffix(SUFFIX))]
+        first = logs_in(directory)
         if not first:
             raise FileError("there is no audit log", where=str(directory), hint="Name the file of a log.")
         return place_of(max(first, key=lambda p: (p.stat().st_mtime_ns, p.name)), head)

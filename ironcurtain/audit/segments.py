@@ -22,9 +22,12 @@ from ironcurtain.text import visible
 
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
-_LOCK_TRIES = 20
-_LOCK_PAUSE = 0.05
+_LOCK_PAUSE = 0.02
+_GLANCE = 10.0
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+LOCK_PATIENCE = 1.0
+"""Seconds that a log's writer of before has to end, unless somebody knows better."""
 
 
 @dataclass
@@ -44,12 +47,15 @@ class Segments:
         place: The log's files; what is missing is made, private to the user.
         key: Key of the head.
         max_bytes: Size at which a segment is closed and the next one begun.
+        patience: Seconds to wait for another writer's end.
 
     Raises:
-        AuditError: If another process writes this log, or what is there is not what was written.
+        AuditError: If another process writes this log (`busy`), or what is there is not what was written.
     """
 
-    def __init__(self, place: LogPlace, *, key: bytes | None, max_bytes: int) -> None:
+    def __init__(
+        self, place: LogPlace, *, key: bytes | None, max_bytes: int, patience: float = LOCK_PATIENCE
+    ) -> None:
         self._place, self._key, self._max_bytes = place, key, max_bytes
         self._broken = ""
         with contextlib.ExitStack() as stack, _told(place):
@@ -60,7 +66,7 @@ class Segments:
                 place.head, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE_MODE
             )
             stack.callback(os.close, self._head)
-            _lock(self._head, place)
+            _lock(self._head, place, patience)
             self.recovered: Recovered = recover(place, os.pread(self._head, HEAD_BYTES + 1, 0), key)
             self._count, self._seal = self.recovered.count, self.recovered.seal
             self._segment = self._open_segment(max(self.recovered.segments, 1), self.recovered.size)
@@ -174,20 +180,29 @@ def _told(place: LogPlace) -> Iterator[None]:
         ) from error
 
 
-def _lock(handle: int, place: LogPlace) -> None:
+def _lock(handle: int, place: LogPlace, patience: float) -> None:
     """Become the log's one writer; whoever only looks whether there is one holds the lock very briefly."""
-    for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_LOCK_PAUSE)
-        else:
-            return
-    raise AuditError(
-        "another process is writing this audit log",
-        where=str(place.path),
-        hint="Give this session another name.",
-    )
+    end = time.monotonic() + patience
+    while not _take(handle, fcntl.LOCK_EX):
+        now = time.monotonic()
+        # Those who only look can share the lock, for a moment; nobody shares it with a writer.
+        if now >= end + _GLANCE or (now >= end and not _take(handle, fcntl.LOCK_SH)):
+            raise AuditError(
+                "another process is writing this audit log",
+                where=str(place.path),
+                hint="Give this session another name.",
+                busy=True,
+            )
+        fcntl.flock(handle, fcntl.LOCK_UN)
+        time.sleep(_LOCK_PAUSE)
+
+
+def _take(handle: int, lock: int) -> bool:
+    try:
+        fcntl.flock(handle, lock | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _check_private(directory: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from ironcurtain.settings import FILE_NAME, Settings, find_settings
 
 _PROVENANCE = "provenance.json"
+_ANSWERS = "answers.yaml"
+_WAIVERS = "waivers.yaml"
 _USUAL = Settings()
 _WRITTEN = (
     FILE_NAME,
@@ -23,6 +25,8 @@ _WRITTEN = (
     _USUAL.guarantees,
     _USUAL.diff_approvals,
     _USUAL.questions,
+    _ANSWERS,
+    _WAIVERS,
 )
 
 

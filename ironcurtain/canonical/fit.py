@@ -16,7 +16,13 @@ class InvalidArgumentsError(Exception):
 
 
 class FittedTool:
-    """A tool's annotation with its schema prepared once, at load."""
+    """A tool's annotation with its schema prepared once, at load.
+
+    Attributes:
+        annotation: The annotation.
+        unusable: Why the schema cannot be evaluated, if it cannot.
+        schema: The schema, if there is one that can be used.
+    """
 
     def __init__(self, annotation: ToolAnnotation) -> None:
         """Prepare the annotation; a schema that cannot be evaluated makes every call of the tool invalid."""

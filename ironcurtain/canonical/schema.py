@@ -7,15 +7,17 @@ remote `$ref` is refused, formats are not asserted, and what it makes us do is c
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
 import re2
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -23,10 +25,12 @@ from referencing.exceptions import Unresolvable
 from ironcurtain.canonical.pointers import join, tokens
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.text import quoted, visible
 
 _MAX_SHOWN = 5
 _MAX_STEPS = 300_000
+_ENDLESS = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"})
 _COSTS = {"$ref": 20, "$dynamicRef": 20, "$recursiveRef": 20}
 _MAX_REFERENCES = 8
 _MAX_WORDS = 300
@@ -48,7 +52,14 @@ class _TooCostlyError(Exception):
 
 
 class ArgumentSchema:
-    """One tool's input schema, ready to check arguments."""
+    """One tool's input schema, ready to check arguments.
+
+    Attributes:
+        schema: The schema.
+        cost: How many keywords and elements one value of a call can meet at most, a pattern counting as many
+            as it has steps; None where that is not bounded by the schema's size: what refers to another
+            place is evaluated once for each way that leads there.
+    """
 
     def __init__(self, schema: dict[str, Json]) -> None:
         """Prepare the schema.
@@ -61,7 +72,8 @@ class ArgumentSchema:
         if isinstance(found, str):
             raise UnusableSchemaError(found)
         self.schema = schema
-        self._validator = found
+        self._validator = found.validator
+        self.cost = found.cost
 
     @property
     def properties(self) -> dict[str, Json]:
@@ -132,22 +144,32 @@ def _counted(check: Callable[..., Any], cost: int) -> Callable[..., Any]:
     return counted
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """A schema's validator, and what one value can cost it (see `ArgumentSchema.cost`)."""
+
+    validator: Any
+    cost: int | None
+
+
 @lru_cache(maxsize=1024)
-def _prepared(text: str) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
-    """Return a schema's validator, or why it has none, by content: a compile prepares each tool often."""
+def _prepared(text: str) -> _Prepared | str:
+    """Return a schema ready to use, or why it cannot be, by content: a compile prepares each tool often."""
     schema = json.loads(text)
-    draft = validator_for(schema, default=Draft202012Validator)
-    keywords: set[str] = set()
+    if fault := schema_fault(schema):
+        return f"no valid JSON Schema: {fault}"
+    names: Counter[str] = Counter()
     try:
-        draft.check_schema(schema)
-        _check_patterns(schema, keywords)
-    except (SchemaError, RecursionError) as error:
-        return f"no valid JSON Schema: {visible(str(error).splitlines()[0])}"
+        programs = _check_patterns(schema, names)
     except UnusableSchemaError as error:
         return str(error)
-    if {"patternProperties", "unevaluatedProperties"} <= keywords:
+    except RecursionError:
+        return "no valid JSON Schema: it is nested too deeply"
+    if {"patternProperties", "unevaluatedProperties"} <= names.keys():
         return "patternProperties together with unevaluatedProperties"
-    return _extended(draft)(schema, registry=Registry())
+    draft = validator_for(schema, default=Draft202012Validator)
+    cost = None if _ENDLESS & names.keys() else names.total() + programs
+    return _Prepared(_extended(draft)(schema, registry=Registry()), cost)
 
 
 def permits_null(schema: Json) -> bool:
@@ -165,21 +187,23 @@ def type_name(value: Json) -> str:
     return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
 
 
-def _check_patterns(schema: Json, keywords: set[str]) -> None:
-    """Compile every pattern of a schema, and collect all names that could be its keywords."""
+def _check_patterns(schema: Json, names: Counter[str]) -> int:
+    """Compile every pattern of a schema, and count all names that could be its keywords, and its elements.
+
+    Returns:
+        The size of all patterns' programs: what one character can cost.
+    """
     if isinstance(schema, list):
-        for child in schema:
-            _check_patterns(child, keywords)
+        names[""] += len(schema)
+        return sum(_check_patterns(child, names) for child in schema)
     if not isinstance(schema, dict):
-        return
-    keywords.update(schema)
+        return 0
+    names.update(schema.keys())
     patterns = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
     if isinstance(schema.get("patternProperties"), dict):
         patterns += list(schema["patternProperties"])
-    for pattern in patterns:
-        compiled_pattern(pattern)
-    for child in schema.values():
-        _check_patterns(child, keywords)
+    programs: int = sum(compiled_pattern(pattern).programsize for pattern in patterns)
+    return programs + sum(_check_patterns(child, names) for child in schema.values())
 
 
 def compiled_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information

@@ -30,7 +30,7 @@ def _load_defaults(ctx: click.Context, _: click.Parameter, value: str | None) ->
     ctx.default_map = {**(ctx.default_map or {}), **values}
 
 
-def _variables(name: str) -> list[str]:
+def variables(name: str) -> list[str]:
     """Return the environment variables of an option, the one of this command first."""
     return [f"IRONCURTAIN_COMPILE_{name.upper()}", f"IRONCURTAIN_{name.upper()}"]
 
@@ -38,7 +38,7 @@ def _variables(name: str) -> list[str]:
 def _setting(flag: str, *short: str, **how: Any) -> Callable[[F], F]:  # noqa: ANN401 - what click takes
     """Declare an option that environment variables can set, too."""
     name = flag.removeprefix("--").partition("/")[0].replace("-", "_")
-    return click.option(*short, flag, envvar=_variables(name), **how)
+    return click.option(*short, flag, envvar=variables(name), **how)
 
 
 def _path_options(function: F) -> F:

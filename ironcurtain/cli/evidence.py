@@ -13,7 +13,7 @@ from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.authoring import Project, read_project
 from ironcurtain.errors import UsageError
-from ironcurtain.files import load
+from ironcurtain.files import has_content, load
 from ironcurtain.model.policy import Clause, CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios
 from ironcurtain.pipeline.rendered import check_rendered
@@ -50,7 +50,7 @@ class PolicyRead:
             FileError, FormatError, NewerFormatError: If the file cannot be read.
         """
         path = Path(given) if given is not None else self.project.root / name
-        return load(path, model) if given is not None or path.exists() else None
+        return load(path, model) if given is not None or has_content(path) else None
 
 
 def read_policy(

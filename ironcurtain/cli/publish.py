@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.cli import lazy
 from ironcurtain.cli.options import FORMAT
 from ironcurtain.errors import Exit
@@ -14,7 +15,7 @@ from ironcurtain.errors import Exit
 @click.option(
     "--bundle",
     metavar="FILE",
-    default="generated/bundle.signed.tar.gz",
+    default=f"generated/{SIGNED_ARCHIVE}",
     show_default=True,
     help="The signed bundle.",
 )

@@ -10,7 +10,7 @@ import click
 from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit
-from ironcurtain.files import load
+from ironcurtain.files import has_content, load
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
 from ironcurtain.model import jsontext
@@ -82,7 +82,7 @@ def _book(project: Project, model: str | None, ledger: Ledger, *, locked: bool) 
 
 
 def _confirmations(path: Path, servers: set[str]) -> Confirmations:
-    found = load(path, Confirmations) if path.exists() else Confirmations()
+    found = load(path, Confirmations) if has_content(path) else Confirmations()
     about = tuple(entry for entry in found.confirmed if entry.server in servers)
     return found.model_copy(update={"confirmed": about})
 

@@ -15,6 +15,7 @@ import click
 
 from ironcurtain.approvals.answering import Answer, Desk, Recorded, default_place
 from ironcurtain.approvals.describe import WIDTH, describe
+from ironcurtain.cli import terminal
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
 from ironcurtain.model.approval import MAX_REASON, ApprovalRequest, Approvals, ApprovalStatus
@@ -91,15 +92,13 @@ def deny(*, id_: str, reason: str, directory: str | None, key: str | None, forma
 
 
 def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
-    if not sys.stdin.isatty():
+    if not terminal.is_there():
         raise UsageError(
             "there is no terminal to confirm on", hint="Look at it with `approvals show`, then use --yes."
         )
     click.echo(describe(request, width=_width(sys.stderr)), err=True)
     what = "this call and, for this session, calls of the shape above" if session else "this one call"
-    click.echo(f"Type approve to approve {what}; anything else leaves it waiting.", err=True)
-    click.echo("> ", nl=False, err=True)
-    return sys.stdin.readline().strip() == "approve"
+    return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
 
 
 def _say(request: ApprovalRequest, answer: Answer, recorded: Recorded, format_: str) -> Exit:

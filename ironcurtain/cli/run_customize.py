@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
+from ironcurtain.cli import terminal
 from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.errors import Exit, OpenQuestionError, UsageError
 from ironcurtain.files import atomic_write, read_text
@@ -30,12 +30,11 @@ def run(
     dry_run: bool,
 ) -> Exit:
     """Turn a wish into edits, show them, and write them when they are confirmed."""
-    terminal = sys.stdin.isatty()
-    if not terminal and not (yes or dry_run):
+    if not terminal.is_there() and not (yes or dry_run):
         raise UsageError(
             "there is no terminal to confirm the change on", hint="Add --yes, or --dry-run to see it."
         )
-    if not wish and not terminal:
+    if not wish and not terminal.is_there():
         raise UsageError("there is no wish", hint="Say it: ironcurtain customize 'WISH'.")
     project = read_project(config)
     _, base = read_constitution(project.path("constitution"), None, project.root)
@@ -76,7 +75,7 @@ def _converse(base: tuple[PlacedClause, ...], own: str, source: str, said: str, 
         found = proposal(answer.content, own, source)
         if not found.question:
             return found
-        if not sys.stdin.isatty():
+        if not terminal.is_there():
             break
         reply = click.prompt(printable(found.question), err=True)
         conversation += [Turn(who="helper", said=found.question), Turn(who="person", said=reply)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.audit.places import audit_directory
 from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.cli.compile import variables
 from ironcurtain.doctor.checks import examine, exit_of
 from ironcurtain.doctor.subject import Subject
 from ironcurtain.errors import Exit, IronCurtainError
@@ -17,6 +19,7 @@ from ironcurtain.settings import Settings, find_settings, user_directory
 from ironcurtain.text import printable
 
 _WIDTH = 5
+_MODELS = ("model", "judge_model", "second_model")
 
 
 def run(
@@ -55,8 +58,8 @@ def run(
         min_serial=min_serial,
         clients=clients,
         timeout=timeout,
-        settings=project.settings,
         problem=problem,
+        models=_models(project.settings),
         sources=_sources(project) if bundle is None else None,
         engine=engine,
         engine_ca=engine_ca,
@@ -86,6 +89,15 @@ def _project(config: str | None) -> tuple[Project, IronCurtainError | None]:
         file = Path(config) if config is not None else find_settings(Path.cwd())
         root = file.absolute().parent if file is not None else Path.cwd()
         return Project(None, root, Settings()), error
+
+
+def _models(settings: Settings) -> tuple[str, ...]:
+    """Return whom a compile would ask: what its environment variables say comes before the settings."""
+    named = (
+        next(filter(None, map(os.environ.get, variables(key))), None) or getattr(settings, key)
+        for key in _MODELS
+    )
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def _sources(project: Project) -> tuple[Path, Path | None, Path] | None:

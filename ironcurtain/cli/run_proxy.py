@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import sys
+import threading
+import time
 import warnings
 from functools import partial
 from pathlib import Path
@@ -20,6 +23,8 @@ from ironcurtain.proxy.http import Address
 from ironcurtain.proxy.recording import Values
 from ironcurtain.proxy.session import ProxyOptions, own_places, run_proxy
 from ironcurtain.text import printable
+
+_LAST_THREADS = 1.0
 
 
 def run(
@@ -90,7 +95,20 @@ def run(
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         raise first from None
+    _leave_what_hangs()
     return Exit.YES
+
+
+def _leave_what_hangs() -> None:
+    """Exit at once where a thread does not end; all is recorded, and the interpreter would wait for it."""
+    end = time.monotonic() + _LAST_THREADS
+    others = [each for each in threading.enumerate() if each is not threading.main_thread()]
+    waited_for = [each for each in others if not each.daemon]
+    for thread in waited_for:
+        thread.join(max(0.0, end - time.monotonic()))
+    if any(thread.is_alive() for thread in waited_for):
+        sys.stderr.flush()
+        os._exit(Exit.YES)
 
 
 def _say(text: str) -> None:

@@ -19,7 +19,7 @@ from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.matrix_text import outcome_words, places
-from ironcurtain.files import load, parse_document
+from ironcurtain.files import has_content, load, parse_document
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
@@ -77,7 +77,7 @@ def add(
 def list_(*, config: str | None, format_: str) -> Exit:
     """Print the servers, configured or published."""
     project = read_project(config)
-    configured = load(_file(project), Servers).servers if _file(project).exists() else {}
+    configured = load(_file(project), Servers).servers if has_content(_file(project)) else {}
     published = published_annotations(project.path("output"))
     known = {name: len(each.tools) for name, each in published.servers.items()} if published else {}
     listed = tuple(
@@ -113,7 +113,7 @@ def remove(*, name: str, config: str | None) -> Exit:
     if published is not None and name in published.servers:
         _say(f"the published policy knows {name} until the next `ironcurtain compile`")
     confirmations = project.path("confirmations")
-    confirmed = load(confirmations, Confirmations).confirmed if confirmations.exists() else ()
+    confirmed = load(confirmations, Confirmations).confirmed if has_content(confirmations) else ()
     if any(each.server == name for each in confirmed):
         _say(f"{confirmations.name} still speaks of {name}: remove its entries, too")
     return Exit.YES

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import click
 
-from ironcurtain.errors import Exit, FileError
+from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
 from ironcurtain.model.status import ProxyStatus, ServerStatus, Status
 from ironcurtain.proxy.running import is_running
 from ironcurtain.settings import status_directory
-from ironcurtain.text import printable
+from ironcurtain.text import printable, visible
 
 
 def run(*, format_: str) -> Exit:
     """Print what each running proxy tells of itself."""
-    status = Status(proxies=tuple(_running()))
+    running = [path for path in sorted(status_directory().glob("*.json")) if is_running(path)]
+    status = Status(proxies=tuple(_read(running)))
     if format_ == "json":
         click.echo(jsontext.pretty(status.model_dump(mode="json")), nl=False)
-    elif status.proxies:
-        for proxy in status.proxies:
-            click.echo(printable("\n".join(_lines(proxy))))
     else:
-        click.echo("no proxy runs", err=True)
-    return Exit.YES if status.proxies else Exit.NO
+        for line in (line for proxy in status.proxies for line in _lines(proxy)):
+            click.echo(printable(line))
+        if not running:
+            click.echo("no proxy runs", err=True)
+    return Exit.YES if running else Exit.NO
 
 
-def _running() -> Iterator[ProxyStatus]:
-    for path in sorted(status_directory().glob("*.json")):
+def _read(paths: Iterable[Path]) -> Iterator[ProxyStatus]:
+    """Read what can be read: a proxy of another version hides no other one."""
+    for path in paths:
         try:
-            status = load(path, ProxyStatus)
-        except FileError:  # it has just ended
-            continue
-        # A proxy that was killed leaves its file, but holds no lock.
-        if is_running(path):
-            yield status
+            yield load(path, ProxyStatus)
+        except IronCurtainError as error:
+            if path.exists():  # one that has just ended needs no word
+                click.echo(printable(f"{visible(str(path))} cannot be read: {error.what}"), err=True)
 
 
 def _lines(proxy: ProxyStatus) -> Iterator[str]:
@@ -53,5 +54,7 @@ def _lines(proxy: ProxyStatus) -> Iterator[str]:
 
 
 def _server(server: ServerStatus) -> str:
+    if server.starting:
+        return f"{server.name}: not up yet, it starts with the first client"
     up = "up" if server.up else f"DOWN ({server.reason})"
     return f"{server.name}: {up}, {server.tools} tools, {server.hidden} hidden"

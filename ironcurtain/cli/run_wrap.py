@@ -6,14 +6,13 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.cli import proxy
+from ironcurtain.cli import proxy, terminal
 from ironcurtain.clients.places import CLIENTS, Place, Scope, places
 from ironcurtain.clients.target import read_target
 from ironcurtain.clients.undo import ENTRY
@@ -34,7 +33,7 @@ def run(
     *,
     client: str | None,
     proxy_options: tuple[str, ...],
-    bundle: str,
+    bundle: str | None,
     scope: Scope | None,
     only: tuple[str, ...],
     dry_run: bool,
@@ -49,41 +48,74 @@ def run(
         proxy_options = (client, *proxy_options)
         client = None
     if client is None:
-        return _print_for(servers, bundle, site, proxy_options, print_=print_)
+        _check_unnamed(print_=print_, scope=scope, only=only, dry_run=dry_run, yes=yes)
+        return _print_for(servers, _named(bundle), site, proxy_options)
     if servers is not None:
         raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
     place = chosen(client, scope, _has_servers)
-    policy = Policy.load(bundle, **site)
-    command = _command(policy, bundle, site, proxy_options)
-    act = partial(wrap, place, command, search_path=_search_path(), only=only)
+    policy = Policy.load(_named(bundle), **site)
+    command = _command(policy, _named(bundle), site, proxy_options)
+
+    def act(*, dry_run: bool) -> ClientReport:
+        report = wrap(place, command, search_path=_search_path(), only=only, dry_run=dry_run)
+        return report.model_copy(update={"notes": (*report.notes, *_unknown(policy, report))})
+
     if print_:
-        _print_entry(act(dry_run=True).entry or {})
-        return Exit.YES
-    if not (dry_run or yes) and sys.stdin.isatty() and not _agreed(act(dry_run=True)):
-        click.echo("nothing was changed", err=True)
-        return Exit.NO
-    report = act(dry_run=dry_run)
-    known = PolicyContent.of(policy.bundle).annotations.servers
-    unknown = sorted({*report.moved} - {*known})
-    notes = [f"{name}: the policy knows no tool of it, so every call is denied" for name in unknown]
-    print_report(report.model_copy(update={"notes": (*report.notes, *notes)}), format_)
+        report = _print_would_be(act(dry_run=True))
+    elif not (dry_run or yes) and terminal.is_there():
+        preview = act(dry_run=True)
+        if not _agreed(preview):
+            click.echo("nothing was changed", err=True)
+            return Exit.NO
+        report = act(dry_run=False)
+        print_report(report, format_, told=preview)
+    else:
+        report = act(dry_run=dry_run)
+        print_report(report, format_)
     return Exit.NO if any(left.outside for left in report.left) else Exit.YES
 
 
-def _print_for(
-    servers: str | None, bundle: str, site: dict[str, Json], proxy_options: Sequence[str], *, print_: bool
-) -> Exit:
-    """Print the entry for a client that nobody named."""
+def _named(bundle: str | None) -> str:
+    if bundle is None:
+        raise UsageError("--bundle is missing", hint="Name what is enforced: --bundle generated/bundle.")
+    return bundle
+
+
+def _unknown(policy: Policy, report: ClientReport) -> Iterator[str]:
+    known = PolicyContent.of(policy.bundle).annotations.servers
+    for name in sorted({*report.moved} - {*known}):
+        yield f"{name}: the policy knows no tool of it, so every call is denied"
+
+
+def _check_unnamed(*, print_: bool, **others: Json) -> None:
+    """See that no client is meant: only --print can do without one, and takes little else then."""
     if not print_:
         found = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
         hint = f"Found: {visible(', '.join(found))}." if found else "Name one, or a file of their shape."
         raise UsageError("which client is to be wrapped?", hint=hint)
+    for name, value in others.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} means nothing where no client is named", hint="Leave it out.")
+
+
+def _print_for(servers: str | None, bundle: str, site: dict[str, Json], proxy_options: Sequence[str]) -> Exit:
+    """Print the entry for a client that nobody named."""
     if servers is None:
         raise UsageError("--print without a client needs --servers FILE", hint="Name your mcp-servers.json.")
     load_servers(Path(servers))
     command = _command(Policy.load(bundle, **site), bundle, site, proxy_options)
     _print_entry(proxy_entry(command, Path(_absolute(servers))))
     return Exit.YES
+
+
+def _print_would_be(report: ClientReport) -> ClientReport:
+    """Print the entry that a wrap would write, and say what is not done without one."""
+    _print_entry(report.entry or {})
+    _tell(report)
+    if report.servers and not Path(report.servers).exists():
+        click.echo(f"note: {visible(report.servers)} is not there: `ironcurtain wrap` writes it", err=True)
+    return report
 
 
 def _print_entry(entry: dict[str, Json]) -> None:
@@ -100,9 +132,9 @@ def _agreed(report: ClientReport) -> bool:
     """Show what would change and ask; nothing to change needs no answer."""
     if report.status == "unchanged":
         return True
-    print_report(report, "text")
-    click.echo(f"Type yes to write {visible(report.file)}; anything else leaves it.\n> ", nl=False, err=True)
-    return sys.stdin.readline().strip() == "yes"
+    _print_difference(report, err=True)
+    _tell(report)
+    return terminal.types("yes", f"write {visible(report.file)}; anything else leaves it")
 
 
 def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> Place:
@@ -131,13 +163,18 @@ def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> P
     return fitting[0]
 
 
-def print_report(report: ClientReport, format_: str) -> None:
-    """Print what was done: the result to standard output, what to know of it to standard error."""
+def print_report(report: ClientReport, format_: str, told: ClientReport | None = None) -> None:
+    """Print what was done: the result to standard output, what to know of it to standard error.
+
+    Args:
+        report: What was done, or would be.
+        format_: `text` or `json`.
+        told: What was shown of it before; what is to be known of it is not said again.
+    """
     if format_ == "json":
         click.echo(report.model_dump_json())
         return
-    for line in report.diff.split("\n")[:-1]:
-        click.echo(printable(line))
+    _print_difference(report)
     if not report.diff:
         click.echo(f"{report.status.replace('-', ' ')}: {visible(report.file)}")
         if report.servers and report.status != "unwrapped":
@@ -145,6 +182,16 @@ def print_report(report: ClientReport, format_: str) -> None:
             click.echo(f"  their configuration: {visible(report.servers)}")
         for path in report.kept:
             click.echo(f"  kept: {visible(path)}")
+    if told is None or (told.left, told.notes) != (report.left, report.notes):
+        _tell(report)
+
+
+def _print_difference(report: ClientReport, *, err: bool = False) -> None:
+    for line in report.diff.split("\n")[:-1]:
+        click.echo(printable(line), err=err)
+
+
+def _tell(report: ClientReport) -> None:
     for left in report.left:
         outside = "OUTSIDE the policy" if left.outside else "left alone"
         click.echo(f"{outside}: {visible(left.name)}: {printable(left.reason)}", err=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ironcurtain.clients.jsonc import Node, parse
 from ironcurtain.errors import FormatError, PublishError, ServerConfigError
-from ironcurtain.files import atomic_write, read_text
+from ironcurtain.files import atomic_write, has_content, read_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import quoted
@@ -41,7 +41,7 @@ def read_or_start(path: Path) -> str:
     Raises:
         FileError: If it is there and cannot be read.
     """
-    return read_text(path) if path.exists() else jsontext.pretty({_HOLDER: {}})
+    return read_text(path) if has_content(path) else jsontext.pretty({_HOLDER: {}})
 
 
 def with_server(text: str, source: str, name: str, entry: Json) -> str:
@@ -102,7 +102,7 @@ def write(path: Path, text: str) -> None:
     """
     target = path.resolve()
     try:
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
+        mode = stat.S_IMODE(target.stat().st_mode) if has_content(target) else 0o644
         atomic_write(target, text.encode(), mode=mode)
     except OSError as error:
         raise PublishError(

@@ -21,7 +21,7 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the
 @click.command(context_settings={"allow_interspersed_args": True})
 @click.argument("client", metavar="[CLIENT|FILE]", required=False)
 @click.argument("proxy_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROXY OPTION...]")
-@click.option("--bundle", required=True, metavar="B", help="Bundle directory or .tar.gz that is enforced.")
+@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz that is enforced; always needed.")
 @click.option("--sandbox", metavar="DIR", help="The sessions' working directory.")
 @click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours).")
 @click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable.")
@@ -44,7 +44,8 @@ def command(**options: object) -> Exit:
     CLIENT is claude-desktop, claude-code, cursor or vscode; FILE is any file of their shape. The servers go
     to a file of our own, below ~/.ironcurtain, and the client gets one server, "ironcurtain". Comments and
     everything else in the file stay. `ironcurtain unwrap` gives back the same bytes. What follows `--`
-    goes to the proxy. On a terminal the change is shown first, and you are asked.
+    goes to the proxy. On a terminal the change is shown first, and you are asked. Without CLIENT it says
+    which clients it finds here.
 
     \b
     Examples:
@@ -52,8 +53,8 @@ def command(**options: object) -> Exit:
       ironcurtain wrap --print --servers mcp-servers.json --bundle generated/bundle
 
     \b
-    Exit: 0 every server that is switched on or named is behind the proxy, 1 wrapped, but some servers had to
-    stay outside, or you said no, 2 wrong options, or a file that is not what it should be, 3 no engine, no
+    Exit: 0 every server that is switched on or named is behind the proxy, 1 some servers have to stay
+    outside, or you said no, 2 wrong options, or a file that is not what it should be, 3 no engine, no
     intact bundle, or the file is busy or not writable.
     """  # noqa: D301 - click reads the escape
     return lazy.run("wrap", **options)

@@ -28,6 +28,7 @@ from ironcurtain.text import quoted
 
 _READ = ("command", "args", "env", "cwd", "url", "headers")
 _REMOTE = {None, "http", "streamable-http", "streamableHttp"}
+_FETCHING = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx"})
 _CLIENTS_OWN = {
     "envFile": "its environment comes from a file that only the client reads (envFile)",
     "headersHelper": "its headers come from a program that only the client runs (headersHelper)",
@@ -87,6 +88,11 @@ def sort(servers: Mapping[str, Json], place: Place, only: tuple[str, ...], searc
 def is_switched_off(server: Json) -> bool:
     """Tell whether the client does not start a server, though it stands in the file."""
     return isinstance(server, dict) and (server.get("disabled") is True or server.get("enabled") is False)
+
+
+def fetches_itself(command: str) -> bool:
+    """Tell whether a server's command is one that fetches the server from the network at each start."""
+    return Path(command).name in _FETCHING
 
 
 def of_projects(document: Document, place: Place) -> list[LeftServer]:
@@ -179,6 +185,12 @@ def _texts(value: Json) -> list[str]:
 def _notes(name: str, server: dict[str, Json]) -> list[str]:
     if "url" in server and not server.get("headers"):
         return [f"{name} has no headers: if the client signs in to it (OAuth), the proxy cannot"]
-    if "command" in server and not Path(server["command"]).is_absolute():
-        return [f"{name}: the command {quoted(server['command'])} was not found"]
-    return []
+    if "command" not in server:
+        return []
+    command = Path(server["command"])
+    notes = [] if command.is_absolute() else [f"{name}: the command {quoted(str(command))} was not found"]
+    if fetches_itself(command.name) and server.get("sandbox") is not False:
+        what = f"{quoted(command.name)} fetches servers from the network, which its sandbox does not let it"
+        fix = "install the server, and write its own program as the command (docs/sandbox.md)"
+        notes.append(f"{name}: {what}: {fix}")
+    return notes

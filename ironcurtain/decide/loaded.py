@@ -58,26 +58,40 @@ class LoadedPolicy:
         }
         self._servers = frozenset(content.annotations.servers)
         self._tools: dict[tuple[str, str], FittedTool] = {}
-        self._naming_places: dict[tuple[str, str], bool] = {}
+        self._costs: dict[tuple[str, str], int | None] = {}
+
+    def annotation(self, server: str, tool: str) -> ToolAnnotation | None:
+        """Return the annotation of a tool, or of a reserved tool, which every server has; else None."""
+        found = self._annotated.get((server, tool))
+        return found or (RESERVED.get(tool) if server in self._servers else None)
 
     def tool(self, server: str, tool: str) -> FittedTool | None:
-        """Return the annotated tool, or one of the reserved tools that every server has; else None."""
+        """Return the tool of an annotation, ready to use; None where there is no annotation.
+
+        A tool's schema is prepared when it is first asked for: that takes longer than a decision, and most
+        runs call only a few tools.
+        """
         place = (server, tool)
-        annotated = self._annotated.get(place) or (RESERVED.get(tool) if server in self._servers else None)
-        # Preparing a tool's schema takes longer than a decision, and most runs call only a few tools.
+        annotated = self.annotation(server, tool)
         if annotated is not None and place not in self._tools:
-            self._tools[place] = FittedTool(annotated)
+            fitted = FittedTool(annotated)
+            self._costs[place] = self._cost(fitted)
+            self._tools[place] = fitted
         return self._tools.get(place)
 
-    def names_places(self, server: str, tool: str) -> bool:
-        """Tell whether a tool's annotation or schema can make an argument a path or a repository."""
-        found = self.tool(server, tool)
-        if found is None:
-            return False
-        place = (server, tool)
-        if place not in self._naming_places:
-            self._naming_places[place] = self._can_name_places(found.annotation)
-        return self._naming_places[place]
+    def cost(self, server: str, tool: str) -> int | None:
+        """Return what one value of a call can cost at most: see `ArgumentSchema.cost`.
+
+        Returns:
+            None where there is no bound, where annotation or schema can make an argument a path or a
+            repository, and for a tool that has not been prepared yet.
+        """
+        return self._costs.get((server, tool)) if self.annotation(server, tool) is not None else 0
+
+    def _cost(self, tool: FittedTool) -> int | None:
+        if self._can_name_places(tool.annotation):
+            return None
+        return tool.schema.cost if tool.schema is not None else 0
 
     def _can_name_places(self, tool: ToolAnnotation) -> bool:
         roles = {self._registry[name] for argument in tool.args for name in argument.possible_roles}

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ironcurtain.audit.keys import read_key
-from ironcurtain.audit.places import SUFFIX, log_place
+from ironcurtain.audit.places import SUFFIX, log_place, logs_in
 from ironcurtain.audit.reader import is_written
 from ironcurtain.audit.verify import verify
+from ironcurtain.doctor.directories import is_writable, nearest_existing
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import AuditError, IronCurtainError
 from ironcurtain.model.doctor import Diagnosis
@@ -33,7 +34,7 @@ def audit(subject: Subject) -> Iterator[Diagnosis]:
         yield from failed("audit", error, fix)
         key = None
     yield from _room(subject.audit)
-    logs = [log for log in subject.audit.glob(f"*{SUFFIX}") if "." not in log.name.removesuffix(SUFFIX)]
+    logs = logs_in(subject.audit)
     newest = sorted(logs, key=lambda log: (log.stat().st_mtime_ns, log.name))[-_LOGS:]
     heads = sorted((subject.audit / "heads").glob("*.json"))
     gone = [head.stem for head in heads if not (subject.audit / f"{head.stem}{SUFFIX}").exists()]
@@ -67,8 +68,8 @@ def audit(subject: Subject) -> Iterator[Diagnosis]:
 def _room(place: Path) -> Iterator[Diagnosis]:
     """Look whether a log could be begun or continued: where it cannot, every call is refused."""
     shown = visible(str(place))
-    nearest = next(path for path in (place, *place.parents) if path.exists())
-    if not (nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)):
+    nearest = nearest_existing(place)
+    if not is_writable(nearest):
         fix = f"Give yourself the permission: `chmod u+rwx {visible(str(nearest))}`, or `chown` it."
         yield _refusing(f"no log can be written in {shown}", fix)
         return

@@ -13,8 +13,8 @@ from ironcurtain.doctor.program import decision, engine_program, packages, pytho
 from ironcurtain.doctor.project import model, settings
 from ironcurtain.doctor.proxies import proxies
 from ironcurtain.doctor.servers import servers
-from ironcurtain.doctor.subject import Subject
-from ironcurtain.errors import Exit, SystemFailedError
+from ironcurtain.doctor.subject import Subject, failed
+from ironcurtain.errors import Exit, IronCurtainError, SystemFailedError
 from ironcurtain.model.doctor import Diagnosis, DoctorReport
 from ironcurtain.text import visible
 
@@ -58,6 +58,8 @@ def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject
             what=f"a package is not installed: {visible(str(error))}",
             fix="Run `pip install 'ironcurtain[mcp]'`.",
         )
+    except IronCurtainError as error:
+        yield from failed(check.__name__, error)
     except OSError as error:
         where = f" ({visible(str(error.filename))})" if error.filename else ""
         yield Diagnosis(

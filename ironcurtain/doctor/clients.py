@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ironcurtain.clients.moving import is_switched_off, of_projects
@@ -23,6 +24,7 @@ from ironcurtain.text import visible
 
 _FILES = ("--servers", "--bundle", "--verify-key", "--opa", "--sandbox", "--engine-ca", "--engine-token-file")
 _SHEBANG_BYTES = 4_096
+_NO_PROGRAM = "which is no program"
 
 
 def clients(subject: Subject) -> Iterator[Diagnosis]:
@@ -65,10 +67,10 @@ def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
                 {"name": name, "status": status, "what": what, "fix": f"Run `{again}`."}
             )
         return
-    wrong = list(_missing(entry))
+    wrong = list(_missing(entry, place.directory))
     for what in wrong:
         yield Diagnosis(name=name, status="fail", what=what, fix=f"Put it back, or run `{again}` anew.")
-    behind = list(_behind(name, entry))
+    behind = list(_behind(name, entry, place.directory))
     yield from behind
     edited = _edited(place, entry)
     if edited:
@@ -81,20 +83,20 @@ def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
         yield Diagnosis(name=name, status="ok", what=f"{visible(source)} is wrapped")
 
 
-def _missing(entry: Mapping[str, Json]) -> Iterator[str]:
-    """Yield what the client's entry names and what is not there."""
+def _missing(entry: Mapping[str, Json], directory: Path) -> Iterator[str]:
+    """Yield what the client's entry names and what is not there; it starts the proxy in a directory."""
     command = entry.get("command")
-    reason = _no_program(command) if isinstance(command, str) else "which is no program"
+    reason = _no_program(command, directory, _path(entry)) if isinstance(command, str) else _NO_PROGRAM
     if reason:
         yield f"the client starts {visible(str(command))}, {reason}"
     for option, value in _options(entry):
-        if option in _FILES and not Path(value).exists():
+        if option in _FILES and not (directory / value).exists():
             yield f"the proxy of the client is started with {option} {visible(value)}, which does not exist"
 
 
-def _behind(name: str, entry: Mapping[str, Json]) -> Iterator[Diagnosis]:
-    """Look whether the servers behind the proxy have their programs."""
-    file = next((Path(value) for option, value in _options(entry) if option == "--servers"), None)
+def _behind(name: str, entry: Mapping[str, Json], directory: Path) -> Iterator[Diagnosis]:
+    """Look whether the servers behind the proxy have their programs, where the proxy looks for them."""
+    file = next((directory / value for option, value in _options(entry) if option == "--servers"), None)
     if file is None or not file.exists():
         return
     try:
@@ -103,8 +105,9 @@ def _behind(name: str, entry: Mapping[str, Json]) -> Iterator[Diagnosis]:
         yield from failed(name, error)
         return
     for server, each in config.servers.items():
-        path = each.env.get("PATH") if each.env else None
-        reason = _no_program(each.command, path) if each.command else ""
+        path = each.env.get("PATH") or _path(entry)
+        place = config.directory / (each.cwd or "")
+        reason = _no_program(each.command, place, path) if each.command else ""
         if reason:
             what = f"behind the proxy, {server} is started with {visible(each.command or '')}, {reason}"
             fix = f"Install it again, or correct it in {visible(str(file))}."
@@ -132,12 +135,22 @@ def _options(entry: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     return itertools.pairwise(str(word) for word in words) if isinstance(words, list) else iter(())
 
 
-def _no_program(command: str, path: str | None = None) -> str:
-    """Return why a command cannot be started; nothing if it can."""
-    found = command if os.sep in command else shutil.which(command, path=path)
-    if found is None or not (Path(found).is_file() and os.access(found, os.X_OK)):
-        return "which is no program"
-    with Path(found).open("rb") as file:
+def _path(entry: Mapping[str, Json]) -> str | None:
+    """Return the search path that the client gives the proxy, and it to its servers; None is our own."""
+    environment = entry.get("env")
+    path = environment.get("PATH") if isinstance(environment, dict) else None
+    return path if isinstance(path, str) else None
+
+
+def _no_program(command: str, directory: Path, path: str | None) -> str:
+    """Return why a command cannot be started in a directory; nothing if it can."""
+    if not directory.is_dir():
+        return f"in {visible(str(directory))}, which is no directory"
+    found = shutil.which(str(directory / command) if os.sep in command else command, path=path)
+    if found is None:
+        return _NO_PROGRAM
+    first = b""
+    with suppress(OSError), Path(found).open("rb") as file:  # some programs can be run, and not be read
         first = file.read(_SHEBANG_BYTES).partition(b"\n")[0]
     words = first.removeprefix(b"#!").split()
     # A virtual environment that was moved leaves scripts behind whose Python is gone.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.to_server import held_by_server
+from ironcurtain.doctor.directories import is_writable, nearest_existing
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import EngineFailedError, IronCurtainError, PublishError
 from ironcurtain.files import read_token
@@ -77,10 +77,15 @@ def publishing(subject: Subject) -> Iterator[Diagnosis]:
 
 
 def _directory(name: str, place: Path) -> Diagnosis:
-    if not place.is_dir():
-        what, fix = "there is no such directory", "Make it, or mount what should be there."
-    elif not os.access(place, os.W_OK | os.X_OK):
-        what, fix = "you may not write there", "Give yourself the permission, or run as whoever has it."
+    """Look whether a bundle could be written into a directory, which is made if it does not exist."""
+    nearest = nearest_existing(place)
+    shown = visible(str(nearest))
+    if not nearest.is_dir():
+        what, fix = f"{shown} is no directory", "Move it away, or name another place."
+    elif not is_writable(nearest):
+        what = f"you may not write in {shown}"
+        fix = "Give yourself the permission, or run as whoever has it."
     else:
-        return Diagnosis(name=name, status="ok", what="a bundle can be written there")
+        made = "" if nearest == place.absolute() else ", in a directory that is made"
+        return Diagnosis(name=name, status="ok", what=f"a bundle can be written there{made}")
     return Diagnosis(name=name, status="fail", what=what, fix=fix, code=PublishError.code)

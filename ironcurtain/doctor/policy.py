@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.provenance import provenance_of
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import (
     BundleIntegrityError,
@@ -17,12 +18,11 @@ from ironcurtain.errors import (
 )
 from ironcurtain.model import jsontext
 from ironcurtain.model.doctor import Diagnosis
-from ironcurtain.ownership import check_own
+from ironcurtain.ownership import check_own_bundle
 from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.pipeline.rendered import check_rendered
 from ironcurtain.text import visible
 
-_SIGNED = "bundle.signed.tar.gz"
 _UNVERIFIED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
 
 
@@ -65,10 +65,8 @@ def bundle(subject: Subject) -> Iterator[Diagnosis]:
 
 def _ownership(subject: Subject, what: str) -> Iterator[Diagnosis]:
     """Look who else could change a bundle that nothing vouches for: a proxy refuses to start with it."""
-    inside = sorted(subject.bundle.rglob("*")) if subject.bundle.is_dir() else []
     try:
-        for path in (subject.bundle, *inside):
-            check_own(path, "the bundle")
+        check_own_bundle(subject.bundle)
     except IronCurtainError as error:
         yield from failed("bundle", error)
     else:
@@ -81,18 +79,18 @@ def _stale(subject: Subject, read: Bundle) -> Iterator[Diagnosis]:
         return
     try:
         text, _ = read_constitution(*subject.sources)
-        made_of = provenance_of(read).constitution
     except IronCurtainError as error:
         yield from failed("bundle", error)
         return
-    if jsontext.digest_bytes(text.encode()) != made_of:
+    made_of = _made_of(read)
+    if made_of is not None and jsontext.digest_bytes(text.encode()) != made_of:
         yield Diagnosis(
             name="bundle",
             status="warn",
             what="the constitution was changed after the bundle was made, and that is not enforced",
             fix="Run `ironcurtain compile`.",
         )
-    signed = subject.bundle.parent / _SIGNED
+    signed = subject.bundle.parent / SIGNED_ARCHIVE
     if not signed.exists():
         return
     try:
@@ -104,9 +102,17 @@ def _stale(subject: Subject, read: Bundle) -> Iterator[Diagnosis]:
         yield Diagnosis(
             name="bundle",
             status="warn",
-            what=f"{_SIGNED} beside it is of another revision, {other}",
+            what=f"{SIGNED_ARCHIVE} beside it is of another revision, {other}",
             fix="Sign this one: ironcurtain compile --locked --sign.",
         )
+
+
+def _made_of(read: Bundle) -> str | None:
+    """Return the digest of the constitution that a bundle was made from; None for hand-written rules."""
+    try:
+        return provenance_of(read).constitution
+    except BundleIntegrityError:
+        return None
 
 
 def _fix(error: IronCurtainError) -> str:

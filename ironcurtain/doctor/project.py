@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib.util
+import importlib
 from collections.abc import Iterator, Mapping
-
-import aiohttp
 
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import IronCurtainError, ModelFailedError
-from ironcurtain.llm.access import FILE_NAME, Access, access_to, load_user_config
-from ironcurtain.llm.providers import MANUAL, parse_model
+from ironcurtain.llm.access import FILE_NAME, Access, Service, access_to, load_user_config
+from ironcurtain.llm.providers import MANUAL, installed, parse_model
 from ironcurtain.model.doctor import Diagnosis
-from ironcurtain.text import visible
 
-_TIMEOUT = aiohttp.ClientTimeout(total=10)
+_TIMEOUT = 30.0
 _OK = 200
 _REFUSED = {401, 403}
 _LISTS = {
@@ -40,13 +36,26 @@ def settings(subject: Subject) -> Iterator[Diagnosis]:
 
 
 def model(subject: Subject) -> Iterator[Diagnosis]:
-    """Look whether the model that compiles could be asked; without `online` nobody is."""
-    named = subject.settings.model
-    if named == MANUAL:
+    """Look whether the models that compile could be asked; without `online` nobody is."""
+    services: dict[str, Service] = {}
+    for named in subject.models:
+        if named == MANUAL:
+            continue
+        try:
+            service, _ = parse_model(named)
+        except IronCurtainError as error:
+            yield from failed("model", error)
+        else:
+            services[service.name] = service
+    for service in services.values():
+        yield from _service(subject, service)
+    if {*subject.models} <= {MANUAL}:
         yield Diagnosis(name="model", status="ok", what="a person answers a compile's questions")
-        return
+
+
+def _service(subject: Subject, service: Service) -> Iterator[Diagnosis]:
+    """Look whether a provider could be asked."""
     try:
-        service, _ = parse_model(named)
         access = access_to(service, load_user_config(subject.user / FILE_NAME))
     except ModelFailedError as error:  # whoever only enforces needs no key
         yield Diagnosis(name="model", status="warn", what=error.what, fix=error.hint, code=error.code)
@@ -54,7 +63,7 @@ def model(subject: Subject) -> Iterator[Diagnosis]:
     except IronCurtainError as error:
         yield from failed("model", error)
         return
-    if not _installed(service.sdk):
+    if not installed(service.sdk):
         yield Diagnosis(
             name="model",
             status="warn",
@@ -63,24 +72,25 @@ def model(subject: Subject) -> Iterator[Diagnosis]:
             code=ModelFailedError.code,
         )
     elif subject.online:
-        yield asyncio.run(_ask(access))
+        yield _ask(access)
     else:
         what = f"there is a way to {service.title}; nobody asked whether it leads there"
         yield Diagnosis(name="model", status="ok", what=what)
 
 
-async def _ask(access: Access) -> Diagnosis:
-    """Ask for the list of models."""
+def _ask(access: Access) -> Diagnosis:
+    """Ask for the list of models, by the way that a compile takes; the address may be a secret itself."""
+    http = importlib.import_module("ironcurtain.llm.http")  # it comes with a provider's SDK
     own, path = _LISTS[access.service.name]
     address = (access.base_url or own).rstrip("/")
-    asked = visible(address)
+    asked = access.service.title
     try:
-        async with (
-            aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False) as session,
-            session.get(address + path, headers=_headers(access), allow_redirects=False) as response,
+        with (
+            http.bounded_client(_TIMEOUT) as client,
+            client.stream("GET", address + path, headers=_headers(access)) as response,
         ):
-            status = response.status
-    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            status = response.status_code
+    except http.FAILURES as error:
         fix = f"Check your network, {access.service.address} and the addresses in {FILE_NAME}."
         return _fails(f"{asked} cannot be reached ({type(error).__name__})", fix)
     if status in _REFUSED:
@@ -109,10 +119,3 @@ def _headers(access: Access) -> Mapping[str, str]:
 
 def _fails(what: str, fix: str) -> Diagnosis:
     return Diagnosis(name="model", status="fail", what=what, fix=fix, code=ModelFailedError.code)
-
-
-def _installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

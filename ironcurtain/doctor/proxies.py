@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.doctor.plane import of_node
@@ -22,7 +23,7 @@ from ironcurtain.proxy.running import is_running
 from ironcurtain.settings import status_directory
 from ironcurtain.text import visible
 
-_SECONDS = 3.0
+_SECONDS = 30.0
 
 
 def proxies(subject: Subject) -> Iterator[Diagnosis]:
@@ -31,24 +32,30 @@ def proxies(subject: Subject) -> Iterator[Diagnosis]:
     for path in sorted(status_directory().glob("*.json")):
         found += 1
         name = f"proxy/{visible(path.stem)}"
-        try:
-            status = load(path, ProxyStatus)
-        except IronCurtainError as error:
-            yield from failed(name, error, f"Remove {visible(str(path))}; a proxy that runs writes it anew.")
-            continue
         if not is_running(path):
             what = "it was killed; its servers and its engine have ended with it"
             fix = f"Let its client start it again, or remove {visible(str(path))}."
             yield Diagnosis(name=name, status="warn", what=what, fix=fix)
             continue
+        try:
+            status = load(path, ProxyStatus)
+        except IronCurtainError as error:
+            fix = "It runs: look at it with the version of IronCurtain that its client starts."
+            yield from failed(name, error, fix)
+            continue
         wrong = list(_wrong(name, status, _revision(subject)))
         yield from wrong
         if not wrong:
-            up = sum(server.up for server in status.servers)
-            what = f"it runs (process {status.pid}), and {up} of {len(status.servers)} servers are up"
-            yield Diagnosis(name=name, status="ok", what=what)
+            yield Diagnosis(name=name, status="ok", what=_well(status))
     if not found:
         yield Diagnosis(name="proxy", status="ok", what="no proxy runs")
+
+
+def _well(status: ProxyStatus) -> str:
+    up = sum(server.up for server in status.servers)
+    starting = sum(server.starting for server in status.servers)
+    what = f"it runs (process {status.pid}), and {up} of {len(status.servers)} servers are up"
+    return f"{what}; {starting} start with the first client" if starting else what
 
 
 def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Diagnosis]:
@@ -61,12 +68,12 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
             code=AuditError.code,
         )
     for server in status.servers:
-        if not server.up:
+        if not (server.up or server.starting):
             yield Diagnosis(
                 name=name,
                 status="fail",
                 what=f"its server {visible(server.name)} is down: {visible(server.reason)}",
-                fix=f"See servers/{visible(server.name)} here; the proxy starts it again when it is called.",
+                fix=f"See servers/{visible(server.name)} here; the proxy starts it again by itself.",
                 code=ServerFailedError.code,
             )
     for node in status.nodes:
@@ -78,7 +85,7 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
         yield Diagnosis(
             name=name,
             status="fail",
-            what=f"nobody answers at {visible(status.http)}, where it was told to listen",
+            what=f"nobody answers at {visible(status.http)}, where it listens",
             fix="End it (SIGTERM), look what else uses that address, and start it again.",
             code=SystemFailedError.code,
         )
@@ -105,12 +112,10 @@ def _revision(subject: Subject) -> str | None:
         return None
 
 
-def _listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    if port == "0":  # it took a free one, and we are not told which
-        return True
+def _listens(url: str) -> bool:
     try:
-        socket.create_connection((host, int(port)), timeout=_SECONDS).close()
-    except OSError:
+        address = urlsplit(url)
+        socket.create_connection((address.hostname or "", address.port or 0), timeout=_SECONDS).close()
+    except (OSError, ValueError):
         return False
     return True

@@ -6,10 +6,10 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.clients.moving import fetches_itself
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import IronCurtainError, SandboxMissingError
 from ironcurtain.evidence.drift import drift
@@ -22,9 +22,8 @@ from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools, list_reachable
 from ironcurtain.text import printable, visible
 
-_FETCHING = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx"})
 _OLDEST_NODE = 20
-_SECONDS = 10.0
+_SECONDS = 30.0
 _MOST_TRIED = 5
 _VERSION = re.compile(r"v(\d+)\.")
 _FIXES = (
@@ -96,7 +95,7 @@ def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
     started = {name: each for name, each in config.servers.items() if each.command}
     wanted = [name for name, each in started.items() if each.sandbox is not False]
     policy = config.sandbox.policy
-    for name in started.keys() - wanted:
+    for name in [name for name in started if name not in wanted]:
         yield Diagnosis(
             name="sandbox",
             status="warn",
@@ -143,7 +142,7 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     server = config.servers[name]
     if not server.command:
         return f"Correct the entry of {name} in {config.path.name}."
-    if server.sandbox is not False and Path(server.command).name in _FETCHING:
+    if server.sandbox is not False and fetches_itself(server.command):
         return (
             "It fetches itself from the network, which its sandbox does not let it: install it, and write "
             "its own program as the command (docs/sandbox.md)."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, SeveralErrors
 from ironcurtain.model.doctor import Diagnosis
-from ironcurtain.settings import Settings
 
 DEFAULT_TIMEOUT = 30.0
 
@@ -30,8 +29,8 @@ class Subject:
         min_serial: The least serial number that it may have, if one is known.
         clients: Names or files of clients that have to be wrapped.
         timeout: Seconds for each server.
-        settings: What the project's file says.
-        problem: Why it could not be read; then `settings` are the default ones.
+        problem: Why it could not be read; then defaults hold.
+        models: Who answers a compile's questions, as the environment and the project's file name them.
         sources: The constitution that the bundle was made from, the user's own guidance if it is read, and
             the project's directory; None for a bundle that is not the project's.
         engine: The addresses of the OPAs that decide, if others run them.
@@ -54,8 +53,8 @@ class Subject:
     timeout: float = DEFAULT_TIMEOUT
     expect_revision: str | None = None
     min_serial: int | None = None
-    settings: Settings = field(default_factory=Settings)
     problem: IronCurtainError | None = None
+    models: tuple[str, ...] = ()
     sources: tuple[Path, Path | None, Path] | None = None
     engine: tuple[str, ...] = ()
     engine_ca: str | None = None

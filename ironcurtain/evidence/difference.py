@@ -20,7 +20,7 @@ from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.regions import Region, grouped
 from ironcurtain.evidence.search import FoundCall, Search, Severities
-from ironcurtain.evidence.sides import Sides, load_sides
+from ironcurtain.evidence.sides import Remembered, Sides, load_sides
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.wording import path_words
 from ironcurtain.model import jsontext
@@ -42,6 +42,7 @@ def difference(
     world: DescribedWorld,
     opa: OpaCommand,
     only: Collection[tuple[str, str]] | None = None,
+    remembered: Remembered | None = None,
 ) -> Difference:
     """Compare two policies in an assumed world.
 
@@ -51,13 +52,14 @@ def difference(
         world: What both are examined in.
         opa: The engine that evaluates every question.
         only: The tools to look at, by server and name (default: all).
+        remembered: What comparisons with policies that differ little did.
 
     Raises:
         EvidenceError: If one of the policies cannot be examined.
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than a bundle's rules say.
     """
-    sides = load_sides([old, new], world)
+    sides = load_sides([old, new], world, remembered=remembered)
     tools = {name: each for name, each in _tools(sides).items() if only is None or name in only}
     same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
     examined = examine([ToolSpace(server, tool, sides) for server, tool in same], opa)

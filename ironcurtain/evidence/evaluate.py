@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,7 +24,9 @@ from ironcurtain.errors import EngineFailedError, VerificationError
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
+from ironcurtain.opa.beside import carried
 from ironcurtain.opa.command import OpaCommand
+from ironcurtain.runtime import private_directory
 from ironcurtain.text import visible
 
 _QUERY = "data.ironcurtain_verify.results"
@@ -78,12 +79,12 @@ def evaluate(questions: Mapping[str, Json], bundle: Bundle, opa: OpaCommand) -> 
     ids = sorted(questions)
     workers = min(os.cpu_count() or 1, max(1, len(ids) // _SHARD + 1))
     shards = max(workers, math.ceil(len(ids) / _LARGEST))
-    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name, ThreadPoolExecutor(workers) as pool:
-        archive = Path(name) / "bundle.tar.gz"
+    with private_directory("work") as place, ThreadPoolExecutor(workers) as pool:
+        archive = place / "bundle.tar.gz"
         archive.write_bytes(bundle.archive())
         parts = [{id_: questions[id_] for id_ in ids[n::shards]} for n in range(shards)]
         results = list(
-            pool.map(lambda n: _evaluate_shard(parts[n], Path(name), n, archive, opa), range(shards))
+            pool.map(carried(lambda n: _evaluate_shard(parts[n], place, n, archive, opa)), range(shards))
         )
     answers = {id_: answer for result in results for id_, answer in result.items()}
     if missing := sorted(set(ids) - answers.keys()):

@@ -83,8 +83,36 @@ class Sides:
         return _registry(self.sides[0].content)
 
 
+class Remembered:
+    """Steps 3 to 5 of one comparison after the other; policies that the steps cannot tell apart share them.
+
+    They read the tools, the world, and the directories that rules name.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[tuple[PolicyContent, DescribedWorld, set[str], Steps]] = []
+
+    def steps(self, content: PolicyContent, policy: LoadedPolicy, world: DescribedWorld) -> Steps:
+        """Return the steps under a policy that is loaded in a world."""
+        directories = set(policy.patterns.directories.values())
+        for known, in_world, named, steps in self._known:
+            if (
+                named == directories
+                and in_world == world
+                and known.case_insensitive_hosts == content.case_insensitive_hosts
+                and known.annotations == content.annotations
+            ):
+                return steps
+        steps = Steps(policy)
+        self._known.append((content, world, directories, steps))
+        return steps
+
+
 def load_sides(
-    bundles: Sequence[Bundle], world: DescribedWorld, marks: Mapping[str, Iterable[str]] | None = None
+    bundles: Sequence[Bundle],
+    world: DescribedWorld,
+    marks: Mapping[str, Iterable[str]] | None = None,
+    remembered: Remembered | None = None,
 ) -> Sides:
     """Load bundles in a described world.
 
@@ -92,6 +120,7 @@ def load_sides(
         bundles: One policy, or two to compare.
         world: The world to assume.
         marks: Further patterns by kind that subjects shall be told apart by.
+        remembered: What earlier comparisons did.
 
     Raises:
         BundleRelationError: If the world is not the one that a bundle was verified in.
@@ -126,29 +155,14 @@ def load_sides(
     full, remotes = _with_remotes(full, witnesses, contents)
     memory = MemoryWorld(full)
     loaded = [LoadedPolicy(content, _site(full), memory) for content in contents]
-    steps = _steps(contents, loaded)
+    remembered = remembered or Remembered()
     sides = tuple(
-        Side(bundle, content, policy, _tokens(content), own)
-        for bundle, content, policy, own in zip(bundles, contents, loaded, steps, strict=True)
+        Side(bundle, content, policy, _tokens(content), remembered.steps(content, policy, full))
+        for bundle, content, policy in zip(bundles, contents, loaded, strict=True)
     )
     found = {kind: tuple(dict.fromkeys(each)) for kind, each in witnesses.items()}
     marked = frozenset(pattern for patterns in marks.values() for pattern in patterns)
     return Sides(world, sides, index, marked, found, remotes, fresh, sandbox)
-
-
-def _steps(contents: Sequence[PolicyContent], policies: Sequence[LoadedPolicy]) -> list[Steps]:
-    """Return steps 3 to 5 for each policy: they read the tools, and the directories that rules name."""
-    found: list[Steps] = []
-    for number, (content, policy) in enumerate(zip(contents, policies, strict=True)):
-        first = contents[0]
-        alike = (
-            number > 0
-            and content.annotations == first.annotations
-            and content.case_insensitive_hosts == first.case_insensitive_hosts
-            and set(policy.patterns.directories.values()) == set(policies[0].patterns.directories.values())
-        )
-        found.append(found[0] if alike else Steps(policy))
-    return found
 
 
 def _registry(content: PolicyContent) -> Registry:

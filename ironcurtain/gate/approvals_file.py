@@ -10,7 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from ironcurtain.errors import UsageError
-from ironcurtain.files import atomic_write, load, read_text
+from ironcurtain.files import atomic_write, has_content, load, read_text
 from ironcurtain.model.diff_approvals import DiffApproval, DiffApprovals
 
 _HEADER = """\
@@ -28,7 +28,7 @@ def read_approvals(path: Path, *, must_exist: bool) -> DiffApprovals | None:
         FileError: If a file that is demanded cannot be read.
         FormatError: For each mistake in it.
     """
-    return load(path, DiffApprovals) if must_exist or path.exists() else None
+    return load(path, DiffApprovals) if must_exist or has_content(path) else None
 
 
 def require_yaml(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
@@ -12,6 +11,7 @@ from ironcurtain.gate.quality import coverage, findings, mutation
 from ironcurtain.gate.subject import Subject
 from ironcurtain.gate.verified import rendered, verified
 from ironcurtain.model.gate import Check, Problem
+from ironcurtain.opa.beside import beside
 from ironcurtain.pipeline.verify import REJECTED
 
 Checker = Callable[[Subject], tuple[Check, ...]]
@@ -33,21 +33,24 @@ def run_checks(subject: Subject) -> tuple[Check, ...]:
         IronCurtainError: If something cannot be judged: a mistake in a file, an engine without an answer.
     """
     rules = run_check("rules", partial(rendered, subject))
-    with ThreadPoolExecutor(1) as pool:
-        # While OPA checks and tests the bundle, our own part goes on.
-        about = pool.submit(_about_rules, subject) if _passed(rules) else None
+    # While OPA checks and tests the bundle, our own part goes on.
+    with beside(partial(_about_rules, subject, rules)) as about:
         bundle = run_check("verification", partial(verified, subject))
-    if about is None or any(check.name == REJECTED and not _passed((check,)) for check in bundle):
-        unknown = "cannot be judged: see the checks above"
-        rest = tuple(Check(name=name, status="failed", summary=unknown) for name, _ in ABOUT_RULES)
-    else:
-        rest = about.result()
-    return (*bundle, *rules, *rest)
+    if any(check.name == REJECTED and not _passed((check,)) for check in bundle):
+        return (*bundle, *rules, *_unknown())
+    return (*bundle, *rules, *about.result())
 
 
-def _about_rules(subject: Subject) -> tuple[Check, ...]:
+def _about_rules(subject: Subject, rules: tuple[Check, ...]) -> tuple[Check, ...]:
+    if not _passed(rules):
+        return _unknown()
     found = (run_check(name, partial(check, subject)) for name, check in ABOUT_RULES)
     return tuple(check for checks in found for check in checks)
+
+
+def _unknown() -> tuple[Check, ...]:
+    unknown = "cannot be judged: see the checks above"
+    return tuple(Check(name=name, status="failed", summary=unknown) for name, _ in ABOUT_RULES)
 
 
 def _passed(checks: tuple[Check, ...]) -> bool:

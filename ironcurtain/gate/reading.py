@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import UsageError
-from ironcurtain.files import load, read_bytes
+from ironcurtain.files import has_content, load, read_bytes
 from ironcurtain.gate.subject import Document, Subject
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.policy import CompiledPolicy
@@ -66,11 +66,11 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
         root=root,
         scenarios=_scenarios(scenarios),
         scenarios_file=Document(scenarios),
-        guarantees=load(guarantees, Guarantees) if given.guarantees or guarantees.exists() else None,
+        guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
         matrix_file=Document(matrix),
-        waivers=load(waivers, Waivers) if waivers.exists() else Waivers(format="ironcurtain/waivers/v1"),
+        waivers=load(waivers, Waivers) if has_content(waivers) else Waivers(format="ironcurtain/waivers/v1"),
         waivers_file=Document(waivers),
         approvals_file=Document(given.approvals or root / settings.diff_approvals),
         clauses=load(policy, CompiledPolicy).clauses if policy.exists() else None,

@@ -122,7 +122,7 @@ def _provider(model: str, questions: Path, ledger: Ledger, patience: Patience) -
 
 
 def _endpoint_class(service: Service) -> type:
-    if not _installed(service.sdk):
+    if not installed(service.sdk):
         raise ModelFailedError(
             f"the SDK for {service.title} is not installed", hint=f"pip install 'ironcurtain[{service.name}]'"
         )
@@ -131,7 +131,8 @@ def _endpoint_class(service: Service) -> type:
     return found
 
 
-def _installed(module: str) -> bool:
+def installed(module: str) -> bool:
+    """Tell whether a module, such as an SDK, is installed; it is not loaded."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

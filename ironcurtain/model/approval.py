@@ -42,7 +42,11 @@ Fault: TypeAlias = Literal[
 
 
 class ApprovalState(StrEnum):
-    """What has become of asking. Only `approved` lets a call go on."""
+    """What has become of asking. Only `approved` lets a call go on.
+
+    A call that is called off meanwhile (`withdrawn` in the audit log) has no state here: the request goes on,
+    and its answer serves the same call when it comes again.
+    """
 
     PENDING = "pending"
     APPROVED = "approved"

@@ -15,6 +15,7 @@ class ServerStatus(Frozen):
         hidden: How many of these the client does not see: no call of them could be permitted, or they are
             not what was annotated.
         reason: Why it is down; empty while it is up.
+        starting: Whether it is not up yet, and has not failed: servers start with the first client.
     """
 
     name: str
@@ -22,6 +23,7 @@ class ServerStatus(Frozen):
     tools: int
     hidden: int
     reason: str = ""
+    starting: bool = False
 
 
 class NodeStatus(Frozen):
@@ -53,7 +55,7 @@ class ProxyStatus(Frozen):
         decisions: How many calls were decided within the last minute.
         trouble: Why every call is refused now: its audit log cannot be written; empty while it can.
         nodes: The OPAs that decide, if others run them.
-        http: Where it was told to listen, if it serves over HTTP.
+        http: Where clients reach it, if it serves over HTTP; None as long as it does not listen.
     """
 
     format: Literal["ironcurtain/proxy-status/v1"] = "ironcurtain/proxy-status/v1"

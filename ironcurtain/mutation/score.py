@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.evidence.difference import difference
 from ironcurtain.evidence.guarantees import check_guarantees
+from ironcurtain.evidence.sides import Remembered
 from ironcurtain.model.difference import Change, DifferentCall
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.mutation import MutantResult, MutationReport
@@ -18,6 +17,7 @@ from ironcurtain.mutation.operators import Mutant, mutants
 from ironcurtain.mutation.schemata import killers, tools_of
 from ironcurtain.mutation.source import Source
 from ironcurtain.opa.command import OpaCommand
+from ironcurtain.runtime import private_directory
 
 _CUSTOM = "ironcurtain/custom/"
 
@@ -28,6 +28,7 @@ class _Evidence:
     guarantees: Guarantees | None
     world: DescribedWorld
     opa: OpaCommand
+    remembered: Remembered
 
 
 def mutation_score(
@@ -45,7 +46,7 @@ def mutation_score(
     """
     source = Source.of(bundle)
     counted = [each for each in scenarios.scenarios if each.origin != "generated"]
-    evidence = _Evidence(source, guarantees, scenarios.world, opa)
+    evidence = _Evidence(source, guarantees, scenarios.world, opa, Remembered())
     made = mutants(source)
     killed = killers(source, made, counted, scenarios.world, opa) if made else {}
     results = [
@@ -72,7 +73,14 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
     """Return what becomes of a mutant that no scenario notices."""
     source = evidence.source
     changed = source.bundle_of(mutant.rules(source.policy.rules), mutant.lists)
-    found = difference(source.bundle, changed, evidence.world, evidence.opa, only=tools_of(mutant, source))
+    found = difference(
+        source.bundle,
+        changed,
+        evidence.world,
+        evidence.opa,
+        only=tools_of(mutant, source),
+        remembered=evidence.remembered,
+    )
     shown = [change for change in found.changes if change.witness is not None]
     if not shown:
         return _result(mutant, "equivalent", sampled=found.exactness == "sampled")
@@ -95,13 +103,13 @@ def _failed_test(changed: Bundle, opa: OpaCommand) -> str | None:
     if not own:
         return None
     made_from_rules = {path for path in changed.modules if path.endswith("_test.rego") and path not in own}
-    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as directory:
+    with private_directory("work") as directory:
         for path, data in changed.files.items():
             if path not in made_from_rules:
-                file = Path(directory, path)
+                file = directory / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-        failures = opa.test(Path(directory)).failures
+        failures = opa.test(directory).failures
     return f"opa test {failures[0].name}" if failures else None
 
 

@@ -60,8 +60,8 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
         an error of a built-in leaves a rule undefined.
 
         Raises:
-            EngineAnswerError: `engine-timeout`, `engine-unreachable`, or `engine-malformed` for an answer
-                that is too long.
+            EngineAnswerError: `engine-timeout`, `engine-unreachable`, `engine-dead` for a client that was
+                closed, or `engine-malformed` for an answer that is too long.
         """
         url = f"{self.root_url}/{_DECISION}?{_STRICT if strict else _LENIENT}"
         text = b'{"input":' + policy_input + b"}"
@@ -69,6 +69,11 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
         try:
             async with self._request("POST", url, data=body, allow_redirects=False) as response:
                 return response.status, await _body(response)
+        except aiohttp.ConnectionTimeoutError:
+            raise EngineAnswerError(
+                "engine-unreachable",
+                f"the engine could not be connected to within {self._bounds.sock_connect:g} s",
+            ) from None
         except TimeoutError:
             raise EngineAnswerError(
                 "engine-timeout", f"the engine did not answer within {self.timeout:g} s"
@@ -79,6 +84,11 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
             raise EngineAnswerError(
                 "engine-unreachable", f"the engine cannot be reached ({type(error).__name__})"
             ) from error
+        except (AttributeError, RuntimeError) as error:
+            # What the two libraries make of a request through what has just been closed.
+            if self._session is not None and not self._session.closed:
+                raise
+            raise EngineAnswerError("engine-dead", "the engine was closed") from error
 
 
 class SocketClient(DecisionClient):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +23,10 @@ from ironcurtain.errors import (
 from ironcurtain.model.base import Json
 from ironcurtain.opa.locate import Opa
 from ironcurtain.opa.program import Output, clean_environment, run
+from ironcurtain.runtime import private_directory
 from ironcurtain.text import visible
 
+_KIND = "opa"
 CAPABILITIES = assets.OPA / "capabilities.json"
 """The built-ins that a policy may use: pure ones, without network, clock, randomness or environment."""
 
@@ -167,15 +168,15 @@ class OpaCommand:
         Raises:
             BundleSignatureError: In OPA's own words, if it refuses the bundle.
         """
-        with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name:
+        with private_directory(_KIND) as place:
             files = {"bundle.tar.gz": archive, "key.pem": key.encode()}
             for file, content in files.items():
-                (Path(name) / file).write_bytes(content)
-            bundle, verifier, output = (Path(name) / file for file in (*files, "output.tar.gz"))
+                (place / file).write_bytes(content)
+            bundle, verifier, output = (place / file for file in (*files, "output.tar.gz"))
             arguments = ["build", "--bundle", str(bundle), "--output", str(output)]
             ended = self._run([*arguments, "--verification-key", str(verifier), "--signing-alg", algorithm])
         if ended.status != 0:
-            words = _shown(ended.stderr + ended.stdout).replace(f"{name}/", "")
+            words = _shown(ended.stderr + ended.stdout).replace(f"{place}/", "")
             raise BundleSignatureError(f"OPA refuses the bundle: {words}")
 
     def unformatted(self, *paths: Path) -> tuple[str, ...]:
@@ -208,11 +209,11 @@ class OpaCommand:
     def _run(self, arguments: list[str], stdin: bytes = b"", *, answers: Sequence[int] = (0, 1, 2)) -> Output:
         """Run a command; a status that is none of OPA's own answers is a failure."""
         try:
-            with tempfile.TemporaryDirectory(prefix="ironcurtain-") as name:
+            with private_directory(_KIND) as place:
                 output = run(
                     [str(self._opa.path), *arguments],
-                    cwd=Path(name),
-                    environment=clean_environment(Path(name)),
+                    cwd=place,
+                    environment=clean_environment(place),
                     timeout=self._timeout,
                     stdin=stdin,
                 )

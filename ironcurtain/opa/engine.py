@@ -18,7 +18,6 @@ import hashlib
 import json
 import secrets
 import shutil
-import tempfile
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,17 +31,14 @@ from ironcurtain.opa.client import SocketClient
 from ironcurtain.opa.locate import Opa
 from ironcurtain.opa.process import OpaProcess
 from ironcurtain.opa.program import clean_environment
+from ironcurtain.runtime import private_directory
 from ironcurtain.text import visible
 
-# The smallest limit of the systems we run on (macOS: 104 bytes with the final NUL, Linux: 108).
-_MAX_SOCKET_PATH = 103
+_KIND = "engine"
 _SOCKET = "s"
 _POLL = 0.005
 # How long the news of a process's end may take to reach us after its connections broke.
 _DEATH_NOTICE = 0.5
-# In percent of what lives: a policy is small, and collecting at OPA's own 100 costs as much as deciding.
-# `EngineLimits.memory` bounds what that may take for a large one.
-_GARBAGE = "1000"
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class EngineLimits:
     """Bounds of one engine, in seconds; `memory` is what OPA's garbage collector aims to stay under."""
 
     start: float = 60.0
-    query: float = 5.0
+    query: float = 15.0
     stop: float = 2.0
     memory: str = "1GiB"
 
@@ -94,11 +90,7 @@ class Engine:
             process = await OpaProcess.start(
                 _command(self._opa, directory),
                 cwd=directory,
-                environment={
-                    **clean_environment(directory),
-                    "GOMEMLIMIT": self._limits.memory,
-                    "GOGC": _GARBAGE,
-                },
+                environment=clean_environment(directory, memory=self._limits.memory),
             )
             stack.push_async_callback(process.stop, self._limits.stop)
             client = SocketClient(directory / _SOCKET, token, self._limits.query)
@@ -151,8 +143,7 @@ class Engine:
     def _prepare(self, stack: AsyncExitStack, token: str) -> Path:
         """Write all that OPA reads into a directory that is removed at the end; return it."""
         try:
-            directory = _private_directory()
-            stack.callback(shutil.rmtree, directory, ignore_errors=True)
+            directory = stack.enter_context(private_directory(_KIND))
             _write_files(directory, self._archive, token)
         except OSError as error:
             raise EngineFailedError(f"the engine's files cannot be written: {visible(str(error))}") from error
@@ -180,15 +171,6 @@ class Engine:
                 raise BundleIntegrityError(f"the bundle is not the expected one: {error.reason}") from None
             if error.rule != "engine-undefined":
                 raise _failed(f"OPA did not answer its first query: {error.reason}", process) from None
-
-
-def _private_directory() -> Path:
-    """Make a directory of mode 0700 whose path leaves room for a socket's name."""
-    directory = Path(tempfile.mkdtemp(prefix="ic-")).resolve()
-    if len(str(directory / _SOCKET).encode()) <= _MAX_SOCKET_PATH:
-        return directory
-    directory.rmdir()
-    return Path(tempfile.mkdtemp(prefix="ic-", dir="/tmp")).resolve()
 
 
 def _write_files(directory: Path, archive: bytes, token: str) -> None:

@@ -34,6 +34,8 @@ from ironcurtain.opa.nodes import Nodes
 
 _POLL = 0.2
 _FRESH = 5.0
+# Nodes that are started together with us are soon there; one that is not is known by then.
+_REACHING = 5.0
 # Failures that say nothing about the policy: their sum has a name of its own.
 _SILENT: frozenset[EngineRule] = frozenset({"engine-unreachable", "engine-timeout"})
 
@@ -51,7 +53,7 @@ class RemoteLimits:
     """
 
     query: float = 5.0
-    connect: float = 1.0
+    connect: float = 3.0
     decision: float = 10.0
     rest: float = 1.0
     longest_rest: float = 30.0
@@ -66,7 +68,8 @@ class RemoteEngine:
     Args:
         nodes: Who is asked.
         revision: The revision of the bundle; an answer from any other is refused.
-        wait: Seconds that the start waits for a node that answers, but has another revision as yet.
+        wait: Seconds that the start waits for a node that answers, but has another revision as yet, and at
+            most five of them for one that cannot be reached.
         limits: Time bounds.
     """
 
@@ -148,10 +151,12 @@ class RemoteEngine:
 
     async def _until_one_serves(self) -> None:
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._wait
+        began = loop.time()
         while None not in (failures := await self._check()):
-            converging = any(error is not None and error.rule == "engine-revision" for error in failures)
-            if not converging or loop.time() >= end:
+            rules = {error.rule for error in failures if error is not None}
+            converging = "engine-revision" in rules
+            patience = self._wait if converging else min(self._wait, _REACHING) if rules & _SILENT else 0.0
+            if loop.time() >= began + patience:
                 told = [(n, error) for n, error in zip(self._nodes, failures, strict=True) if error]
                 raise EngineFailedError(
                     f"no node serves the bundle: {_told(told)}", hint=_PUBLISH if converging else _CHECK

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.errors import OpenQuestionError, ServerConfigError, VerificationError, raise_all
 from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
@@ -348,7 +349,7 @@ def _archives(bundle: Bundle, options: Options) -> dict[str, bytes]:
     """Return the archives, signed if that is wanted, and the statement of where they came from."""
     archives = {"bundle.tar.gz": bundle.archive()}
     if options.sign is not None:
-        archives["bundle.signed.tar.gz"] = options.sign(bundle).archive()
+        archives[SIGNED_ARCHIVE] = options.sign(bundle).archive()
     about = statement(bundle, archives).model_dump(mode="json", by_alias=True)
     return {**archives, "provenance.json": jsontext.pretty(about).encode()}
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from functools import partial
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import is_test
 from ironcurtain.errors import VerificationError, raise_all
 from ironcurtain.model import jsontext
+from ironcurtain.opa.beside import beside
 from ironcurtain.opa.command import OpaCommand, RegoReport
 from ironcurtain.pipeline.input_schema import policy_input_schema
 from ironcurtain.pipeline.render import SCHEMA
 from ironcurtain.roles.registry import Registry
+from ironcurtain.runtime import private_directory
 from ironcurtain.text import visible
 
 _TEST_RULE = re.compile(r"^test_\w+", re.MULTILINE)
@@ -31,14 +31,13 @@ def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoRep
         VerificationError: If a test fails, or there are no tests.
         EngineFailedError: If OPA does not answer.
     """
-    with tempfile.TemporaryDirectory(prefix="ironcurtain-") as temporary:
-        directory = Path(temporary) / "bundle"
-        schema = Path(temporary) / "schemas" / f"{SCHEMA}.json"
+    with private_directory("work") as place:
+        directory = place / "bundle"
+        schema = place / "schemas" / f"{SCHEMA}.json"
         bundle.write_directory(directory)
         schema.parent.mkdir()
         schema.write_text(jsontext.pretty(policy_input_schema(registry)), encoding="utf-8")
-        with ThreadPoolExecutor(1) as beside:
-            testing = beside.submit(opa.test, directory)
+        with beside(partial(opa.test, directory)) as testing:
             opa.check(directory, bundle=True, schemas=schema.parent)
             report = testing.result()
     raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])

@@ -7,7 +7,6 @@ a package of its own, and the library takes nothing else from them.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from ironcurtain.files import read_text
 from ironcurtain.model.base import Json
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.pipeline.render import schema_annotation
+from ironcurtain.runtime import private_directory
 
 _PACKAGE = ["data", "ironcurtain", "custom"]
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -109,8 +109,8 @@ def _module(name: str, text: str, opa: OpaCommand) -> CustomModule:
 
 
 def _parsed(text: str, opa: OpaCommand) -> dict[str, Json]:
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "module.rego"
+    with private_directory("work") as directory:
+        path = directory / "module.rego"
         path.write_text(text, encoding="utf-8")
         tree: dict[str, Json] = opa.parse(path, locations=True)
     return tree

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ironcurtain.canonical.patterns import DOMAIN, canonical_member
 from ironcurtain.errors import ListError, PatternError, UsageError, raise_all
-from ironcurtain.files import atomic_write, load
+from ironcurtain.files import atomic_write, has_content, load
 from ironcurtain.model import jsontext
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.roles.registry import Registry
@@ -43,7 +43,7 @@ def read_lists(file: Path, output: Path) -> Lists:
     """
     none = Lists(format="ironcurtain/lists/v1")
     published = load(output / PUBLISHED, Lists) if (output / PUBLISHED).exists() else none
-    if not file.exists():
+    if not has_content(file):
         return published
     own = load(file, Lists)
     compiled = {name: found for name, found in published.lists.items() if found.by_compile}

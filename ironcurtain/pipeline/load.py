@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ironcurtain.errors import raise_all
-from ironcurtain.files import load, read_text
+from ironcurtain.files import has_content, load, read_text
 from ironcurtain.model.base import Frozen
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
@@ -90,7 +90,7 @@ def load_inputs(sources: Sources) -> Inputs:
         scenarios=load(sources.scenarios, Scenarios),
         lists=read_lists(sources.lists, sources.output),
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),
-        guarantees=load(stated, Guarantees) if stated is not None and stated.exists() else None,
+        guarantees=load(stated, Guarantees) if stated is not None and has_content(stated) else None,
         notes=tuple(finding.line for finding in found),
     )
 
@@ -122,4 +122,4 @@ def shown_path(path: Path, root: Path) -> str:
 
 
 def _optional(path: Path, default: F) -> F:
-    return load(path, type(default)) if path.exists() else default
+    return load(path, type(default)) if has_content(path) else default

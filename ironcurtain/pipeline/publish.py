@@ -18,6 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.errors import BusyError, PublishError
 from ironcurtain.files import unwritten
 from ironcurtain.text import quoted
@@ -26,7 +27,7 @@ OURS = frozenset(
     {
         "answers",
         "bundle",
-        "bundle.signed.tar.gz",
+        SIGNED_ARCHIVE,
         "bundle.tar.gz",
         "compiled-policy.json",
         "decision-matrix.json",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from ironcurtain.errors import FormatError, ScenarioError, UsageError, raise_all
-from ironcurtain.files import atomic_write, load, parse_document, read_text
+from ironcurtain.files import atomic_write, has_content, load, parse_document, read_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Frozen, Slug
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
@@ -118,7 +118,7 @@ def read_answers(path: Path) -> tuple[Scenario, ...]:
     Raises:
         FileError, FormatError: If something is wrong with the file.
     """
-    if not path.exists():
+    if not has_content(path):
         return ()
     return _answers(read_text(path), str(path))
 
@@ -166,8 +166,9 @@ def record_answer(path: Path, question: OpenQuestion, verdict: Verdict, why: str
         FileError, FormatError: If the file is not one that can be appended to.
         UsageError: If it answers this call already.
     """
-    text = read_text(path) if path.exists() else _HEADER
-    before = _answers(text, str(path)) if path.exists() else ()
+    is_new = not has_content(path)
+    text = _HEADER if is_new else read_text(path)
+    before = () if is_new else _answers(text, str(path))
     if any(call_key(known.call) == call_key(question.call) for known in before):
         raise UsageError(
             f"{path.name} answers this call already", where=str(path), hint="Change the answer there."

@@ -5,13 +5,13 @@ Calls are recorded as scenarios that show what changes later; matrix and guarant
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verification import Verification
+from ironcurtain.opa.beside import beside
 from ironcurtain.pipeline.proof import prove
 from ironcurtain.pipeline.repair import Settled
 from ironcurtain.pipeline.scenarios import Ground, call_key, generate_calls, record
@@ -51,8 +51,7 @@ def record_policy(settled: Settled, workshop: Workshop, guarantees: Guarantees |
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
-    with ThreadPoolExecutor(1) as beside:
-        proving = beside.submit(prove, bundle, guarantees, workshop.world, workshop.opa)
+    with beside(partial(prove, bundle, guarantees, workshop.world, workshop.opa)) as proving:
         records = record(fresh, partial(workshop.attempt, bundle))
         proof = proving.result()
     left_out = generated.left_out

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -18,6 +18,7 @@ from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepa
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verification import Check, Mismatch, Verification
+from ironcurtain.opa.beside import beside
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.bundle_checks import check_bundle
@@ -41,8 +42,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
         VerificationError: If a decision is undefined, so that nothing can be said.
     """
     engine = OpaCommand(opa)
-    with ThreadPoolExecutor(1) as beside:
-        deciding = beside.submit(_scenarios, bundle, scenarios, engine)
+    with beside(partial(_scenarios, bundle, scenarios, engine)) as deciding:
         checks = [_revision(bundle), _opa_check(bundle, engine)]
         # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
         outcome = deciding.result() if checks[-1].name != REJECTED else _Outcome()

@@ -1,4 +1,7 @@
-"""What a proxy tells of itself while it runs: a small private file, for `ironcurtain status`."""
+"""What a proxy tells of itself while it runs: a small private file, for `ironcurtain status`.
+
+Telling is a courtesy: whatever goes wrong with it is said once and costs no call.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from ironcurtain.proxy.hub import Hub
 from ironcurtain.proxy.listing import Listing
 from ironcurtain.proxy.running import running
 from ironcurtain.settings import status_directory
+from ironcurtain.text import printable
 
 _SECONDS = 1.0
 
@@ -27,40 +31,56 @@ class Board:
         session: The session's name.
         hub: The servers, and through them who decides.
         listing: What the client sees of their tools.
-        http: Where the proxy was told to listen, if it serves over HTTP.
     """
 
-    def __init__(self, session: str, hub: Hub, listing: Listing, http: str | None = None) -> None:
+    def __init__(self, session: str, hub: Hub, listing: Listing) -> None:
         self._path = status_directory() / f"{session}.json"
         self._session, self._hub, self._listing, self._since = session, hub, listing, now()
-        self._http = http
+        self._http: str | None = None
+        self._shown: ProxyStatus | None = None
+        self._trouble = self._fault = ""
+
+    def listening(self, url: str) -> None:
+        """Say, here and on standard error, where clients reach the proxy over HTTP."""
+        self._http = url
+        self._hub.say(f"listening on {url}")
 
     async def keep(self) -> None:
         """Write whatever changes, until cancelled; then take the file away."""
-        try:
-            with running(self._path):
-                await self._keep()
-        except OSError as error:
-            self._untold(error)
+        while True:
+            try:
+                with running(self._path):
+                    await self._keep()
+            except BlockingIOError:  # somebody is just looking whether we run
+                pass
+            except OSError as error:
+                self._untold(error)
+            await anyio.sleep(_SECONDS)
 
     async def _keep(self) -> None:
-        shown: ProxyStatus | None = None
         try:
             while True:
-                status = await self.status()
-                if status != shown:
-                    self._say_trouble(shown.trouble if shown else "", status.trouble)
-                    await to_thread.run_sync(self._write, status)
-                    shown = status
+                try:
+                    await self._tell()
+                except Exception as error:  # noqa: BLE001 - it must not end the proxy, which lives beside it
+                    self._untold(error)
                 await anyio.sleep(_SECONDS)
         finally:
             self._path.unlink(missing_ok=True)
 
-    def _say_trouble(self, before: str, now_: str) -> None:
-        if now_ and now_ != before:
-            self._hub.say(f"every call is refused: {now_}")
-        elif before and not now_:
+    async def _tell(self) -> None:
+        status = await self.status()
+        self._say_trouble(status.trouble)
+        if status != self._shown:
+            await to_thread.run_sync(self._write, status)
+            self._shown = status
+
+    def _say_trouble(self, trouble: str) -> None:
+        if trouble and trouble != self._trouble:
+            self._hub.say(f"every call is refused: {trouble}")
+        elif self._trouble and not trouble:
             self._hub.say("calls are recorded again")
+        self._trouble = trouble
 
     async def status(self) -> ProxyStatus:
         """Return what is so now."""
@@ -83,14 +103,17 @@ class Board:
     def _server(self, name: str) -> ServerStatus:
         upstream = self._hub.upstreams[name]
         tools, hidden = self._listing.count(name)
-        up = upstream.capabilities is not None
-        return ServerStatus(name=name, up=up, tools=tools, hidden=hidden, reason=upstream.reason)
+        starting = upstream.starting
+        up = upstream.capabilities is not None and not starting
+        reason = "" if starting else upstream.reason
+        return ServerStatus(name=name, up=up, tools=tools, hidden=hidden, reason=reason, starting=starting)
 
     def _write(self, status: ProxyStatus) -> None:
-        try:
-            atomic_write(self._path, jsontext.pretty(status.model_dump(mode="json")).encode(), mode=0o600)
-        except OSError as error:  # a full disk stops calls by the audit log, not by this
-            self._untold(error)
+        atomic_write(self._path, jsontext.pretty(status.model_dump(mode="json")).encode(), mode=0o600)
 
-    def _untold(self, error: OSError) -> None:
-        self._hub.say(f"`ironcurtain status` cannot be told: {error.strerror}")
+    def _untold(self, error: Exception) -> None:
+        """Say why `ironcurtain status` does not know how it is; the same reason once."""
+        fault = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
+        if fault != self._fault:
+            self._fault = fault
+            self._hub.say(printable(f"`ironcurtain status` cannot be told: {fault}"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ironcurtain.errors import UsageError
-from ironcurtain.ownership import check_own
+from ironcurtain.ownership import check_all_own, check_own_bundle
 from ironcurtain.policy import Policy
 from ironcurtain.text import visible
 
@@ -20,8 +20,7 @@ def check_configuration(files: Mapping[str, Path]) -> None:
     Raises:
         FileError: Naming the first that others can write, its mode, and what mends it.
     """
-    for what, path in files.items():
-        check_own(path, what)
+    check_all_own((path, what) for what, path in files.items())
 
 
 def check_sandbox(policy: Policy) -> None:
@@ -47,7 +46,5 @@ def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
     """
     policy = load()
     if not policy.verified:
-        inside = sorted(bundle.rglob("*")) if bundle.is_dir() else []
-        for path in (bundle, *inside):
-            check_own(path, "the bundle")
+        check_own_bundle(bundle)
     return policy

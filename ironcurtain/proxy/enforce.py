@@ -11,10 +11,10 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import anyio
-from anyio import to_thread
 from mcp.shared.exceptions import MCPError
 
 from ironcurtain.approvals.binding import binding_of
@@ -30,6 +30,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.explanation import AgentState, AgentView
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.proxy import breaker
+from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.breaker import CircuitBreaker
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
@@ -130,7 +131,7 @@ class Enforcer:
                 prepared = (
                     prepare(call, loaded)
                     if is_quick(call, loaded)
-                    else await to_thread.run_sync(prepare, call, loaded)
+                    else await aside(partial(prepare, call, loaded))
                 )
                 prepare_ms = _since(began)
                 decision = await judge(prepared, loaded, asking.ask)

@@ -15,21 +15,23 @@ class UpstreamLimits:
     """Bounds of one server, in seconds.
 
     Attributes:
-        start: To start and list its tools.
+        start: To start and list its tools, or to list them again.
         call: To answer one request.
-        pulse: To show that it lives, or to list its tools again.
+        pulse: To show that it lives.
         first_pause: Between its end and its next start; twice as long each time, up to `longest_pause`.
         healthy: After which its next end is like the first one.
         patience: That a call waits for a server that is just starting.
+        rest: At least, between two readings of its tools; as long as the first one took, up to `pulse`.
     """
 
-    start: float = 30.0
+    start: float = 120.0
     call: float = 600.0
     pulse: float = 10.0
     first_pause: float = 0.5
     longest_pause: float = 30.0
     healthy: float = 60.0
     patience: float = 20.0
+    rest: float = 0.2
 
 
 class UpstreamEvents(Protocol):

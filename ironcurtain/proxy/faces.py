@@ -78,7 +78,8 @@ class Face:
         """Start the servers with the first client, and tell it what they can do."""
         if ctx.method == "initialize":
             declared = (ctx.params or {}).get("capabilities")
-            await self._hub.start(types.ClientCapabilities.model_validate(declared or {}))
+            self._hub.start(types.ClientCapabilities.model_validate(declared or {}))
+            await self._hub.greet()
             result = await call_next(ctx)
             assert isinstance(result, dict)  # noqa: S101 - the SDK's own handler
             self._clients.arrived(ctx)
@@ -87,7 +88,7 @@ class Face:
             )
             return {**result, "capabilities": offered, **self._instructions()}
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and ctx.request_id is not None:
-            await self._hub.start(ctx.session.client_capabilities)
+            self._hub.start(ctx.session.client_capabilities)
             level = (ctx.meta or {}).get(types.LOG_LEVEL_META_KEY)
             if level in get_args(types.LoggingLevel):
                 await self._want_logs(cast("types.LoggingLevel", level))
@@ -97,6 +98,7 @@ class Face:
         return result
 
     async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:
+        await self._hub.greet()
         return types.DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
             capabilities=self._capabilities(modern=context.protocol_version in MODERN_PROTOCOL_VERSIONS),
@@ -203,6 +205,7 @@ class Face:
 
     async def _reserved(self, context: Context, params: Any, call: Call, make: Judged) -> Result:  # noqa: ANN401
         """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
+        await self._hub.tried(call.server)
         try:
             return _for_era(context, await self._enforce(context, params, call, make, send))
         except RefusedError as refused:

@@ -28,8 +28,8 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.text import quoted
 
 SEPARATOR = "__"
-_START_PATIENCE = 5.0
-"""Seconds that a client's greeting waits for servers that are slow to start."""
+_GREETING_PATIENCE = 15.0
+"""Seconds that a greeting waits for servers that start slowly: nothing else brings their instructions."""
 
 
 class Hub:
@@ -52,6 +52,7 @@ class Hub:
         self._started = False
         self._client: types.ClientCapabilities | None = None
         self._tasks: TaskGroup | None = None
+        self._gone = anyio.Event()
         self.upstreams = {
             name: Upstream(name, server, config.directory, self, confiner, self._limits)
             for name, server in config.servers.items()
@@ -73,15 +74,29 @@ class Hub:
         """Take the task group that the servers live in."""
         self._tasks = tasks
 
-    async def start(self, capabilities: types.ClientCapabilities | None) -> None:
-        """Start the servers, once; wait a little for the slow ones."""
+    def start(self, capabilities: types.ClientCapabilities | None) -> None:
+        """Start the servers, once."""
         assert self._tasks is not None  # noqa: S101 - `live_in` comes first
         if not self._started:
             self._started, self._client = True, capabilities
             for upstream in self.upstreams.values():
                 upstream.want(self._wanted(upstream.name, capabilities))
                 self._tasks.start_soon(upstream.run)
-        await self.tried(_START_PATIENCE)
+
+    async def greet(self) -> None:
+        """Wait a little for servers that are slow to start, before a client is told what they can do."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._until_gone, tasks.cancel_scope)
+            await self.tried(patience=_GREETING_PATIENCE)
+            tasks.cancel_scope.cancel()
+
+    async def _until_gone(self, scope: anyio.CancelScope) -> None:
+        await self._gone.wait()
+        scope.cancel()
+
+    def gone(self) -> None:
+        """Wait for no server any more: there is nobody to be greeted."""
+        self._gone.set()
 
     async def follow(self) -> None:
         """Let another policy decide what servers may know of the client; tell the clients of other tools."""
@@ -90,11 +105,11 @@ class Hub:
                 upstream.want(self._wanted(upstream.name, self._client))
         await self.changed("", "tools")
 
-    async def tried(self, patience: float | None = None) -> None:
-        """Wait until every server has been up or has failed once; bounded."""
+    async def tried(self, *names: str, patience: float | None = None) -> None:
+        """Wait until these servers, or all, have been up or have failed once; bounded."""
         with anyio.move_on_after(self._limits.patience if patience is None else patience):
-            for upstream in self.upstreams.values():
-                await upstream.tried()
+            for name in names or self.upstreams:
+                await self.upstreams[name].tried()
 
     def route(self, name: str) -> tuple[str, str]:
         """Return server and own name behind a name on the face; the server is empty where there is none."""

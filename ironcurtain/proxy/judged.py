@@ -51,8 +51,7 @@ class Judged:
     @property
     def annotation(self) -> ToolAnnotation | None:
         """The called tool's annotation; None for an unknown tool."""
-        found = self.enforced.loaded.tool(self.decision.server, self.decision.tool)
-        return found.annotation if found else None
+        return self.enforced.loaded.annotation(self.decision.server, self.decision.tool)
 
     def record(self, id_: str, confined: Confinement) -> DecisionRecord:
         """Return the record of the decision, for the audit log."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
 import mcp_types as types
-from anyio import to_thread
+from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
@@ -16,6 +17,7 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.evidence.narrowing import described_site, narrowing
 from ironcurtain.model.narrowing import NarrowedTool
 from ironcurtain.opa.command import OpaCommand
+from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.catalogue import Catalogue
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.hub import SEPARATOR, Hub
@@ -31,38 +33,54 @@ P = TypeVar("P", bound=BaseModel)
 class Narrowed:
     """What the enforced policy leaves of each tool; worked out beside the calls, since it takes a while."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, hub: Hub, tasks: TaskGroup) -> None:
+        self._hub, self._tasks = hub, tasks
         self._tools: Mapping[tuple[str, str], NarrowedTool] = {}
+        self._work = anyio.CancelScope()
         self._done = anyio.Event()
+        self._shown_early = False
 
-    async def work_out(self, enforced: Enforced) -> None:
-        """Work it out for a policy; where that fails, tools are shown as their servers list them."""
-        self._done = anyio.Event()
-        policy = enforced.policy
-        try:
-            found = await to_thread.run_sync(
-                narrowing,
-                policy.bundle,
-                described_site(policy.loaded.site),
-                OpaCommand(policy.opa),
-                abandon_on_cancel=True,
-            )
-            self._tools = {(tool.server, tool.tool): tool for tool in found.tools}
-        except IronCurtainError as error:
-            self._tools = {}
-            self._say(f"note: the tool list is not narrowed: {error.what}")
-        finally:
+    def follow(self, enforced: Enforced) -> None:
+        """Forget what another policy left, and begin to work it out for this one."""
+        self._work.cancel()
+        self._work, before, self._done = anyio.CancelScope(), self._done, anyio.Event()
+        self._tools, self._shown_early = {}, False
+        self._tasks.start_soon(self._work_out, enforced, self._work)
+        before.set()
+
+    async def _work_out(self, enforced: Enforced, work: anyio.CancelScope) -> None:
+        """Work it out; where that fails, tools are shown as their servers list them."""
+        with work:
+            try:
+                found = await _narrow(enforced)
+            except Exception as error:  # noqa: BLE001 - a list that shows too much lets nothing happen
+                why = error.what if isinstance(error, IronCurtainError) else type(error).__name__
+                self._hub.say(f"note: the tool list is not narrowed: {why}")
+                found = {}
+            if work.cancel_called:
+                return  # another policy came at the last moment
+            self._tools = found
             self._done.set()
+            if self._shown_early:
+                await self._hub.changed("", "tools")
 
     async def settled(self) -> None:
-        """Wait a little until it has been worked out."""
-        with anyio.move_on_after(_NARROWING_PATIENCE):
-            await self._done.wait()
+        """Wait a little until it has been worked out; where that takes longer, the clients will be told."""
+        with anyio.move_on_after(_NARROWING_PATIENCE) as scope:
+            while not self._done.is_set():
+                await self._done.wait()
+        self._shown_early |= scope.cancelled_caught
 
     def find(self, server: str, tool: str) -> NarrowedTool | None:
         """Return a tool; None where nothing is known of it as yet."""
         return self._tools.get((server, tool))
+
+
+async def _narrow(enforced: Enforced) -> Mapping[tuple[str, str], NarrowedTool]:
+    policy = enforced.policy
+    world = described_site(policy.loaded.site)
+    found = await aside(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
+    return {(tool.server, tool.tool): tool for tool in found.tools}
 
 
 class Listing:
@@ -101,10 +119,10 @@ class Listing:
 
     def _shown_schema(self, server: str, tool: types.Tool, digest: str) -> dict[str, Any] | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
-        known = self._hub.enforcer.policy.current.loaded.tool(server, tool.name)
+        known = self._hub.enforcer.policy.current.loaded.annotation(server, tool.name)
         if self._hub.enforcer.observe:
             return tool.input_schema
-        if known is None or known.annotation.schema_digest != digest:
+        if known is None or known.schema_digest != digest:
             return None
         narrowed = self._narrowed.find(server, tool.name)
         if narrowed is not None and not narrowed.reachable:
@@ -156,7 +174,8 @@ class Listing:
     async def _all(
         self, key: str, request: Callable[..., types.ClientRequest], kind: type[P]
     ) -> AsyncIterator[tuple[str, P]]:
-        """Yield what every server lists; a server that fails to adds nothing."""
+        """Yield what every server lists, once each has been tried; a server that fails to adds nothing."""
+        await self._hub.tried()
         for name, upstream in self._hub.upstreams.items():
             if not _has(upstream, "prompts" if key == "prompts" else "resources"):
                 continue

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from functools import partial
 
 import anyio
-from anyio import to_thread
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decide.loaded import LoadedPolicy
@@ -16,6 +15,7 @@ from ironcurtain.decide.refusal import Refusal
 from ironcurtain.model.base import Json
 from ironcurtain.opa.answer import EngineAnswerError
 from ironcurtain.policy import AnyEngine, Policy
+from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.recording import Recording
 
 _LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
@@ -51,7 +51,7 @@ class Enforced:
             IronCurtainError: If it cannot be started.
         """
         # It may ask OPA to verify the signature.
-        engine = await to_thread.run_sync(partial(policy.engine, wait=wait))
+        engine = await aside(partial(policy.engine, wait=wait))
         enforced = cls(policy, engine, recording)
         await enforced._stack.enter_async_context(engine)
         return enforced
@@ -77,13 +77,15 @@ class Enforced:
                 self._idle.set()
 
     async def close(self, patience: float = 0.0) -> None:
-        """Stop the engine once nobody uses it, at the latest after `patience` seconds."""
-        with anyio.move_on_after(patience):
-            while self._users:
-                self._idle = anyio.Event()
-                await self._idle.wait()
-        with anyio.CancelScope(shield=True):
-            await self._stack.aclose()
+        """Stop the engine once nobody uses it, at the latest after `patience` seconds or when cancelled."""
+        try:
+            with anyio.move_on_after(patience):
+                while self._users:
+                    self._idle = anyio.Event()
+                    await self._idle.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._stack.aclose()
 
 
 class Asking:
@@ -124,9 +126,9 @@ class LivePolicy:
         """Return the policy that is enforced now; it stays usable inside, whatever replaces it."""
         return self.current.used()
 
-    async def replace(self, new: Enforced, *, drain: float) -> None:
-        """Enforce another policy from now on; return when nothing is decided by the old one any more."""
+    def replace(self, new: Enforced) -> Enforced:
+        """Enforce another policy from now on; return the old one, by which calls may be decided still."""
         old, self.current = self.current, new
         waiting, self.replaced = self.replaced, anyio.Event()
         waiting.set()
-        await old.close(drain)
+        return old

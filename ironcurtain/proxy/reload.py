@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
-from anyio import to_thread
 
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.bundle.revision import MANIFEST
 from ironcurtain.errors import AuditError, EngineFailedError, IronCurtainError, SeveralErrors
 from ironcurtain.policy import Policy
+from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.live import Enforced, LivePolicy
 from ironcurtain.text import visible
 
@@ -35,10 +37,12 @@ class Reloader:
         bundle: Path,
         log: AuditLog,
         say: Callable[[str], None],
-        replaced: Callable[[Enforced], Awaitable[None]],
+        replaced: Callable[[Enforced], Coroutine[Any, Any, None]],
     ) -> None:
+        """Take what is kept; `replaced` is told of another policy, not of another engine of the same."""
         self._policy, self._load, self._bundle, self._log = policy, load, bundle, log
         self._say, self._replaced = say, replaced
+        self._tasks = anyio.create_task_group()
         self._wanted = anyio.Event()
         self._turn = anyio.Lock()
         self._mark = _mark(bundle)
@@ -48,7 +52,19 @@ class Reloader:
         """Ask for a reload, as SIGHUP does."""
         self._wanted.set()
 
-    async def watch(self) -> None:
+    async def run(self) -> None:
+        """Keep it, until cancelled; then stop its engine.
+
+        Whoever decides a call when another engine takes over still does so with the one before.
+        """
+        try:
+            async with self._tasks:
+                self._tasks.start_soon(self._watch)
+                self._tasks.start_soon(self._revive)
+        finally:
+            await self._policy.current.close()
+
+    async def _watch(self) -> None:
         """Reload when it is asked for, and when the bundle has changed and come to rest.
 
         A bundle that no engine serves yet is tried again, for as long as it is the newest.
@@ -57,25 +73,25 @@ class Reloader:
             with anyio.move_on_after(POLL_SECONDS):
                 await self._wanted.wait()
             asked, self._wanted = self._wanted.is_set(), anyio.Event()
-            mark = await to_thread.run_sync(_mark, self._bundle)
+            mark = await aside(partial(_mark, self._bundle))
             changed = mark != self._mark
             if asked or (changed and mark is not None and await self._rests(mark)):
                 self._mark, self._retry = mark, _Retry()
-                await self.reload()
+                await self._reload()
             elif self._retry.is_due():
-                await self.reload()
+                await self._reload()
 
     async def _rests(self, mark: tuple[int, ...]) -> bool:
         """Tell whether a change is over: a half-written bundle is bad for a moment only."""
         await anyio.sleep(POLL_SECONDS / 4)
-        return await to_thread.run_sync(_mark, self._bundle) == mark
+        return await aside(partial(_mark, self._bundle)) == mark
 
-    async def reload(self) -> None:
+    async def _reload(self) -> None:
         """Enforce what the bundle holds now, if it may be."""
         async with self._turn:
             old = self._policy.current.loaded.revision
             try:
-                policy = await to_thread.run_sync(self._load)
+                policy = await aside(self._load)
                 if policy.revision == old:
                     self._retry = _Retry()
                     self._say(f"the bundle is as before: {old}")
@@ -85,8 +101,13 @@ class Reloader:
                 await self._refused(old, error)
                 return
             self._retry = _Retry()
-            await self._tell("reload", old=old, new=policy.revision)
-            await self._replace(new)
+            try:
+                await self._tell("reload", old=old, new=policy.revision)
+            except BaseException:
+                await new.close()
+                raise
+            self._replace(new)
+            self._tasks.start_soon(self._replaced, new)
             self._say(f"now enforced: {policy.revision}")
 
     async def _refused(self, old: str, error: Exception) -> None:
@@ -100,7 +121,7 @@ class Reloader:
         if not (known and again):
             await self._tell("reload-refused", old=old, reason=why)
 
-    async def revive(self) -> None:
+    async def _revive(self) -> None:
         """Start a new engine with the same policy whenever the running one is lost."""
         pause = _FIRST_PAUSE
         while True:
@@ -114,7 +135,7 @@ class Reloader:
                 if self._policy.current is not current:
                     continue
                 try:
-                    await self._replace(await Enforced.start(current.policy, self._policy.current.recording))
+                    self._replace(await Enforced.start(current.policy, current.recording))
                 except (IronCurtainError, OSError) as error:
                     self._say(f"the engine does not start: {_why(error)}; tried again in {pause:g} s")
                     await anyio.sleep(pause)
@@ -124,9 +145,8 @@ class Reloader:
                     self._say("the engine was lost and has been started anew")
                     await self._tell("engine-restarted", revision=current.loaded.revision)
 
-    async def _replace(self, new: Enforced) -> None:
-        await self._policy.replace(new, drain=_DRAIN_SECONDS)
-        await self._replaced(new)
+    def _replace(self, new: Enforced) -> None:
+        self._tasks.start_soon(self._policy.replace(new).close, _DRAIN_SECONDS)
 
     async def _tell(self, event: str, **detail: str) -> None:
         try:

@@ -19,14 +19,19 @@ def running(status: Path) -> Iterator[None]:
         status: The file in which the proxy tells of itself; its directory is made, private to the user.
 
     Raises:
+        BlockingIOError: If somebody is just asking, which takes a moment; try again.
         OSError: If that cannot be kept.
     """
     status.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(status.with_suffix(_LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    lock = status.with_suffix(_LOCK)
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        # Whoever only asks holds it for a moment; there is no second proxy of this session.
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            yield
+        finally:
+            # Nobody else waits for this file: the session's audit log lets no second proxy come so far.
+            lock.unlink(missing_ok=True)
     finally:
         os.close(handle)
 

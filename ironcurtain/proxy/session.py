@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,15 +13,13 @@ from pathlib import Path
 
 import anyio
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.approvals.directory import ApprovalDirectory
 from ironcurtain.audit.keys import default_key_path, make_key
-from ironcurtain.audit.log import MAX_BYTES, AuditLog
+from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.audit.places import audit_directory, log_place
 from ironcurtain.audit.telemetry import Telemetry
-from ironcurtain.errors import AuditError
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.board import Board
@@ -39,7 +36,9 @@ from ironcurtain.proxy.live import Enforced, LivePolicy
 from ironcurtain.proxy.people import Asking, People
 from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
+from ironcurtain.proxy.signals import Signals
 from ironcurtain.proxy.stdio import serve_stdio
+from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.rules import Grounds
 from ironcurtain.servers.config import ServerConfig, load_servers
@@ -92,7 +91,7 @@ class ProxyOptions:
 
 def own_places() -> list[Path]:
     """Return what no tool may touch beside bundle and configuration: the system's own files."""
-    return [user_directory(), audit_directory(), default_key_path(), *default_place()]
+    return [user_directory(), audit_directory(), default_key_path(), *default_place(), runtime_directory()]
 
 
 async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
@@ -109,61 +108,65 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     policy = await to_thread.run_sync(load_own, options.load, options.bundle)
     check_configuration({"the servers' file": options.servers, **options.files})
     check_sandbox(policy)
+    with anyio.CancelScope() as scope, Signals(scope.cancel) as signals:
+        await _run(options, config, policy, signals, say)
+
+
+async def _run(
+    options: ProxyOptions,
+    config: ServerConfig,
+    policy: Policy,
+    signals: Signals,
+    say: Callable[[str], None],
+) -> None:
+    """Open in order what is needed, serve, and close it in the opposite order."""
     async with AsyncExitStack() as stack:
         recording = Recording(make_key(default_key_path()), options.audit_values, options.audit_redact)
         recording.check(policy)
         telemetry = await stack.enter_async_context(_telemetry()) if options.telemetry else None
-        log = await stack.enter_async_context(await _open_log(options, policy, recording.key))
+        log = await _open_log(options, policy, recording.key, stack)
         first = await Enforced.start(policy, recording)
         live = LivePolicy(first)
         stack.push_async_callback(_close_current, live)
         confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy))
         enforcer = replace(_enforcer(options, live, log, confiner, stack), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
-        await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
+        hub = Hub(config, enforcer, confiner, Clients(), say)
+        with anyio.CancelScope(shield=True):
+            await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
         try:
-            await _serve(options, enforcer, confiner, config, say)
+            await _serve(options, hub, signals)
         finally:
             with anyio.CancelScope(shield=True):
                 await log.event(live.current.recorder.event("stop"))
 
 
-async def _serve(
-    options: ProxyOptions,
-    enforcer: Enforcer,
-    confiner: Confiner,
-    config: ServerConfig,
-    say: Callable[[str], None],
-) -> None:
-    clients = Clients()
-    hub = Hub(config, enforcer, confiner, clients, say)
-    narrowed = Narrowed(say)
+async def _serve(options: ProxyOptions, hub: Hub, signals: Signals) -> None:
+    """Serve until the client goes; then servers, engine and the last answers end side by side."""
+    enforcer = hub.enforcer
 
     async def replaced(enforced: Enforced) -> None:
-        tasks.start_soon(narrowed.work_out, enforced)
+        narrowed.follow(enforced)
         await hub.follow()
 
     load = partial(load_own, options.load, options.bundle)
-    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, say, replaced)
+    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, hub.say, replaced)
+    signals.on_hangup = reloader.want
     async with anyio.create_task_group() as tasks:
+        narrowed = Narrowed(hub, tasks)
         listing = Listing(hub, narrowed)
-        face = Face(hub, listing, enforcer, clients, Suspended(tasks)).server()
+        face = Face(hub, listing, enforcer, hub.clients, Suspended(tasks)).server()
         hub.live_in(tasks)
-        _heed_signals(tasks, reloader)
-        tasks.start_soon(narrowed.work_out, enforcer.policy.current)
-        tasks.start_soon(reloader.watch)
-        tasks.start_soon(reloader.revive)
-        tasks.start_soon(Board(enforcer.log.place.session, hub, listing, _listens(options.http)).keep)
+        narrowed.follow(enforcer.policy.current)
+        tasks.start_soon(reloader.run)
+        board = Board(enforcer.log.place.session, hub, listing)
+        tasks.start_soon(board.keep)
         if options.http is not None:
-            await serve_http(face, options.http, lambda url: say(f"listening on {url}"))
+            await serve_http(face, options.http, board.listening)
         else:
-            async with serve_stdio() as (received, sent):
+            async with serve_stdio(hub.gone) as (received, sent):
                 await face.run(received, sent, face.create_initialization_options())
-        tasks.cancel_scope.cancel()
-
-
-def _listens(address: Address | None) -> str | None:
-    return f"{address.host}:{address.port}" if address is not None else None
+                tasks.cancel_scope.cancel()
 
 
 def _grounds(config: ServerConfig, policy: Policy) -> Grounds:
@@ -200,22 +203,17 @@ def _enforcer(
     )
 
 
-async def _open_log(options: ProxyOptions, policy: Policy, key: bytes) -> AuditLog:
-    """Return the session's log, not yet entered; a name of our own that is taken gets a number."""
+async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:
+    """Open the session's log until the stack is closed; a name of our own that is taken gets a number."""
     opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
     if options.session is not None:
-        return opened(log_place(audit_directory(), options.session))
+        return await stack.enter_async_context(opened(log_place(audit_directory(), options.session)))
     site = policy.loaded.site
     meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
     name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
-    for number in range(1, _MOST_SESSIONS):
-        place = log_place(audit_directory(), name if number == 1 else f"{name}-{number}")
-        try:
-            async with opened(place):
-                return opened(place)
-        except AuditError:
-            continue
-    return opened(log_place(audit_directory(), f"{name}-{os.getpid()}"))
+    numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
+    places = [log_place(audit_directory(), each) for each in (name, *numbered)]
+    return await open_first_free((opened(place, patience=0.0) for place in places), stack)
 
 
 @asynccontextmanager
@@ -245,18 +243,6 @@ def _announce(
         say("nobody is asked: what the policy escalates is refused")
     for note in confiner.notes():
         say(note)
-
-
-def _heed_signals(tasks: TaskGroup, reloader: Reloader) -> None:
-    async def heed() -> None:
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-            async for number in signals:
-                if number == signal.SIGHUP:
-                    reloader.want()
-                    continue
-                tasks.cancel_scope.cancel()
-
-    tasks.start_soon(heed)
 
 
 async def _close_current(live: LivePolicy) -> None:

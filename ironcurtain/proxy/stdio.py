@@ -11,8 +11,9 @@ import asyncio
 import os
 import queue
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
@@ -24,22 +25,30 @@ _CHUNK = 1 << 16
 _MAX_LINE = 64 << 20
 _MAX_CHUNKS = 8
 _MAX_WAITING = 256
+_LAST_ANSWERS = 1.0
 
 
 @asynccontextmanager
-async def serve_stdio() -> AsyncIterator[Streams]:
-    """Yield the streams that a `Server` runs on; they end when the client closes its side."""
+async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
+    """Yield the streams that a `Server` runs on; they end when the client closes its side.
+
+    Args:
+        gone: Called as soon as it has; a server that answers the greeting reads nothing else meanwhile.
+    """
     wire_in, wire_out = os.dup(0), os.dup(1)
+    for wire in (wire_in, wire_out):
+        os.set_blocking(wire, True)  # whoever made them may have left them otherwise
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
     arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, to_send = anyio.create_memory_object_stream[SessionMessage](0)
     writer = _Writer(wire_out)
+    writing, written = anyio.CancelScope(shield=True), anyio.Event()
 
     async def read() -> None:
         async with arrived:
-            async for line in _lines(wire_in):
+            async for line in _lines(wire_in, gone):
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
@@ -51,19 +60,28 @@ async def serve_stdio() -> AsyncIterator[Streams]:
                     return
 
     async def write() -> None:
-        async with to_send:
-            async for item in to_send:
-                await writer.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        try:
+            with writing:
+                async with to_send:
+                    async for item in to_send:
+                        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                        await writer.send(text.encode())
+        finally:
+            written.set()
 
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
             tasks.start_soon(write)
-            yield received, sent
-            # What was answered last is still on its way.
-            sent.close()
-            with anyio.move_on_after(1.0, shield=True):
-                await writer.flush()
+            try:
+                yield received, sent
+            finally:
+                # What was answered last is still on its way, whatever ends us.
+                sent.close()
+                with anyio.move_on_after(_LAST_ANSWERS, shield=True):
+                    await written.wait()
+                    await writer.flush()
+                writing.cancel()
             tasks.cancel_scope.cancel()
     finally:
         received.close()
@@ -110,9 +128,17 @@ class _Writer:
                     rest = rest[os.write(self._descriptor, rest) :]
                 except OSError:
                     broken = True  # the client has gone; its input will end, too
-            if self._loop.is_closed():
+            if not _tell(self._loop, partial(_done, written)):
                 return
-            self._loop.call_soon_threadsafe(_done, written)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> bool:
+    """Have an event loop do something; tell whether it still runs."""
+    try:
+        loop.call_soon_threadsafe(act)
+    except RuntimeError:  # it has been closed
+        return False
+    return True
 
 
 def _done(future: asyncio.Future[None]) -> None:
@@ -120,21 +146,25 @@ def _done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def _lines(descriptor: int) -> AsyncIterator[bytes]:
-    """Yield the lines of a descriptor that a thread reads; an endless line ends the input."""
+async def _lines(descriptor: int, gone: Callable[[], None]) -> AsyncIterator[bytes]:
+    """Yield the lines of a descriptor that a thread reads; an endless line ends the input.
+
+    `gone` is called when it has come to its end, however many lines nobody has taken yet.
+    """
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes] = asyncio.Queue()
     room = threading.Semaphore(_MAX_CHUNKS)
 
     def read() -> None:
-        while room.acquire():
+        chunk = b"-"
+        while chunk and room.acquire():
             try:
                 chunk = os.read(descriptor, _CHUNK)
-                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
-            except (OSError, RuntimeError):
+            except OSError:
+                chunk = b""  # nothing more comes from there: that is its end
+            if not _tell(loop, partial(chunks.put_nowait, chunk)):
                 return
-            if not chunk:
-                return
+        _tell(loop, gone)
 
     threading.Thread(target=read, name="ironcurtain-stdin", daemon=True).start()
     buffer = bytearray()

@@ -27,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
-from ironcurtain.proxy.catalogue import Catalogue, read_tools
+from ironcurtain.proxy.catalogue import Catalogue, LiveCatalogue
 from ironcurtain.proxy.events import UpstreamError, UpstreamEvents, UpstreamLimits
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.servers.connect import cause, parameters
@@ -37,6 +37,7 @@ _MAX_EVENT = 64 << 20
 _HTTP_SECONDS = 30.0
 _LAST_WORDS = 3
 _MAX_WORDS = 300
+_ASKED_MORE = "the policy lets it ask the client for something else"
 _log = logging.getLogger(__name__)
 
 
@@ -53,13 +54,14 @@ class Upstream:
         limits: UpstreamLimits,
     ) -> None:
         self.name = name
-        self.catalogue: Catalogue | None = None
         self._server, self._directory, self._events, self._limits = server, directory, events, limits
         self._confiner = confiner
         self._session: ClientSession | None = None
         self._up, self._tried, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
-        self._stale, self._fresh, self._subscriptions_changed = anyio.Event(), anyio.Event(), anyio.Event()
+        self._subscriptions_changed = anyio.Event()
+        self._tools = LiveCatalogue(name, events, limits)
         self._reason = "it has not been started"
+        self._ended_for = ""
         self._wanted: types.ClientCapabilities = types.ClientCapabilities()
         self._words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._subscribed: set[str] = set()
@@ -67,6 +69,11 @@ class Upstream:
         self._starting = self.roots_changed = self.roots_read = False
 
     # -- what others see ------------------------------------------------------------------------
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """What it listed last; None if it was never up."""
+        return self._tools.current
 
     @property
     def capabilities(self) -> types.ServerCapabilities | None:
@@ -77,6 +84,11 @@ class Upstream:
     def reason(self) -> str:
         """Why it is down, with the last of what it said; empty while it is up."""
         return "" if self._session else ": ".join([self._reason, *self._words])
+
+    @property
+    def starting(self) -> bool:
+        """Whether it has not been up yet, and has not failed: its first start is to come, or goes on."""
+        return not self._tried.is_set()
 
     @property
     def instructions(self) -> str | None:
@@ -95,9 +107,7 @@ class Upstream:
 
     async def settled(self) -> None:
         """Wait until a change of the tools that the server announced has been read; bounded."""
-        if self._session is not None and not self._fresh.is_set():
-            with anyio.move_on_after(self._limits.pulse):
-                await self._fresh.wait()
+        await self._tools.settled(self._limits.pulse)
 
     async def digest_of(self, tool: str) -> str | None:
         """Return the digest of a tool as the server lists it now, waiting for a server that is just starting.
@@ -105,10 +115,11 @@ class Upstream:
         Returns:
             Empty where it lists no such tool; None where it was never up, so that nothing is known of it.
         """
-        if self._session is None and (self._starting or not self._tried.is_set()):
+        soon = self._starting or not self._tried.is_set() or self._ended_for == _ASKED_MORE
+        if self._session is None and soon:
             with anyio.move_on_after(self._limits.patience):
                 await self._up.wait()
-        await self.settled()
+        await self._tools.settled(self._limits.start)
         return self.catalogue.digests.get(tool, "") if self.catalogue is not None else None
 
     async def request(
@@ -132,7 +143,7 @@ class Upstream:
             if error.error.code == types.CONNECTION_CLOSED and self._session is not session:
                 raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
             if error.error.code == types.CONNECTION_CLOSED:
-                self._ended.set()
+                self._lost("it closed the connection")
                 raise UpstreamError("the server ended before it answered") from None
             if error.error.code == types.REQUEST_TIMEOUT:
                 await self._check_pulse(session)
@@ -143,7 +154,7 @@ class Upstream:
         except (ValidationError, ValueError, TypeError):
             raise UpstreamError("the server's answer is not of the protocol") from None
         except (httpx2.HTTPError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            self._ended.set()
+            self._lost(f"it cannot be reached: {cause(error)}")
             raise UpstreamError(f"the server cannot be reached: {cause(error)}") from None
 
     async def notify_roots_changed(self) -> None:
@@ -175,12 +186,14 @@ class Upstream:
     def want(self, wanted: types.ClientCapabilities) -> None:
         """Say what the client can do, as far as the policy could let a server use it: told at its start."""
         if wanted != self._wanted:
-            self._wanted, self._reason = wanted, "the policy lets it ask the client for something else"
-            self._ended.set()
+            self._wanted = wanted
+            if self._session is not None or self._starting:
+                self._end(_ASKED_MORE)
 
     async def run(self) -> None:
         """Start the server, serve until it ends, pause, and again."""
         pause = self._limits.first_pause
+        self._reason = "it is starting"
         while True:
             began = anyio.current_time()
             self._starting = True
@@ -195,6 +208,10 @@ class Upstream:
             finally:
                 self._starting = False
             self._down()
+            if self._ended_for == _ASKED_MORE:
+                self._events.say(f"server {self.name} is started again: {_ASKED_MORE}")
+                self._words.clear()
+                continue
             if anyio.current_time() - began > self._limits.healthy:
                 pause = self._limits.first_pause
             self._events.say(f"server {self.name}: {self._reason}; it is started again in {pause:g} s")
@@ -205,15 +222,15 @@ class Upstream:
             pause = min(pause * 2, self._limits.longest_pause)
 
     async def _live(self) -> None:
-        self._ended = anyio.Event()
+        self._ended, self._ended_for = anyio.Event(), ""
         with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
             async with self._client() as client:
                 self._session = client.session
-                self._fresh, self._stale = anyio.Event(), anyio.Event()
+                self._tools.changed()  # by what was there before, no call may be judged
                 if self._logs and self.log_level is not None and not self.modern:
                     level = types.SetLevelRequestParams(level=self.log_level)
                     await client.session.send_request(types.SetLevelRequest(params=level), types.EmptyResult)
-                await self._read_tools()
+                await self._tools.read(client.session)
                 start.deadline = math.inf
                 await self._serve(client)
         if start.cancelled_caught:
@@ -227,12 +244,11 @@ class Upstream:
         catalogue = self.catalogue or Catalogue()
         protocol, count = client.session.protocol_version, len(catalogue.tools)
         self._events.say(f"server {self.name}: {count} tools, protocol {protocol}")
-        for problem in catalogue.problems:
-            self._events.say(f"server {self.name}: {problem}")
+        self._tools.tell_problems()
         for what in ("tools", "prompts", "resources"):
             await self._events.changed(self.name, what)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._keep_fresh)
+            tasks.start_soon(self._tools.keep, client.session)
             if self.modern:
                 tasks.start_soon(self._listen, client)
             await self._ended.wait()
@@ -242,7 +258,18 @@ class Upstream:
     def _down(self) -> None:
         self._session, self._up = None, anyio.Event()
         self._tried.set()
-        self._fresh.set()
+        self._tools.abandon()
+
+    def _lost(self, reason: str) -> None:
+        """Take the connection for lost; the end of its process may yet tell more of why."""
+        if not self._ended.is_set():
+            self._reason = reason
+        self._ended.set()
+
+    def _end(self, reason: str) -> None:
+        """End the connection for a reason of ours, whatever its process says at its end."""
+        self._reason = self._ended_for = reason
+        self._ended.set()
 
     def _client(self) -> Client:
         return Client(
@@ -269,7 +296,7 @@ class Upstream:
         ended = self._ended
 
         def on_end(reason: str) -> None:
-            self._reason = reason
+            self._reason = self._ended_for or reason
             ended.set()
 
         start = parameters(self.name, self._server, self._directory)
@@ -289,8 +316,7 @@ class Upstream:
             await session.send_request(ping, _RAW, request_read_timeout_seconds=self._limits.pulse)  # type: ignore[type-var]
         except MCPError as error:
             if error.error.code in {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED}:
-                self._reason = "it hangs"
-                self._ended.set()
+                self._end("it hangs")
 
     def _on_words(self, words: str) -> None:
         """Keep the last of what it writes to its standard error, for when it ends."""
@@ -301,36 +327,6 @@ class Upstream:
     @property
     def _logs(self) -> bool:
         return self.capabilities is not None and self.capabilities.logging is not None
-
-    async def _read_tools(self) -> None:
-        session = self._session
-        if session is None:
-            return
-        if session.server_capabilities is None or session.server_capabilities.tools is None:
-            self.catalogue = Catalogue()
-        else:
-            self.catalogue = await read_tools(self.name, session)
-        self._fresh.set()
-
-    async def _keep_fresh(self) -> None:
-        """Read the tools again whenever the server says that they changed; many sayings, one reading."""
-        while True:
-            await self._stale.wait()
-            self._stale = anyio.Event()
-            try:
-                with anyio.fail_after(self._limits.pulse):
-                    await self._read_tools()
-            except Exception as error:  # noqa: BLE001 - a list that cannot be read leaves no tool
-                self.catalogue = Catalogue()
-                self._fresh.set()
-                self._events.say(f"server {self.name}: its tools cannot be read: {cause(error)}")
-            for problem in self.catalogue.problems if self.catalogue else ():
-                self._events.say(f"server {self.name}: {problem}")
-            await self._events.changed(self.name, "tools")
-
-    async def _tools_changed(self) -> None:
-        self._fresh = anyio.Event()
-        self._stale.set()
 
     async def _listen(self, client: Client) -> None:
         """Hear of changes from a server of the stateless protocol, which tells only those who listen."""
@@ -358,7 +354,7 @@ class Upstream:
                         case ResourcesListChanged():
                             await self._events.changed(self.name, "resources")
                         case _:
-                            await self._tools_changed()
+                            self._tools.changed()
         except Exception as error:  # noqa: BLE001 - a server need not offer this
             _log.debug("server %s tells of no changes: %s", self.name, error)
 
@@ -367,7 +363,7 @@ class Upstream:
     async def _on_message(self, message: types.ServerNotification | Exception) -> None:
         match message:
             case types.ToolListChangedNotification():
-                await self._tools_changed()
+                self._tools.changed()
             case types.PromptListChangedNotification():
                 await self._events.changed(self.name, "prompts")
             case types.ResourceListChangedNotification():

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import anyio
 from anyio import to_thread
 from mcp import StdioServerParameters
 
-from ironcurtain.errors import SandboxMissingError
+from ironcurtain.errors import SandboxMissingError, ServerFailedError
+from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
-from ironcurtain.sandbox.contain import contained
-from ironcurtain.sandbox.programs import Survey, survey
+from ironcurtain.sandbox.contain import Contained, contained
+from ironcurtain.sandbox.programs import Programs, Survey, survey
 from ironcurtain.sandbox.report import Report, Seen
 from ironcurtain.sandbox.rules import Grounds, rules_for
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.pipes import Streams, connect_pipes
+from ironcurtain.text import visible
 
 _POLL = 0.25
 _MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
@@ -121,8 +124,8 @@ class Confiner:
             return
         rules = await to_thread.run_sync(rules_for, name, server, self._grounds)
         strict = self._config.sandbox.policy == "enforce"
-        with contained(start, rules, programs, strict=strict) as inside:
-            watch = self._watched[name] = _Watch(name, Report(inside.report), self._states, tell)
+        async with _inside(start, rules, programs, strict=strict) as inside:
+            watch = self._watched[name] = _Watch(name, inside, self._states, tell)
 
             def ended(why: str) -> None:
                 watch.take()
@@ -146,11 +149,29 @@ class Confiner:
         return "" if self._found.programs is not None else self._found.sentence
 
 
-class _Watch:
-    """Reads the report on one started server."""
+@asynccontextmanager
+async def _inside(
+    start: StdioServerParameters, rules: Mapping[str, Json], programs: Programs, *, strict: bool
+) -> AsyncIterator[Contained]:
+    """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
+    made = contained(start, rules, programs, strict=strict)
+    try:
+        inside = await to_thread.run_sync(made.__enter__)
+    except OSError as error:
+        raise ServerFailedError(f"its sandbox cannot be prepared: {visible(str(error))}") from error
+    try:
+        yield inside
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(made.__exit__, None, None, None)
 
-    def __init__(self, name: str, report: Report, states: dict[str, Confinement], tell: Tell) -> None:
-        self._name, self._report, self._states, self._tell = name, report, states, tell
+
+class _Watch:
+    """Reads the report on one started server, and sees whether what it is kept from is still that."""
+
+    def __init__(self, name: str, inside: Contained, states: dict[str, Confinement], tell: Tell) -> None:
+        self._name, self._report, self._states, self._tell = name, Report(inside.report), states, tell
+        self._held = {path: _identity(path) for path in inside.held}
         self._untold: list[Seen] = []
         self.refused = ""
         states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
@@ -175,6 +196,21 @@ class _Watch:
     async def tell_all(self) -> None:
         """Tell what has been seen and not yet told."""
         self.take()
+        self._look_at_held()
         untold, self._untold = self._untold, []
         for seen in untold:
             await self._tell(self._name, seen)
+
+    def _look_at_held(self) -> None:
+        for path in [path for path, was in self._held.items() if _identity(path) != was]:
+            del self._held[path]
+            what = f"{visible(str(path))} was replaced; the server is kept from it again when it next starts"
+            self._untold.append(Seen("open", what))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -13,11 +13,13 @@ from pathlib import Path
 from mcp import StdioServerParameters
 
 from ironcurtain.model.base import Json
+from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.place import private_place, write_private
 from ironcurtain.sandbox.programs import Programs
 
 _RUNNER = Path(__file__).with_name("run.mjs")
-_HIDDEN = ("settings.json", "secret", "report", "absent.json")
+_OPEN = ("own", "here", "tmp")
+"""What a server's sandbox sees of its directory; it writes the last alone."""
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
 open=yes
@@ -37,10 +39,12 @@ class Contained:
     Attributes:
         start: Program, arguments, environment and working directory of the start.
         report: The file that what is seen is written to.
+        held: Places that are there and mounted read-only. A mount goes with what is below it.
     """
 
     start: StdioServerParameters
     report: Path
+    held: tuple[Path, ...]
 
 
 @contextmanager
@@ -56,12 +60,12 @@ def contained(
         strict: Whether nothing is started where a probe shows that the sandbox does not hold.
 
     Raises:
-        OSError: If the private files cannot be made.
+        FileError, OSError: If the private files cannot be made.
     """
     # Where there are no mounts, rules hold what is not there.
     held = _held(rules) if programs.bwrap is not None else []
     with private_place(held) as (place, standing):
-        for name in ("own", "here", "tmp"):
+        for name in _OPEN:
             (place / name).mkdir(mode=0o700)
         settings = _settings(place, rules, standing, programs)
         write_private(place / "settings.json", json.dumps(settings))
@@ -82,23 +86,22 @@ def contained(
                 cwd=place / "here",
             ),
             place / "report",
+            tuple(standing),
         )
 
 
 def _settings(
     place: Path, rules: Mapping[str, Json], standing: list[Path], programs: Programs
 ) -> dict[str, Json]:
-    """Return the runtime's whole configuration, with our own files closed and a temporary directory."""
+    """Return the runtime's whole configuration: of what is ours a server sees its own part alone."""
     files = rules["filesystem"]
-    hidden = _literals([place / name for name in _HIDDEN])
-    own = _literals([place / name for name in ("own", "here", "outside")])
     settings: dict[str, Json] = {
         "network": rules["network"],
         "filesystem": {
-            **files,
-            "denyRead": [*files["denyRead"], *hidden],
-            "allowWrite": [*files["allowWrite"], {"path": str(place / "tmp"), "literal": True}],
-            "denyWrite": [*(_literals(standing) if standing else files["denyWrite"]), *hidden, *own],
+            "denyRead": [*files["denyRead"], *_literals([runtime_directory()])],
+            "allowRead": [*files["allowRead"], *_literals([place / name for name in _OPEN])],
+            "allowWrite": [*files["allowWrite"], *_literals([place / "tmp"])],
+            "denyWrite": _literals(standing) if standing else files["denyWrite"],
         },
     }
     if programs.bwrap is not None:

@@ -1,67 +1,51 @@
 """The private directory of one started server, and what stands in for places that must not come into being.
 
-Each directory is locked for as long as its owner lives; the kernel gives the lock up however that ends. So
-whoever starts the next server can tell which ones nobody else will remove, and does.
-
-A place that is not there is held by an empty file that stands in for it, mounted read-only. A mount goes with
-the file below it, for every server that has it: so the file stays until the last of them has ended.
+A place that is not there is held by something empty that stands in for it, mounted read-only. A mount goes
+with what is below it, for every server that has it: so that stays until the last of them has ended.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from ironcurtain.settings import user_directory
+from ironcurtain import runtime
+from ironcurtain.errors import FileError
 
-_TEMPORARY = Path("/tmp")  # noqa: S108 - mkdtemp's names are unguessable; sockets below it need a short path
-_PREFIX = "ironcurtain-server-"
+_KIND = "server"
 _ABSENT = "absent.json"
+_FILES = frozenset({"config"})
+"""Names without a suffix that are files."""
 _PATHS = TypeAdapter(list[str])
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 @contextmanager
 def private_place(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
     """Sweep, then yield a new private directory and what to hold in the stead of some places.
 
+    This waits for other processes and removes whatever the server leaves: do it in a thread.
+
     Args:
         held: Places that must not change, each there or not. What is not there is given a stand-in, or the
             nearest directory above it is that is not there either.
 
     Raises:
+        FileError: If the place of all such directories is not ours alone.
         OSError: If these cannot be made.
     """
-    with _turn():
-        sweep()
-        place, lock = _locked()
-        standing = {path: _stand_in(path) for path in held}
-        shared = _of_the_living() & {str(path) for path in standing.values()}
-        new = {str(path) for path in standing.values() if not os.path.lexists(path)}
-        write_private(place / _ABSENT, json.dumps(sorted(shared | new)))
-        closed = {path for path in new if not _made(Path(path))}
+    for left, lock in runtime.abandoned(_KIND):
+        _end(left, lock)
+    place, lock = runtime.claim(_KIND)
     try:
-        yield place, sorted({path for path in standing.values() if str(path) not in closed})
+        yield place, _stand_in_for(held, place)
     finally:
-        with _turn():
-            _remove(place, lock)
-
-
-def sweep() -> None:
-    """Remove the directories of owners that are gone, and the stand-ins that only they had."""
-    for place in _places():
-        lock = _lock(place)
-        if lock is not None:
-            _remove(place, lock)
+        _end(place, lock)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -70,52 +54,21 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-@contextmanager
-def _turn() -> Iterator[None]:
-    """Wait until no other process of this user makes or removes directories and stand-ins."""
-    own = user_directory()
-    with ExitStack() as stack:
-        with suppress(OSError):
-            handle = os.open(own if own.is_dir() else own.parent, _DIRECTORY)
-            stack.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def _stand_in_for(held: Iterable[Path], place: Path) -> list[Path]:
+    """Make stand-ins and note them in the server's directory; return what is there to be held."""
+    wanted = sorted({*held}, reverse=True)  # of two with one stand-in the upper counts
+    if not wanted:
+        return []
+    with runtime.turn():
+        standing = {_standing(path): path for path in wanted}
+        shared = _of_the_living() & {str(path) for path in standing}
+        new = {path for path in standing if not os.path.lexists(path)}
+        write_private(place / _ABSENT, json.dumps(sorted(shared | {str(path) for path in new})))
+        closed = {path for path in new if not _made(path, directory=_is_directory(standing[path], path))}
+    return sorted(standing.keys() - closed)
 
 
-def _places() -> list[Path]:
-    """Return the private directories of this user."""
-    found = []
-    for place in sorted(_TEMPORARY.glob(f"{_PREFIX}*")):
-        with suppress(OSError):
-            status = place.lstat()
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
-                found.append(place)
-    return found
-
-
-def _locked() -> tuple[Path, int]:
-    """Make a directory and lock it; one that somebody swept in between is made again."""
-    while True:
-        place = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX, dir=_TEMPORARY)))
-        lock = _lock(place)
-        if lock is not None and place.is_dir():
-            return place, lock
-
-
-def _lock(place: Path) -> int | None:
-    try:
-        lock = os.open(place, _DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        return None
-    return lock
-
-
-def _stand_in(path: Path) -> Path:
+def _standing(path: Path) -> Path:
     """Return the path itself, or what has to be held so that it cannot come into being."""
     below, here = path, path
     while not os.path.lexists(here):
@@ -123,16 +76,24 @@ def _stand_in(path: Path) -> Path:
     return below if here.is_dir() or here == path else here
 
 
-def _made(path: Path) -> bool:
+def _is_directory(path: Path, standing: Path) -> bool:
+    """Tell whether a directory stands in: for questions and hooks, so that people can write there."""
+    return path == standing and not path.suffix and path.name not in _FILES
+
+
+def _made(path: Path, *, directory: bool) -> bool:
     """Make a stand-in; tell whether something is there now. Where we may make nothing, no server may."""
     with suppress(OSError):
-        write_private(path, "")
+        if directory:
+            path.mkdir(mode=0o755)
+        else:
+            write_private(path, "")
     return os.path.lexists(path)
 
 
 def _of_the_living() -> set[str]:
     """Return the stand-ins of all servers that run."""
-    return {path for place in _places() for path in _listed(place)}
+    return {path for place in runtime.present(_KIND) for path in _listed(place)}
 
 
 def _listed(place: Path) -> list[str]:
@@ -142,13 +103,30 @@ def _listed(place: Path) -> list[str]:
         return []
 
 
-def _remove(place: Path, lock: int) -> None:
-    """Remove a directory, then the stand-ins that no other server has."""
+def _end(place: Path, lock: int) -> None:
+    """Remove the stand-ins that no other server has, then the directory, which may take long."""
+    try:
+        _remove_stand_ins(place)
+    except (OSError, FileError):  # whoever starts the next server tries again
+        os.close(lock)
+        return
+    runtime.remove(place, lock)
+
+
+def _remove_stand_ins(place: Path) -> None:
     listed = _listed(place)
-    shutil.rmtree(place, ignore_errors=True)
-    os.close(lock)
-    for path in {*listed} - _of_the_living():
-        with suppress(OSError):
-            found = os.lstat(path)
-            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
-                Path(path).unlink()
+    if not listed:
+        return
+    with runtime.turn():
+        (place / _ABSENT).unlink()
+        for path in sorted({*listed} - _of_the_living(), reverse=True):
+            with suppress(OSError):
+                _remove_stand_in(Path(path))
+
+
+def _remove_stand_in(path: Path) -> None:
+    found = path.lstat()
+    if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+        path.unlink()
+    elif stat.S_ISDIR(found.st_mode):
+        path.rmdir()  # it stays where somebody has put something there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.base import Json
 from ironcurtain.model.servers import FilesystemSettings, SandboxSettings, Server
+from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.repositories import code_of_repositories
 from ironcurtain.text import quoted
 
@@ -77,22 +79,26 @@ def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
     """
     own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
     both = (grounds.settings, own.filesystem)
-    ours = [_real(path) for path in grounds.own]
+    running = runtime_directory()
+    # A server has its part of what runs; `contained` hides the rest, also of what is made later.
+    ours = [real for path in grounds.own if (real := _real(path)) != running]
     readable = _paths(grounds, (path for each in both for path in each.allow_read))
     named = _paths(grounds, (path for each in both for path in each.allow_write))
     session = [_real(grounds.sandbox)] if grounds.sandbox else []
     for path in [*readable, *named]:
-        if any(path == place or place in path.parents for place in ours):
+        if any(path == place or place in path.parents for place in [*ours, running]):
             raise ServerConfigError(
                 f"the sandbox of server {name} opens {quoted(str(path))}, which is kept from every server",
                 where=name,
                 hint="Take it out of allowRead and allowWrite.",
             )
     writable = [*session, *named]
+    if sys.platform == "darwin":
+        _check_running(name, running, writable)
     secrets = [_real(grounds.home / path) for path in _SECRETS]
     hidden = [*ours, *secrets, *_paths(grounds, (path for each in both for path in each.deny_read))]
     held = [
-        *[_real(path) for path in grounds.protected],
+        *[real for path in grounds.protected if (real := _real(path)) != running],
         *ours,
         *_paths(grounds, (path for each in both for path in each.deny_write)),
         *[path for path in code_of_repositories(writable) if path not in named],
@@ -111,6 +117,17 @@ def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
             "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
         },
     }
+
+
+def _check_running(name: str, running: Path, writable: list[Path]) -> None:
+    """Refuse to open what holds the files of what runs: there no part of a denied whole can be given back."""
+    opened = next((path for path in writable if running.is_relative_to(path)), None)
+    if opened is not None:
+        raise ServerConfigError(
+            f"the sandbox of server {name} opens {quoted(str(opened))}, which holds {running.name}",
+            where=name,
+            hint="Name directories below it.",
+        )
 
 
 def _inside(held: list[Path], writable: list[Path], session: list[Path]) -> list[Path]:

@@ -3,8 +3,11 @@
 //
 // LIBRARY is the sandbox runtime's module, DIRECTORY where the server starts. PLACE is a private directory with
 // the runtime's `settings.json` and a file `report`, where goes what is seen, one JSON object a line: what a
-// probe in the same sandbox could not do (`observed`), what the server tried and was refused (`violation`), or
-// why nothing was started (`refused`). The server has our standard streams; nothing is written to them here.
+// probe in the sandbox could not do (`observed`), what the server tried and was refused (`violation`), or why
+// nothing was started (`refused`). The server has our standard streams; nothing is written to them here.
+//
+// The probe runs in the server's own sandbox, before the server: over a fourth stream it says that it has done,
+// and waits there until it is told to become the server.
 
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,6 +21,8 @@ const NOT_STARTED = 126;
 const LAST_REPORTS_MS = 100;
 const inPlace = name => join(place, name);
 const report = line => appendFileSync(inPlace('report'), JSON.stringify(line) + '\n');
+const OUTSIDE = inPlace('here/outside');
+const SETTING = '/proc/sys/kernel/core_pattern';
 const quoted = text => `'${text.replaceAll("'", `'\\''`)}'`;
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
@@ -28,12 +33,19 @@ const { SandboxManager, SandboxRuntimeConfigSchema } = await import(pathToFileUR
 try {
   const settings = JSON.parse(readFileSync(inPlace('settings.json'), 'utf8'));
   await SandboxManager.initialize(SandboxRuntimeConfigSchema.parse(settings), undefined, true);
-  const held = await probe();
+  const probe = await newProbe();
+  watch([OUTSIDE, SETTING]);
+  const server = `cd -- ${quoted(directory)} && exec ${command.map(quoted).join(' ')}`;
+  const wrapped = await SandboxManager.wrapWithSandbox(`${probe.script}; ${server}`, '/bin/bash');
+  child = spawn('/bin/bash', ['-c', wrapped], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] });
+  child.stdio[3].on('error', () => {}); // it has ended; that is told of below
+  const end = ended(child);
+  const held = await probe.result(child.stdio[3]);
   report({ observed: held });
-  if (mode === 'strict' && !Object.values(held).every(Boolean)) throw new Error('a probe was not held');
-  watch();
-  child = await start(`cd -- ${quoted(directory)} && exec ${command.map(quoted).join(' ')}`, 'inherit');
-  const status = await ended(child);
+  const goes = mode !== 'strict' || Object.values(held).every(Boolean);
+  child.stdio[3].end(goes ? 'go\n' : 'no\n', () => child.stdio[3].destroy());
+  const status = await end;
+  if (!goes) throw new Error('a probe was not held');
   await pause(LAST_REPORTS_MS); // they arrive over a socket, after the server has ended
   SandboxManager.cleanupAfterCommand();
   await SandboxManager.reset();
@@ -43,53 +55,56 @@ try {
   process.exit(NOT_STARTED);
 }
 
-async function start(inside, stdio) {
-  const wrapped = await SandboxManager.wrapWithSandbox(inside, '/bin/bash');
-  return spawn('/bin/bash', ['-c', wrapped], { stdio });
-}
-
 function ended(started) {
-  return new Promise((resolve, reject) => {
-    started.on('error', reject);
+  return new Promise(resolve => {
+    started.on('error', () => resolve(NOT_STARTED));
     started.on('close', (code, signal) => resolve(code ?? (signal === 'SIGTERM' ? 143 : 137)));
   });
 }
 
 // Each thing is tried in there; what came of it is looked at from out here, as far as it can be.
-async function probe() {
-  writeFileSync(inPlace('outside'), '');
+async function newProbe() {
+  writeFileSync(OUTSIDE, '');
   let arrived = false;
   const listener = createServer(socket => { arrived = true; socket.destroy(); });
   await new Promise(resolve => listener.listen(0, '127.0.0.1', resolve));
   const tries = [
-    `echo written > ${quoted(inPlace('outside'))}`,
+    `echo written > ${quoted(OUTSIDE)}`,
     `cat ${quoted(inPlace('secret'))}`,
     `: > /dev/tcp/127.0.0.1/${listener.address().port}`,
-    ': >> /proc/sys/kernel/core_pattern && echo system',
+    `: >> ${SETTING} && echo system`,
   ];
   const lines = tries.map(one => `( ${one} );`).join(' ');
-  const run = await start(`exec 2> /dev/null; ${lines} echo; echo done`, ['ignore', 'pipe', 'ignore']);
-  let said = '';
-  run.stdout.on('data', data => { said += data; });
-  await ended(run);
-  listener.close();
-  SandboxManager.cleanupAfterCommand();
-  if (!said.endsWith('\ndone\n')) throw new Error('the probe did not run inside the sandbox');
-  return {
-    write: readFileSync(inPlace('outside'), 'utf8') === '',
-    read: !said.includes(readFileSync(inPlace('secret'), 'utf8')),
-    network: !arrived,
-    system: !said.includes('system'),
-  };
+  const script = `{ ${lines} echo; echo done; } < /dev/null >&3 2> /dev/null; `
+    + `goes() { local told; read -r told <&3; [ "$told" = go ]; }; goes || exit ${NOT_STARTED}; exec 3>&-`;
+
+  async function result(stream) {
+    let said = '';
+    for await (const data of stream.iterator({ destroyOnReturn: false })) {
+      said += data;
+      if (said.endsWith('\ndone\n')) break;
+    }
+    listener.close();
+    if (!said.endsWith('\ndone\n')) throw new Error('the probe did not run inside the sandbox');
+    return {
+      write: readFileSync(OUTSIDE, 'utf8') === '',
+      read: !said.includes(readFileSync(inPlace('secret'), 'utf8')),
+      network: !arrived,
+      system: !said.includes('system'),
+    };
+  }
+
+  return { script, result };
 }
 
-function watch() {
+// What the probe tries comes first, and is not the server's.
+function watch(probed) {
   const told = new Set();
-  const store = SandboxManager.getSandboxViolationStore();
-  const before = store.getTotalCount(); // the probe's own
-  store.subscribe(all => {
-    for (const { line } of all.slice(Math.max(0, all.length - (store.getTotalCount() - before)))) {
-      if (told.has(line) || told.size >= MOST_VIOLATIONS) continue;
+  SandboxManager.getSandboxViolationStore().subscribe(all => { // for each that is added
+    const line = all.at(-1)?.line;
+    const own = probed.findIndex(path => line?.endsWith(` ${path}`));
+    if (own >= 0) probed.splice(own, 1);
+    else if (line && !told.has(line) && told.size < MOST_VIOLATIONS) {
       told.add(line);
       report({ violation: line });
     }

@@ -41,14 +41,17 @@ class PipeLimits:
         line: Bytes of one message.
         garbage: Lines that are no message, over the life of the process.
         unasked: Requests and notifications of the server in any `window` seconds.
-        grace: Seconds that the process has to end after its input has, and again after a signal.
+        grace: Seconds that the process has to end after its input has.
+        killing: Seconds that our launcher has then to kill whatever the server started: it alone can find
+            what left the server's session.
     """
 
     line: int = 64 << 20
     garbage: int = 100
     unasked: int = 5_000
     window: float = 10.0
-    grace: float = 0.8
+    grace: float = 1.5
+    killing: float = 15.0
 
 
 _DEFAULT = PipeLimits()
@@ -200,16 +203,19 @@ class _Pipes:
         self.received.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
-        for number in (signal.SIGTERM, signal.SIGKILL, None):
-            if await self._ended() or number is None:
+        for seconds, number in ((self._limits.grace, signal.SIGTERM), (self._limits.killing, signal.SIGKILL)):
+            if await self._ended(seconds):
                 break
             self._signal(number)
+            self._signal(signal.SIGCONT)  # the server may have stopped its launcher
+        else:
+            await self._ended(self._limits.grace)
         # Whoever still holds an end of the pipes (a process that left its session) must not hold us.
         self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way
 
-    async def _ended(self) -> bool:
+    async def _ended(self, seconds: float) -> bool:
         """Tell whether it ends in time; `wait` would wait for everybody who inherited its pipes, too."""
-        deadline = anyio.current_time() + self._limits.grace
+        deadline = anyio.current_time() + seconds
         while self._process.returncode is None and anyio.current_time() < deadline:  # noqa: ASYNC110 - it is told of in no other way
             await anyio.sleep(_POLL)
         return self._process.returncode is not None

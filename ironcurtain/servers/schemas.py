@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from functools import lru_cache
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
 from referencing import Registry, Specification
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_with
 
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.text import quoted, visible
 
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples", "example"})
 _NAME_KEYWORDS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+# Checking a schema takes some seconds per megabyte.
+_MAX_BYTES = 1 << 18
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def schema_problem(schema: dict[str, Json]) -> str | None:
     """Say in plain words why a tool's input schema cannot be used, or None if it can.
 
-    Checked: strict JSON of at most 64 levels; the meta-schema of its dialect; type `object`; every
-    reference stays inside the document and leads somewhere.
+    Checked: strict JSON of at most 64 levels and 256 KiB; the meta-schema of its dialect; type `object`;
+    every reference stays inside the document and leads somewhere.
     """
     try:
         jsontext.check(schema)
@@ -37,18 +35,9 @@ def schema_problem(schema: dict[str, Json]) -> str | None:
     dialect = schema.get("$schema")
     if dialect is not None and not _known(dialect):
         return f"its dialect is unknown ($schema is {quoted(str(dialect))})"
-    return _meta_problem(jsontext.canonical(schema)) or _reference_problem(schema)
-
-
-@lru_cache(maxsize=1024)
-def _meta_problem(text: bytes) -> str | None:
-    """Hold a schema against its dialect's own; each stage of a compile asks this about the same tools."""
-    schema = json.loads(text)
-    try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
-    except SchemaError as error:
-        return f"{visible(error.message)[:200]} (at {visible(error.json_path)})"
-    return None
+    if len(jsontext.canonical(schema)) > _MAX_BYTES:
+        return f"it is longer than {_MAX_BYTES >> 10} KiB"
+    return schema_fault(schema) or _reference_problem(schema)
 
 
 def _known(dialect: Json) -> bool:

@@ -15,7 +15,8 @@ from ironcurtain.servers.schemas import schema_problem
 from ironcurtain.text import quoted
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}\Z")
-_MAX_TOOLS = 1_000
+MAX_TOOLS = 1_000
+"""How many tools of one server are read."""
 
 
 class ToolListing(Frozen):
@@ -43,9 +44,9 @@ def tool_digest(tool: ToolListing) -> str:
 def check_tools(server: str, tools: Iterable[ToolListing]) -> list[IronCurtainError]:
     """Return what makes a server's tool list unusable: bad or repeated names, schemas that are none."""
     listed = list(tools)
-    if len(listed) > _MAX_TOOLS:
+    if len(listed) > MAX_TOOLS:
         return [
-            ServerFailedError(f"lists {len(listed):,} tools; at most {_MAX_TOOLS:,} are read", where=server)
+            ServerFailedError(f"lists {len(listed):,} tools; at most {MAX_TOOLS:,} are read", where=server)
         ]
     problems = [
         f"lists two tools named {quoted(name)}"

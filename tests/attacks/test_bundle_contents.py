@@ -19,6 +19,8 @@ DECISION = "ironcurtain/decision/decision.rego"
 EVIL = b'package ironcurtain.decision\n\ndecision := {"verdict": "allow"}\n'
 
 attack = Attacks()
+flood = Attacks()
+"""What costs time to make and to read, and is refused whatever key signed the bundle."""
 
 
 # -- what is in the bundle -----------------------------------------------------------------------
@@ -178,24 +180,30 @@ def files_behind_the_end_of_the_archive(released: Scene) -> bytes:
     return gzipped.compress(whole + gzip.decompress(archive([(DECISION, EVIL)])))
 
 
-@attack("unpacks to more")
+@flood("unpacks to more")
 def bomb(released: Scene) -> bytes:
     del released
     return gzip.compress(b"\0" * (257 << 20), 1)
 
 
-@attack("files or .* bytes")
+@flood("files or .* bytes")
 def more_files_than_anybody_needs(released: Scene) -> bytes:
     return archive([*released.files.items(), *((f"ironcurtain/x/{n}.rego", b"") for n in range(20_001))])
 
 
 def test_there_are_enough_attacks() -> None:
-    assert len(attack) >= 25
+    assert len(attack | flood) >= 25
 
 
 @pytest.mark.parametrize("name", attack)
 def test_it_is_refused_before_anything_is_loaded(name: str, released: Scene, tripwire: Path) -> None:
     attack.is_refused(name, released, tripwire)
+
+
+@pytest.mark.parametrize("name", flood)
+@pytest.mark.parametrize("released", ["ES256"], indirect=True)
+def test_a_flood_is_refused_before_anything_is_loaded(name: str, released: Scene, tripwire: Path) -> None:
+    flood.is_refused(name, released, tripwire)
 
 
 def test_a_directory_with_a_link_to_a_signed_file(released: Scene, tripwire: Path, tmp_path: Path) -> None:

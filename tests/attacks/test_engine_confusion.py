@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import decide_with, one_tool
+from support.examples import examples
 from support.policies import tool
 
 from ironcurtain.decide.decide import Call
@@ -43,13 +44,13 @@ def places(value: Any, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return found
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(anything)
 def test_no_invented_answer_allows(said: Any) -> None:
     assert decide_with(POLICY, CALL, lambda _: said).verdict == "deny"
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(places(GOOD)), anything | st.just("absent"))
 def test_an_answer_with_one_part_replaced_is_allowed_only_if_it_says_so_everywhere(
     place: tuple[str, ...], value: Any

@@ -42,6 +42,8 @@ def policy(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Policy:
         "dynamic-lists.json",
         "diff-approvals.yaml",
         "questions/1.json",
+        "answers.yaml",
+        "waivers.yaml",
         "generated/compiled-policy.json",
         "generated/new",
         "link/compiled-policy.json",

@@ -14,6 +14,7 @@ import pytest
 from mcp import Client
 from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
 
+from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.report import Seen
 from ironcurtain.servers.connect import parameters
@@ -183,7 +184,7 @@ def test_what_was_tried_is_told(held: Told, what: str) -> None:
 
 
 def test_what_the_probe_tried_is_not_told_as_the_servers(held: Told) -> None:
-    assert "/tmp/ironcurtain-" not in held.violations
+    assert str(runtime_directory()) not in held.violations
 
 
 async def plant_after_another_server_has_ended(scene: Scene) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
@@ -47,7 +49,7 @@ def program(*arguments: str | bytes, cwd: Path | None = None, **more: str) -> En
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return Ended(ended.returncode, ended.stdout, ended.stderr)
@@ -67,6 +69,25 @@ class Inside:
         code = run_command(arguments)
         captured = self.capfd.readouterr()
         return Ended(code, captured.out, captured.err)
+
+
+def in_process(*arguments: str, cwd: Path, **more: str) -> Ended:
+    """Run the command line as `program` does, inside this process: for fixtures that outlive one test."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.chdir(cwd)
+        for name, value in more.items():
+            patch.setenv(name, value)
+        code = run_command(arguments)
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode())
+    return Ended(int(code), *texts)
 
 
 def copy_tracked(directory: Path) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import ROOT
+from support.typed import typed
 
 PAGES = ("audit", "replay", "forecast")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -27,12 +28,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "generated").symlink_to(ROOT / "generated")
     (place / "home").mkdir()
     (place / "profile.yaml").write_text(blocks("forecast", "yaml")[0])
-    program = place / "bin" / "ironcurtain"
-    program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom ironcurtain.cli.main import main\nmain()\n")
-    program.chmod(0o755)
     (code,) = blocks("audit", "python")
-    ended = run([sys.executable, "-c", code], place)
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=place,
+        env=environment(place),
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
     return place
 
@@ -43,18 +48,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=str,
 )
 def test_a_shell_block(page: str, number: int, place: Path) -> None:
-    ended = run(["bash", "-euo", "pipefail", "-c", blocks(page, "sh")[number]], place)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout
+    for command in blocks(page, "sh")[number].splitlines():
+        ended = typed(command, place, environment(place))
+        assert (ended.code, ended.err) == (0, "")
+        assert ended.out
 
 
-def run(command: list[str], place: Path) -> subprocess.CompletedProcess[str]:
-    environment = {
-        "PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}",
+def environment(place: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
         "HOME": str(place / "home"),
         "PYTHONPATH": str(ROOT),
         "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
     }
-    return subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, timeout=250, check=False
-    )

@@ -5,37 +5,49 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import PROGRAM, environment, program
-from fixtures.tiny_project import ANNOTATIONS, RULES, answer, write_project
+from e2e.program import PROGRAM, Ended, environment, in_process, program
+from fixtures.tiny_project import ANNOTATIONS, RULES, answer
 
 EDIT = {"op": "add", "clause": "", "text": "The agent must ask before it reads notes in `~/notes/private`."}
 CONTENT: dict[str, Any] = {"edits": [EDIT], "question": "", "remark": "A folder below the notes."}
 WISH = ("customize", "my", "private notes are private")
 
 
-@pytest.fixture
-def asked(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def waiting(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ask in a project that reads the user's own guidance."""
-    project = write_project(tmp_path / "project" if (tmp_path / "project").mkdir() is None else tmp_path)
+    place = tmp_path_factory.mktemp("customize")
+    project = Path(shutil.copytree(tiny, place / "project", ignore=shutil.ignore_patterns("generated")))
     with (project / "ironcurtain.toml").open("a") as settings:
         settings.write("user_constitution = true\n")
-    first = program(*WISH, "--yes", cwd=project, IRONCURTAIN_HOME=str(tmp_path / "home"))
+    first = program(*WISH, "--yes", cwd=project, IRONCURTAIN_HOME=str(place / "home"))
     assert (first.code, first.codes) == (4, ["IC4001"])
     answer(project, "customize", CONTENT)
-    return project
+    return place
+
+
+@pytest.fixture
+def asked(waiting: Path, tmp_path: Path) -> Path:
+    """Return a copy of the project whose question is answered."""
+    return Path(shutil.copytree(waiting, tmp_path / "place")) / "project"
 
 
 def own(project: Path) -> Path:
     return project.parent / "home" / "constitution-user.md"
 
 
-def customize(project: Path, *options: str) -> Any:
-    return program(*WISH, *options, cwd=project, IRONCURTAIN_HOME=str(project.parent / "home"))
+def at_home(project: Path, *arguments: str) -> Ended:
+    return in_process(*arguments, cwd=project, IRONCURTAIN_HOME=str(project.parent / "home"))
+
+
+def customize(project: Path, *options: str) -> Ended:
+    return at_home(project, *WISH, *options)
 
 
 def test_without_a_terminal_it_says_which_flag_it_needs(asked: Path) -> None:
@@ -73,7 +85,7 @@ def test_a_person_confirms_on_a_terminal(asked: Path, typed: str, code: int) -> 
             stderr=subprocess.PIPE,
         )
         os.write(master, typed.encode())
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
     finally:
         os.close(master)
         os.close(slave)
@@ -90,22 +102,22 @@ def test_a_question_back_waits_for_a_person(asked: Path) -> None:
 
 
 def test_the_next_compile_puts_it_first(asked: Path) -> None:
-    home = str(asked.parent / "home")
+    compile_ = ("compile", "--saved-tools")
     assert customize(asked, "--yes").code == 0
     answers = iter((ANNOTATIONS, rules()))
     for key in ("annotate-notes-1", "rules-notes"):
-        ended = program("compile", cwd=asked, IRONCURTAIN_HOME=home)
+        ended = at_home(asked, *compile_)
         assert ended.code == 4, ended.err
         answer(asked, key, next(answers))
-    ended = program("compile", cwd=asked, IRONCURTAIN_HOME=home)
+    ended = at_home(asked, *compile_)
     assert ended.code == 0, ended.err
     policy = json.loads((asked / "generated" / "compiled-policy.json").read_text())
     assert policy["clauses"][0]["id"] == "U1"
     assert policy["clauses"][0]["source"] == "constitution-user.md:3"
     manifest = json.loads((asked / "generated" / "bundle" / ".manifest").read_text())
-    assert program("compile", "--locked", cwd=asked, IRONCURTAIN_HOME=home).code == 0
-    assert program("compile", "--locked", cwd=asked, IRONCURTAIN_HOME=str(asked)).code == 3
     assert manifest["metadata"]
+    assert at_home(asked, *compile_, "--locked").code == 0
+    assert in_process(*compile_, "--locked", cwd=asked, IRONCURTAIN_HOME=str(asked)).code == 3
 
 
 def rules() -> dict[str, Any]:

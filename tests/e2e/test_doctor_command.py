@@ -46,7 +46,7 @@ def home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("home")
 def test_all_is_well(inside: Inside, project: Path) -> None:
-    ended = inside("doctor", "--format", "json", cwd=project)
+    ended = inside("doctor", "--timeout", "200", "--format", "json", cwd=project)
     report = json.loads(ended.out)
     assert (ended.code, report["ok"]) == (0, True), ended.out
     assert [each["name"] for each in report["checks"]] == PARTS
@@ -60,7 +60,7 @@ def test_several_things_are_wrong(inside: Inside, project: Path, home: Path) -> 
     (home / ".ironcurtain" / "signing-key.pem").chmod(0o644)
     (home / ".claude.json").write_text('{"mcpServers": {"notes": {"command": "x"}}}')
     (project / "generated" / "bundle" / "ironcurtain" / "rules" / "data.json").write_text("{}")
-    ended = inside("doctor", "--client", "claude-code", "--client", "cursor", cwd=project)
+    ended = inside("doctor", "--timeout", "200", "--client", "claude-code", "--client", "cursor", cwd=project)
     assert (ended.code, ended.err) == (1, "")
     lines = ended.out.splitlines()
     failing = [line.split()[1] for line in lines if line.startswith("fail")]

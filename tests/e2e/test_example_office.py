@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from e2e.program import ROOT, program
+from e2e.program import ROOT, Inside
 from fixtures.tiny_project import tree
 
 from ironcurtain.policy import Policy
@@ -20,14 +20,14 @@ def office(tmp_path: Path) -> Path:
     return Path(shutil.copytree(OFFICE, tmp_path / "office"))
 
 
-def test_it_compiles_again_to_the_same_bytes(office: Path) -> None:
-    ended = program("compile", "--locked", cwd=office)
+def test_it_compiles_again_to_the_same_bytes(office: Path, inside: Inside) -> None:
+    ended = inside("compile", "--locked", cwd=office)
     assert ended.code == 0, ended.err
     assert tree(office / "generated") == tree(OFFICE / "generated")
 
 
-def test_its_constitution_is_without_findings(office: Path) -> None:
-    ended = program("lint", "--strict", cwd=office)
+def test_its_constitution_is_without_findings(office: Path, inside: Inside) -> None:
+    ended = inside("lint", "--strict", cwd=office)
     assert (ended.code, ended.out) == (0, "")
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -23,6 +22,7 @@ from support.proxied import until
 from support.shipped import bundle as shipped_with
 from support.shipped import named
 from support.signing import with_serial
+from support.typed import typed
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.keys import new_key, read_private_key
@@ -61,28 +61,20 @@ class Fleet:
         return [f"http://127.0.0.1:{self.port + number}" for number in (1, 2)]
 
     def run(self, command: str, code: int = 0) -> str:
-        """Type a command into a shell."""
+        """Type a command."""
         for standard in (8181, 8182):
             command = command.replace(f":{standard}", f":{self.port + standard - 8180}")
         path = f"{self.root / 'bin'}{os.pathsep}{find().path.parent}{os.pathsep}{os.environ['PATH']}"
-        ended = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self.root,
-            env={
-                "PATH": path,
-                "HOME": str(self.home),
-                "PYTHONPATH": str(ROOT),
-                "FLEET_PORT": str(self.port),
-                **({"FLEET_OPA": str(find().path)} if "fleet.sh up" not in command else {}),
-            },
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert ended.returncode == code, ended.stdout + ended.stderr
-        return ended.stdout + ended.stderr
+        environment = {
+            "PATH": path,
+            "HOME": str(self.home),
+            "PYTHONPATH": str(ROOT),
+            "FLEET_PORT": str(self.port),
+            **({"FLEET_OPA": str(find().path)} if "fleet.sh up" not in command else {}),
+        }
+        ended = typed(command, self.root, environment)
+        assert ended.code == code, ended.out + ended.err
+        return ended.out + ended.err
 
     def fleet(self, *arguments: str) -> None:
         """Run the script."""

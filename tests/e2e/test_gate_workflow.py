@@ -24,7 +24,7 @@ def test_a_pull_request_that_loosens_its_approval_and_the_pass(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "bundle", ["$(touch owned)", "'; touch owned; '", "--help", "-", "a b\ntouch owned"], ids=range(5)
+    "bundle", ["$(touch owned)'; touch owned; '\ntouch owned", "--help", "-"], ids=["shell", "option", "dash"]
 )
 def test_an_input_of_the_action_is_never_read_as_shell_or_option(tmp_path: Path, bundle: str) -> None:
     given = {"install": "false", "bundle": bundle, "against": "`touch owned`"}
@@ -42,7 +42,9 @@ def test_the_action_installs_what_is_locked_and_then_verifies(tmp_path: Path) ->
     (packages,) = home.glob("lib/python3*/site-packages")
     (packages / "present.pth").write_text(sysconfig.get_path("purelib") + "\n")
     clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    bare = {**clean, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    # Two programs are started from what is installed: compiling all of it costs more.
+    bare = {**clean, "PATH": path, "PIP_NO_COMPILE": "1"}
     runner = Runner(tmp_path, bare, {}, frozenset(), lambda _: False, ROOT)
     steps = runner.run_action({"bundle": str(ROOT / "generated" / "bundle")})
     assert [step.name for step in steps] == [

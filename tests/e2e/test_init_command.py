@@ -1,4 +1,4 @@
-"""`ironcurtain init` as a program: offline, repeatable, and a way to a first verified bundle."""
+"""`ironcurtain init`: offline, repeatable, and a way to a first verified bundle; once as a program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from e2e.program import program
+from e2e.program import Inside, program
 from fixtures.tiny_project import answer, tree
 
 PATHS: dict[str, tuple[str, ...]] = {
@@ -29,35 +29,35 @@ OTHERS = {
 }
 
 
-def test_twice_is_once(tmp_path: Path) -> None:
+def test_twice_is_once(tmp_path: Path, inside: Inside) -> None:
     first = program("init", "agent", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
     assert first.out.count("  ironcurtain ") == 3
     before = tree(tmp_path)
-    second = program("init", "agent", cwd=tmp_path)
+    second = inside("init", "agent", cwd=tmp_path)
     assert second.code == 0
     assert "wrote" not in second.out
     assert tree(tmp_path) == before
-    assert program("init", "-q", "agent", cwd=tmp_path).out == ""
+    assert inside("init", "-q", "agent", cwd=tmp_path).out == ""
 
 
-def test_lint_finds_nothing_in_what_init_writes(tmp_path: Path) -> None:
-    program("init", cwd=tmp_path)
-    ended = program("lint", "--strict", cwd=tmp_path)
+def test_lint_finds_nothing_in_what_init_writes(tmp_path: Path, inside: Inside) -> None:
+    inside("init", cwd=tmp_path)
+    ended = inside("lint", "--strict", cwd=tmp_path)
     assert (ended.code, ended.out) == (0, "")
 
 
-def test_from_init_to_a_verified_bundle_by_hand(tmp_path: Path) -> None:
-    program("init", cwd=tmp_path)
+def test_from_init_to_a_verified_bundle_by_hand(tmp_path: Path, inside: Inside) -> None:
+    inside("init", cwd=tmp_path)
     for key, content in (("annotate-filesystem-1", annotations(tmp_path)), ("rules-filesystem", rules())):
-        ended = program("compile", "--saved-tools", cwd=tmp_path)
+        ended = inside("compile", "--saved-tools", cwd=tmp_path)
         assert ended.code == 4, ended.err
         assert f"questions/{key}.md" in ended.err
         answer(tmp_path, key, content)
-    ended = program("compile", "--saved-tools", cwd=tmp_path)
+    ended = inside("compile", "--saved-tools", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert program("verify", "generated/bundle", cwd=tmp_path).code == 0
-    assert program("compile", "--locked", "--saved-tools", cwd=tmp_path).code == 0
+    assert inside("verify", "generated/bundle", cwd=tmp_path).code == 0
+    assert inside("compile", "--locked", "--saved-tools", cwd=tmp_path).code == 0
 
 
 def annotations(project: Path) -> dict[str, Any]:

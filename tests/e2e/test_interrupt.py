@@ -39,12 +39,12 @@ def _session(pid: int) -> int | None:
     return int(session) if state != "Z" else None
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
-@pytest.mark.parametrize("stage", STAGES)
-def test_interrupted_after_a_stage(stage: str, project: Path) -> None:
-    before = tree(project)
+def interrupted(stage: str, project: Path) -> int:
+    """Compile, and interrupt that once a stage has ended; return the exit code. Nothing is left running."""
+    # Once its first stage has ended a compile lists live servers.
+    tools = [] if stage == "load" else ["--saved-tools"]
     with subprocess.Popen(
-        [*PROGRAM, "compile", "--locked"],
+        [*PROGRAM, "compile", "--locked", *tools],
         cwd=project,
         env=environment(),
         stderr=subprocess.PIPE,
@@ -56,12 +56,24 @@ def test_interrupted_after_a_stage(stage: str, project: Path) -> None:
             if f" {stage}: " in line:
                 break
         # A terminal sends it to the whole group, `kill -INT` to the program alone.
-        (os.killpg if STAGES.index(stage) % 2 else os.kill)(process.pid, signal.SIGINT)
+        if process.poll() is None:
+            (os.killpg if STAGES.index(stage) % 2 else os.kill)(process.pid, signal.SIGINT)
         rest = process.stderr.read()
-    assert process.returncode == 130, rest
-    assert rest.endswith("interrupted\n")
-    assert "Traceback" not in rest
     assert processes(process.pid) == []
+    assert process.returncode == 0 or ("Traceback" not in rest and rest.endswith("interrupted\n")), rest
+    return process.returncode
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("stage", STAGES)
+def test_interrupted_after_a_stage(stage: str, project: Path) -> None:
+    before = tree(project)
+    # What is left to do after the last of them may be done before the interrupt comes.
+    for _ in range(20):
+        code = interrupted(stage, project)
+        if code != 0:
+            break
+    assert code == 130
     assert tree(project) == before
     with only_one(project / "generated"):
         pass

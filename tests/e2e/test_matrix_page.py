@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from e2e.browser import page
-from e2e.program import SHIPPED, program
+from e2e.program import ROOT, SHIPPED, in_process
 from playwright.sync_api import Page, expect
 
 LINES = "tbody tr:visible"
@@ -16,7 +16,7 @@ FILTERS = ("tool", "role", "verdict", "clause")
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    ended = program("matrix", str(SHIPPED), "--format", "html")
+    ended = in_process("matrix", str(SHIPPED), "--format", "html", cwd=ROOT)
     assert ended.code == 0, ended.err
     file = tmp_path_factory.mktemp("page") / "matrix.html"
     file.write_text(ended.out)
@@ -26,7 +26,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lines() -> list[dict[str, set[str]]]:
     """Return what each line of the table is about, from the matrix as JSON."""
-    ended = program("matrix", str(SHIPPED), "--format", "json")
+    ended = in_process("matrix", str(SHIPPED), "--format", "json", cwd=ROOT)
     return [
         {
             "tool": {f"{server}/{tool}" for tool in table["tools"]},

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ruamel.yaml import YAML
 from support.bundle_server import Held, bundle_server
 from support.plain_opa import plain_opa
 from support.signing import archive
+from support.typed import typed
 
 from ironcurtain.bundle.archive import Bundle, unpack
 
@@ -57,26 +57,18 @@ class Release:
     lines: list[str] = field(default_factory=list)
 
     def run(self, command: str, code: int = 0) -> str:
-        """Type a command into a shell; write down what it shows."""
-        ended = subprocess.run(
-            ["bash", "-c", command.replace(ADDRESS, self.url)],
-            cwd=self.project,
-            env={
-                "PATH": f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}",
-                "HOME": str(self.home),
-                "PYTHONPATH": str(ROOT),
-                "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
-            },
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=200,
-            check=False,
-        )
-        assert ended.returncode == code, ended.stdout + ended.stderr
+        """Type a command; write down what it shows."""
+        environment = {
+            "PATH": f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "PYTHONPATH": str(ROOT),
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+        }
+        ended = typed(command.replace(ADDRESS, self.url), self.project, environment)
+        assert ended.code == code, ended.out + ended.err
         self.lines.append(f"$ {command}")
-        self.say(*(line for line in (ended.stdout + ended.stderr).splitlines() if SHOWN.match(line)))
-        return ended.stdout
+        self.say(*(line for line in (ended.out + ended.err).splitlines() if SHOWN.match(line)))
+        return ended.out
 
     @property
     def url(self) -> str:

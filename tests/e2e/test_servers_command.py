@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from e2e.program import PROGRAM, Ended, Inside, environment
-from fixtures.tiny_project import ANNOTATIONS, RULES, answer, tree
+from fixtures.tiny_project import ANNOTATIONS, answer, tree
 from support.contained import NEEDS_SANDBOX
 
 from ironcurtain.errors import Exit
@@ -54,7 +54,21 @@ class Cut:
         self.project = project
 
     def off(self, said: str, number: int, *arguments: str) -> Ended:
-        """End it behind a line that holds some words, if it comes so far; return how it ended."""
+        """End it behind a line that holds some words, if it comes so far; return how it ended.
+
+        What it had left to do may be done before it is ended: then everything is put back, and it runs again.
+        """
+        before = Path(shutil.copytree(self.project, self.project.with_name("before"), dirs_exist_ok=True))
+        for _ in range(20):
+            come, ended = self._run(said, number, *arguments)
+            if not come or ended.code in (-number, Exit.INTERRUPTED):
+                assert "Traceback" not in ended.err
+                return ended
+            shutil.rmtree(self.project)
+            shutil.copytree(before, self.project)
+        raise AssertionError(f"it always ended in time: {ended}")
+
+    def _run(self, said: str, number: int, *arguments: str) -> tuple[bool, Ended]:
         command = [*PROGRAM, "servers", "add", "diary", *arguments]
         with subprocess.Popen(
             command,
@@ -65,15 +79,16 @@ class Cut:
             text=True,
         ) as run:
             assert run.stderr is not None
-            lines = []
+            lines: list[str] = []
+            come = False
             for line in run.stderr:
                 lines.append(line)
-                if said in line:
+                come = said in line
+                if come:
                     run.send_signal(number)
                     break
             lines += run.stderr
-        assert "Traceback" not in "".join(lines)
-        return Ended(run.returncode, "", "".join(lines))
+        return come, Ended(run.returncode, "", "".join(lines))
 
 
 def test_a_server_comes_in_step_by_step(inside: Inside, growing: Path) -> None:
@@ -104,12 +119,11 @@ def test_a_server_comes_in_step_by_step(inside: Inside, growing: Path) -> None:
     )
 
     # The name alone is enough, too; the compile has questions of its own.
-    answers = {"clauses": ROUTES, "rules-notes": RULES}
+    assert "error[IC4001]: question clauses " in again("--compile").err
+    answer(growing, "clauses", ROUTES)
     # Nothing of the old policy is gone until the new one is whole, whatever ends the compile.
     generated = tree(growing / "generated")
-    while (cut := Cut(growing).off(" verify and repair: ", signal.SIGKILL, "--compile")).code == Exit.PERSON:
-        (key,) = [line.split()[2] for line in cut.err.splitlines() if line.startswith("error[IC4001]")]
-        answer(growing, key, answers.pop(key))
+    cut = Cut(growing).off(" verify and repair: ", signal.SIGKILL, "--compile")
     assert (cut.code, tree(growing / "generated")) == (-signal.SIGKILL, generated), cut.err
     told = again("--compile", "--format", "json")
     assert told.code == 0, told.err

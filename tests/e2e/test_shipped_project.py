@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import ROOT, Ended, copy_tracked, program
+from e2e.program import ROOT, Inside, copy_tracked, in_process, program
 from fixtures.tiny_project import tree
 
 
@@ -17,13 +17,26 @@ def checkout(tmp_path: Path) -> Path:
     return copy_tracked(tmp_path)
 
 
-def compile_locked(checkout: Path) -> Ended:
-    return program("compile", "--locked", cwd=checkout)
+@pytest.fixture(scope="module")
+def listed() -> dict[str, str]:
+    """List the servers' tools once."""
+    servers = json.loads((ROOT / "mcp-servers.json").read_text())["mcpServers"]
+    return {name: in_process("tools", name, cwd=ROOT).out for name in servers}
+
+
+@pytest.fixture
+def saved(checkout: Path, listed: dict[str, str]) -> Path:
+    """Return the copy with the tools of its servers saved."""
+    servers = {name: {"tools": f"{name}.json"} for name in listed}
+    for name, tools in listed.items():
+        (checkout / f"{name}.json").write_text(tools)
+    (checkout / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}))
+    return checkout
 
 
 def test_recompiling_against_live_servers_gives_the_same_bytes(checkout: Path) -> None:
     before = tree(checkout / "generated")
-    ended = compile_locked(checkout)
+    ended = program("compile", "--locked", cwd=checkout)
     assert (ended.code, ended.out) == (0, ""), ended.err
     assert tree(checkout / "generated") == before
     assert before == tree(ROOT / "generated")
@@ -45,38 +58,38 @@ def allow(rule: dict[str, Any]) -> None:
     rule["then"] = "allow"
 
 
-def test_a_loosened_answer_is_stopped_by_a_scenario(checkout: Path) -> None:
+def test_a_loosened_answer_is_stopped_by_a_scenario(saved: Path, inside: Inside) -> None:
     rules = {"filesystem-deny-change-documents"}
-    change_answer(checkout, "filesystem", allow, rules)
-    before = tree(checkout / "generated")
-    ended = compile_locked(checkout)
+    change_answer(saved, "filesystem", allow, rules)
+    before = tree(saved / "generated")
+    ended = inside("compile", "--locked", cwd=saved)
     assert (ended.code, ended.out, ended.codes) == (1, "", ["IC2001"])
     rows = [row.split() for row in ended.err.splitlines()]
     begin = rows.index(["scenario", "expected", "got", "by", "rule", "call"]) + 1
     failed = {row[0]: row[1:4] for row in rows[begin:] if row[1:3] == ["deny", "allow"]}
     assert {rule for _, _, rule in failed.values()} & rules
-    assert all(f"id: {scenario}" in (checkout / "scenarios.yaml").read_text() for scenario in failed)
-    assert tree(checkout / "generated") == before
+    assert all(f"id: {scenario}" in (saved / "scenarios.yaml").read_text() for scenario in failed)
+    assert tree(saved / "generated") == before
 
 
-def test_a_domain_that_is_a_public_suffix(checkout: Path) -> None:
+def test_a_domain_that_is_a_public_suffix(saved: Path, inside: Inside) -> None:
     def trust_a_country(rule: dict[str, Any]) -> None:
         rule["if"] = {"domains": [{"roles": ["git-remote-url"], "allowed": ["*.co.uk"]}]}
 
-    change_answer(checkout, "git", trust_a_country, {"git-ask-contact-remote"})
-    before = tree(checkout / "generated")
-    ended = compile_locked(checkout)
+    change_answer(saved, "git", trust_a_country, {"git-ask-contact-remote"})
+    before = tree(saved / "generated")
+    ended = inside("compile", "--locked", cwd=saved)
     assert (ended.code, ended.codes) == (4, ["IC4002"])
     assert "co.uk" in ended.err
     assert "--> generated/answers/rules-git-" in ended.err
-    assert tree(checkout / "generated") == before
+    assert tree(saved / "generated") == before
 
 
-def test_a_changed_constitution_needs_new_answers(checkout: Path) -> None:
-    path = checkout / "constitution.md"
+def test_a_changed_constitution_needs_new_answers(saved: Path, inside: Inside) -> None:
+    path = saved / "constitution.md"
     path.write_text(path.read_text() + "\n- Everything may be deleted.\n")
-    before = tree(checkout / "generated")
-    ended = compile_locked(checkout)
+    before = tree(saved / "generated")
+    ended = inside("compile", "--locked", cwd=saved)
     assert (ended.code, set(ended.codes)) == (3, {"IC3302"})
     assert "question clauses (sha256:" in ended.err
-    assert tree(checkout / "generated") == before
+    assert tree(saved / "generated") == before

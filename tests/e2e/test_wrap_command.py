@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import subprocess
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -116,13 +117,16 @@ def test_the_entry_alone(home: Path, run: Run, wrap: Run) -> None:
     path.write_bytes(TWO)
     printed = wrap("claude-desktop", "--print")
     assert (printed.code, path.read_bytes(), list(home.glob(".ironcurtain/**/*"))) == (0, TWO, [])
+    assert "mcp-servers.json is not there: `ironcurtain wrap` writes it" in printed.err
     wrap("claude-desktop")
+    assert "is not there" not in wrap("claude-desktop", "--print").err
     assert json.loads(printed.out) == json.loads(path.read_text())["mcpServers"]
     servers = home / "mine.json"
     servers.write_text('{"mcpServers": {"git": {"command": "true"}}}')
     for_any = run(
         "wrap", "--print", "--servers", "mine.json", "--bundle", str(SHIPPED), "--", "--no-approver"
     )
+    assert for_any.err == ""
     entry = json.loads(for_any.out)["ironcurtain"]
     assert entry["args"][-3:] == ["--no-approver", "--servers", str(servers)]
     assert entry["env"]["PATH"]
@@ -130,21 +134,35 @@ def test_the_entry_alone(home: Path, run: Run, wrap: Run) -> None:
 
 def test_without_a_name_it_says_what_it_finds(home: Path, run: Run) -> None:
     (home / ".cursor" / "mcp.json").write_bytes(TWO)
-    ended = run("wrap", "--bundle", str(SHIPPED))
+    ended = run("wrap")
     assert_clear(ended, 2, "IC1001")
     assert f"Found: cursor ({home / '.cursor' / 'mcp.json'})." in ended.err
 
 
-@pytest.mark.parametrize(("said", "code"), [("yes", 0), ("no", 1), ("", 1)], ids=["yes", "no", "nothing"])
+@pytest.mark.parametrize(("said", "code"), [("yes", 1), ("", 1)], ids=["yes", "nothing"])
 def test_on_a_terminal_it_shows_the_change_and_asks(said: str, code: int, tmp_path: Path) -> None:
+    """One server stays outside, so that even a wrap ends with 1."""
     path = tmp_path / "mcp.json"
-    path.write_bytes(TWO)
-    command = [*PROGRAM, "wrap", "mcp.json", "--bundle", str(SHIPPED)]
+    path.write_text('{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${K}"]}}}')
+    before = path.read_bytes()
+    words = [*PROGRAM, "wrap", "mcp.json", "--bundle", str(SHIPPED), "--format", "json"]
+    command = ["sh", "-c", 'exec "$0" "$@" > result', *words]
     ended, printed = in_terminal(command, tmp_path, environment(HOME=str(tmp_path)), f"{said}\n")
     assert ended == code, printed
-    assert '+    "ironcurtain": {' in printed
-    assert ("wrapped: " in printed, "nothing was changed" in printed) == (code == 0, code == 1)
-    assert (path.read_bytes() == TWO) == (code == 1)
+    assert re.search(r'^\+.*"ironcurtain": ', printed, re.MULTILINE)
+    assert printed.count("OUTSIDE the policy: b") == 1
+    assert ("nothing was changed" in printed, path.read_bytes() == before) == (not said, not said)
+    result = (tmp_path / "result").read_text()
+    assert (json.loads(result)["status"] == "wrapped") if said else (result == "")
+
+
+def test_a_closed_standard_input_is_no_terminal(
+    home: Path, run: Run, wrap: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "mcp.json").write_bytes(TWO)
+    monkeypatch.setattr(sys, "stdin", None)  # as Python itself does where it is closed
+    assert wrap("mcp.json").code == 0
+    assert_clear(run("customize", "x"), 2, "IC1001")
 
 
 def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap: Run) -> None:
@@ -157,6 +175,8 @@ def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap:
     assert "OUTSIDE the policy: b: it uses variables" in ended.err
     meant = wrap("cursor", "--only", "git")
     assert (meant.code, "left alone: b" in meant.err) == (0, True)
+    printed = wrap("cursor", "--print")
+    assert (printed.code, "OUTSIDE the policy: b" in printed.err) == (1, True)
 
 
 def test_a_server_that_the_policy_does_not_know_is_named(home: Path, wrap: Run) -> None:
@@ -184,6 +204,9 @@ def test_user_and_project(home: Path, tmp_path: Path, run: Run, wrap: Run) -> No
 BAD = [
     (("mcp.json", "--bundle", str(SHIPPED), "--servers", "mcp.json"), 2, "IC1001"),
     (("--print", "--bundle", str(SHIPPED)), 2, "IC1001"),
+    (("mcp.json",), 2, "IC1001"),
+    (("--print", "--yes", "--servers", "mcp.json", "--bundle", str(SHIPPED)), 2, "IC1001"),
+    (("--print", "--only", "git", "--servers", "mcp.json", "--bundle", str(SHIPPED)), 2, "IC1001"),
     (("--print", "--servers", "no.json", "--bundle", str(SHIPPED)), 2, "IC1002"),
     (("no-such.json", "--bundle", str(SHIPPED)), 2, "IC1002"),
     (("mcp.json", "--bundle", "nowhere"), 3, "IC3101"),
@@ -218,35 +241,22 @@ def test_what_cannot_work_changes_nothing(
     assert not list(home.glob(".ironcurtain/clients/*/*"))
 
 
-def test_what_the_page_tells_people_to_type(tmp_path: Path) -> None:
+def test_what_the_page_tells_people_to_type(home: Path, run: Run) -> None:
     page = (ROOT / "docs" / "clients.md").read_text()
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (configuration,) = [text for language, text in blocks if language == "jsonc"]
-    shell = [text for language, text in blocks if language == "sh"]
-    project = tmp_path / "home" / "project"
+    project = home / "project"
     (project / ".vscode").mkdir(parents=True)
     for name in ("generated", "mcp-servers.json"):
         (project / name).symlink_to(ROOT / name)
     path = project / ".vscode" / "mcp.json"
     path.write_text(configuration)
-    command = tmp_path / "bin" / "ironcurtain"
-    command.parent.mkdir()
-    command.write_text(f"#!{sys.executable}\nfrom ironcurtain.cli.main import main\nmain()\n")
-    command.chmod(0o755)
-    given = environment(HOME=str(tmp_path / "home"))
-    given["PATH"] = f"{command.parent}:{given['PATH']}"
     states = []
-    for text in shell:
-        ended = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", text],
-            cwd=project,
-            env=given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert (ended.returncode, "error" in ended.stderr) == (0, False), ended.stderr
+    for text in [text for language, text in blocks if language == "sh"]:
+        for line in text.splitlines():
+            command, *words = [os.path.expanduser(word) for word in shlex.split(line)]  # noqa: PTH111 - as a shell
+            ended = run(*words, cwd=project)
+            assert (command, ended.code, ended.codes) == ("ironcurtain", 0, []), ended.err
         states.append(path.read_text())
     assert [text == configuration for text in states] == [True, False, True, True]
     (found,) = read_as_an_editor([states[1]])

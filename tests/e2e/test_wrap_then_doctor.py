@@ -105,6 +105,14 @@ HAPPENS: dict[str, tuple[Callable[[Installed], object], str, str, str]] = {
         lambda it: it.tool.chmod(0o644),
         "fail", "/servers/tool, which is no program", "Install it again",
     ),
+    "a server's directory is gone": (
+        lambda it: _edit(it.servers, f'"cwd": "{it.home}"', f'"cwd": "{it.root / "gone"}"'),
+        "fail", "/gone, which is no directory", "Install it again",
+    ),
+    "a server's relative program is gone": (
+        lambda it: _edit(it.servers, f'"command": "{it.tool}"', '"command": "servers/tool"'),
+        "fail", "started with servers/tool, which is no program", "Install it again",
+    ),
     "the entry was edited by hand": (
         lambda it: _edit(it.config, '"proxy",', '"proxy", "--observe",'),
         "warn", "changed by hand since it was wrapped", "ironcurtain unwrap",
@@ -140,6 +148,12 @@ def test_what_happens_afterwards_is_named(what: str, installed: Installed) -> No
     assert found, installed.examined()
     assert any(said in each.what and fix in each.fix for each in found), found
     assert all(each.fix for each in found)
+
+
+def test_what_is_relative_is_looked_for_where_the_proxy_looks(installed: Installed) -> None:
+    _edit(installed.servers, f'"command": "{installed.tool}"', '"command": "servers/tool"')
+    _edit(installed.servers, f'"cwd": "{installed.home}"', f'"cwd": "{installed.root}"')
+    assert [each.status for each in installed.examined()] == ["ok"]
 
 
 def test_unwrapped_and_wrapped_anew_all_is_well_again(installed: Installed) -> None:

@@ -18,6 +18,7 @@ this again and compares. Each call stands as the agent makes it, and below it wh
 times, digests and the places of programs are left out."""
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.skipif(not NODE.is_dir(), reason="the servers are not installed (make demo)")
 def test_a_wrapped_client_is_as_the_transcript_shows_it(tmp_path: Path) -> None:
     transcript = Transcript("wrapped-client", "A desktop client behind the proxy", SAID)

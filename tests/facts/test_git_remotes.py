@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +28,37 @@ UNRESOLVED = "structural-unresolved-remote"
 GATE = "structural-domain-escalate"
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> f0.Places:
-    return f0.Places.make(tmp_path)
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> f0.Places:
+    return f0.Places.make(tmp_path_factory.mktemp("remotes"))
+
+
+@pytest.fixture(scope="module")
+def policies(places: f0.Places) -> Iterator[Policies]:
+    with ExitStack() as stack:
+        yield Policies(places, stack)
+
+
+@dataclass
+class Policies:
+    """Policies over the same places, each with an engine of its own for as long as the tests run."""
+
+    places: f0.Places
+    stack: ExitStack
+    loaded: dict[str, Policy] = field(default_factory=dict)
+
+    def load(self, rules: list[dict[str, Any]], gate: list[str] | None = None) -> Policy:
+        """Return the policy of some rules and perhaps of a domain gate."""
+        key = json.dumps([rules, gate])
+        if key not in self.loaded:
+            servers = None
+            if gate is not None:
+                settings = {"command": "true", "sandbox": {"network": {"allowedDomains": gate}}}
+                servers = write_servers(self.places.base / "permitted-b", {"git": settings})
+            bundle = write_bundle(self.places.base / "state", f0.SERVERS, rules)
+            policy = Policy.load(bundle, sandbox=self.places.sandbox, home=self.places.home, servers=servers)
+            self.loaded[key] = self.stack.enter_context(policy)
+        return self.loaded[key]
 
 
 def git(repository: Path, *arguments: str) -> None:
@@ -35,24 +68,23 @@ def git(repository: Path, *arguments: str) -> None:
 
 def repository(places: f0.Places, settings: list[str]) -> Path:
     """Make a repository in the sandbox; each setting is `key=value`, added in order."""
-    path = places.sandbox / "repo"
-    path.mkdir()
+    path = emptied(places)
     git(path, "init", "-q", "-b", "main")
     for setting in settings:
         git(path, "config", "--add", *setting.split("=", 1))
     return path
 
 
-def push(
-    places: f0.Places, rules: list[dict[str, Any]], given: dict[str, Any], gate: list[str] | None = None
-) -> tuple[str, str]:
-    bundle = write_bundle(places.base / "state", f0.SERVERS, rules)
-    servers = None
-    if gate is not None:
-        settings = {"command": "true", "sandbox": {"network": {"allowedDomains": gate}}}
-        servers = write_servers(places.base / "permitted-b", {"git": settings})
-    with Policy.load(bundle, sandbox=places.sandbox, home=places.home, servers=servers) as policy:
-        decision = policy.decide("git", "git_push", {"path": f"{places.sandbox}/repo", **given})
+def emptied(places: f0.Places) -> Path:
+    """Make the directory of the repository, with nothing in it."""
+    path = places.sandbox / "repo"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+def push(policy: Policy, given: dict[str, Any]) -> tuple[str, str]:
+    decision = policy.decide("git", "git_push", {"path": "repo", **given})
     return decision.verdict, decision.rule
 
 
@@ -107,34 +139,34 @@ def test_fact(
     rules: list[dict[str, Any]],
     given: dict[str, Any],
     expected: tuple[str, str],
-    places: f0.Places,
+    policies: Policies,
 ) -> None:
-    repository(places, settings)
-    assert push(places, rules, given) == expected
+    repository(policies.places, settings)
+    assert push(policies.load(rules), given) == expected
 
 
-def test_a99_a_deleted_tracking_remote(places: f0.Places) -> None:
-    repository(places, GONE)
-    assert push(places, ONLY_GITHUB, {})[0] in {"allow", "escalate"}
+def test_a99_a_deleted_tracking_remote(policies: Policies) -> None:
+    repository(policies.places, GONE)
+    assert push(policies.load(ONLY_GITHUB), {})[0] in {"allow", "escalate"}
 
 
 @pytest.mark.parametrize("exists", [True, False], ids=["not-a-repository", "does-not-exist"])
-def test_a99_no_repository(exists: bool, places: f0.Places) -> None:
-    if exists:
-        (places.sandbox / "repo").mkdir()
-    assert push(places, ANY_PUSH, {}) == ("escalate", UNRESOLVED)
+def test_a99_no_repository(exists: bool, policies: Policies) -> None:
+    path = emptied(policies.places)
+    if not exists:
+        path.rmdir()
+    assert push(policies.load(ANY_PUSH), {}) == ("escalate", UNRESOLVED)
 
 
 @pytest.mark.parametrize("given", [{}, {"remote": "origin"}, {"remote": EVIL}], ids=["absent", "name", "url"])
 def test_b11_an_absent_remote_gets_the_answer_of_the_explicit_one(
-    given: dict[str, str], places: f0.Places
+    given: dict[str, str], policies: Policies
 ) -> None:
-    repository(places, [f"remote.origin.url={EVIL}"])
-    assert push(places, ANY_PUSH, given, ["github.com"]) == ("escalate", GATE)
+    repository(policies.places, [f"remote.origin.url={EVIL}"])
+    assert push(policies.load(ANY_PUSH, ["github.com"]), given) == ("escalate", GATE)
 
 
-def test_a95_a_tool_without_a_repository_is_not_enriched(places: f0.Places) -> None:
-    bundle = write_bundle(places.base / "state", f0.SERVERS, [rule("clone", "allow", tool=["git_clone"])])
-    with Policy.load(bundle, sandbox=places.sandbox, home=places.home) as policy:
-        decision = policy.decide("git", "git_clone", {"path": f"{places.sandbox}/x"})
+def test_a95_a_tool_without_a_repository_is_not_enriched(policies: Policies) -> None:
+    policy = policies.load([rule("clone", "allow", tool=["git_clone"])])
+    decision = policy.decide("git", "git_clone", {"path": f"{policies.places.sandbox}/x"})
     assert [subject.role for subject in decision.subjects] == ["write-path"]

@@ -1,4 +1,4 @@
-"""Named lists in a compile: a model says where they stand, the example's real server gives what they hold."""
+"""Named lists in a compile: a model says where they stand, the office's real server gives what they hold."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import in_process
 from fixtures.tiny_project import tree
 from support.model_server import ANTHROPIC
 from support.modelled import Modelled, Place, Playing, from_kept
+from support.office import OFFICE, copy_office
 
 from ironcurtain.errors import Exit
 
-ROOT = Path(__file__).parents[2]
-OFFICE = ROOT / "examples" / "office"
 PEOPLE = ("bob@acme.example", "carol@partner.example", "dave@printer.example")
 KNOWN = {
     "list": "known",
@@ -29,9 +29,13 @@ KNOWN = {
 class Office(Modelled):
     """The office example, with `@known` neither filled nor declared: its rules name it all the same."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, listed: str) -> None:
         super().__init__(place)
-        shutil.copytree(OFFICE, self.directory, dirs_exist_ok=True)
+        copy_office(self.directory)
+        (self.directory / "office.json").write_text(listed)
+        config = json.loads((self.directory / "mcp-servers.json").read_text())
+        config["mcpServers"]["office"]["tools"] = "office.json"
+        (self.directory / "mcp-servers.json").write_text(json.dumps(config))
         (self.directory / "generated" / "dynamic-lists.json").unlink()
         lists = self.own()
         del lists["known"]
@@ -47,16 +51,39 @@ class Office(Modelled):
         (self.directory / "dynamic-lists.json").write_text(json.dumps(document))
 
     def compile(self, *arguments: str) -> int:
-        self.ran = self.run("compile", "--model", "m", *arguments)
+        self.ran = self.run("compile", "--saved-tools", "--model", "m", *arguments)
         return self.ran.returncode
 
     def known(self) -> Any:
         return self.published("dynamic-lists.json")["lists"]["known"]
 
 
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the tools that the office's server lists."""
+    return in_process("tools", "office", cwd=copy_office(tmp_path_factory.mktemp("listed"))).out
+
+
 @pytest.fixture
-def office(place: Place) -> Office:
-    return Office(place)
+def office(place: Place, listed: str) -> Office:
+    return Office(place, listed)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a place for the office as it is once `@known` is resolved."""
+    return tmp_path_factory.mktemp("kept") / "office"
+
+
+@pytest.fixture
+def resolved(office: Office, kept: Path) -> Office:
+    """Return the office with `@known` resolved, by whichever test is the first to need it."""
+    if not kept.exists():
+        assert office.compile() == 0, office.ran.stderr
+        shutil.copytree(office.directory, kept)
+    shutil.copytree(kept, office.directory, dirs_exist_ok=True)
+    office.model.requests.clear()
+    return office
 
 
 def test_a_list_that_rules_name_is_resolved_once_and_kept(office: Office) -> None:
@@ -66,7 +93,6 @@ def test_a_list_that_rules_name_is_resolved_once_and_kept(office: Office) -> Non
     assert f"@known holds {', '.join(PEOPLE)}" in office.ran.stderr
     assert list((office.directory / "generated" / "answers").glob("lists-known-*.json"))
     before = tree(office.directory / "generated")
-    assert office.compile("--locked") == 0, office.ran.stderr
     assert office.compile() == 0, office.ran.stderr
     assert office.calls == {}
     assert tree(office.directory / "generated") == before
@@ -77,11 +103,10 @@ def test_a_list_that_rules_name_is_resolved_once_and_kept(office: Office) -> Non
         assert office.run(*decided, "office", "mail_send", arguments).returncode == code
 
 
-def test_what_people_add_and_remove_survives_the_next_compile_and_asks_nobody(office: Office) -> None:
-    assert office.compile() == 0, office.ran.stderr
+def test_what_people_add_and_remove_survives_the_next_compile_and_asks_nobody(resolved: Office) -> None:
+    office = resolved
     assert office.run("lists", "add", "known", "eve@else.example").returncode == 0
     assert office.run("lists", "remove", "known", PEOPLE[2]).returncode == 0
-    office.model.requests.clear()
     assert office.compile() == 0, office.ran.stderr
     assert office.calls == {}
     found = office.known()
@@ -92,9 +117,8 @@ def test_what_people_add_and_remove_survives_the_next_compile_and_asks_nobody(of
     )
 
 
-def test_refreshing_the_stage_asks_and_calls_anew(office: Office) -> None:
-    assert office.compile() == 0, office.ran.stderr
-    office.model.requests.clear()
+def test_refreshing_the_stage_asks_and_calls_anew(resolved: Office) -> None:
+    office = resolved
     server = office.directory / "server.py"
     server.write_text(server.read_text().replace('"to": ["bob@acme.example"]', '"to": ["new@acme.example"]'))
     assert office.compile() == 0, office.ran.stderr
@@ -131,19 +155,13 @@ def test_an_obeyed_injection_fills_no_list(office: Office, changes: dict[str, st
     assert tree(office.directory / "generated") == before
 
 
-@pytest.mark.parametrize("flag", ["--locked", "--offline"])
-def test_where_nobody_may_be_asked_an_unresolved_list_ends_the_compile(office: Office, flag: str) -> None:
-    assert office.compile() == 0, office.ran.stderr
+def test_where_nobody_may_be_asked_an_unresolved_list_ends_the_compile(resolved: Office) -> None:
+    office = resolved
     (office.directory / "generated" / "dynamic-lists.json").unlink()
-    config = json.loads((office.directory / "mcp-servers.json").read_text())
-    listed = office.run("tools", "office")
-    (office.directory / "office.json").write_text(listed.stdout)
-    config["mcpServers"]["office"]["tools"] = "office.json"
-    (office.directory / "mcp-servers.json").write_text(json.dumps(config))
-    office.model.requests.clear()
-    assert office.compile(flag) == 2
-    assert "rules use @known, which is not defined" in office.ran.stderr
-    assert office.calls == {}
+    for flag in ("--locked", "--offline"):
+        assert office.compile(flag) == 2
+        assert "rules use @known, which is not defined" in office.ran.stderr
+        assert office.calls == {}
 
 
 def test_a_refusal_keeps_the_paid_answers(office: Office) -> None:

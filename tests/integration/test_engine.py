@@ -8,6 +8,8 @@ import json
 import os
 import signal
 import tarfile
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -66,8 +68,16 @@ async def rule_of(engine: Engine, policy_input: bytes) -> str:
     return caught.value.rule
 
 
-def listing(directory: Path, pattern: str = "*") -> list[Path]:
-    return list(directory.glob(pattern))
+@pytest.fixture
+def parent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give what runs a place of its own; a test's directory would be too long for a socket's path."""
+    with tempfile.TemporaryDirectory(prefix="ic-") as name:
+        monkeypatch.setattr("ironcurtain.runtime.PARENT", Path(name))
+        yield Path(name)
+
+
+def listing(parent: Path, pattern: str = "engine-*") -> list[Path]:
+    return list(parent.glob(f"ironcurtain-*/{pattern}"))
 
 
 def running(pid: int) -> bool:
@@ -213,27 +223,23 @@ async def test_frozen_engine_is_ended_all_the_same(opa: Opa) -> None:
     assert not running(pid)
 
 
-async def test_vanished_socket_is_unreachable(
-    opa: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+async def test_vanished_socket_is_unreachable(opa: Opa, parent: Path) -> None:
     async with Engine(opa, archive(), REVISION) as engine:
         await asyncio.gather(*(engine.query(COUNT) for _ in range(2)))
-        os.unlink(listing(tmp_path, "ic-*/s")[0])  # noqa: PTH108 - as an attacker would
+        os.unlink(listing(parent, "engine-*/s")[0])  # noqa: PTH108 - as an attacker would
         rules = await asyncio.gather(*(engine.query(COUNT) for _ in range(40)), return_exceptions=True)
         refused = {error.rule for error in rules if isinstance(error, EngineAnswerError)}
     assert refused == {"engine-unreachable"}
 
 
-async def test_closing_leaves_nothing(opa: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+async def test_closing_leaves_nothing(opa: Opa, parent: Path) -> None:
     engine = Engine(opa, archive(), REVISION)
     async with engine:
         pid = engine.pid
-        assert len(listing(tmp_path)) == 1
+        assert len(listing(parent)) == 1
     assert pid is not None
     assert not running(pid)
-    assert listing(tmp_path) == []
+    assert listing(parent) == []
     assert await rule_of(engine, COUNT) == "engine-dead"
     assert not await engine.health()
 
@@ -241,33 +247,33 @@ async def test_closing_leaves_nothing(opa: Opa, monkeypatch: pytest.MonkeyPatch,
 async def test_directory_that_cannot_be_written_fails(
     opa: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("ironcurtain.runtime.PARENT", tmp_path / "missing")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     with pytest.raises(EngineFailedError, match="cannot be written"):
         async with Engine(opa, archive(), REVISION):
             pass
 
 
-async def test_cancelled_start_leaves_nothing(
-    opa: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+async def test_cancelled_start_leaves_nothing(opa: Opa, parent: Path) -> None:
     for delay in (0.0, 0.02, 0.05):
         start = asyncio.create_task(Engine(opa, archive(), REVISION).__aenter__())
         await asyncio.sleep(delay)
         start.cancel()
         await asyncio.gather(start, return_exceptions=True)
-        assert listing(tmp_path) == []
+        assert listing(parent) == []
 
 
-async def test_long_temporary_directory_still_gives_a_short_socket(
-    opa: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+async def test_a_temporary_directory_of_the_environment_changes_no_place(
+    opa: Opa, monkeypatch: pytest.MonkeyPatch, parent: Path, tmp_path: Path
 ) -> None:
+    """Whoever protects the place protects it for all, and a socket's path has to be short."""
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
     async with Engine(opa, archive(), REVISION) as engine:
         assert (await engine.query(COUNT)).result["count"] == 2
-    assert listing(deep) == []
+        assert len(listing(parent)) == 1
+    assert not list(deep.iterdir())
 
 
 def test_engine_of_a_background_loop_answers_other_threads(opa: Opa) -> None:

@@ -63,14 +63,14 @@ def bundle(path: Path) -> bytes:
 
 
 @pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Engine, Path]]:
+async def place(tmp_path: Path) -> AsyncIterator[tuple[Engine, Path]]:
     """A running engine and its private directory."""
-    content = bundle(tmp_path)
-    temporary = tmp_path / "t"
-    temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    async with Engine(find(), content, REVISION) as engine:
-        yield engine, next(temporary.iterdir())
+    async with Engine(find(), bundle(tmp_path), REVISION) as engine:
+        yield engine, directory_of(engine)
+
+
+def directory_of(engine: Engine) -> Path:
+    return Path(f"/proc/{engine.pid}/cwd").readlink()
 
 
 def request(path: Path, method: str, target: str, headers: dict[str, str] | None = None) -> int:

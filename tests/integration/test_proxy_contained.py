@@ -11,10 +11,15 @@ from typing import Any
 
 import anyio
 import pytest
+from e2e.program import in_process
+from fixtures.tiny_project import write_project
 from mcp.shared.exceptions import MCPError
 from support.contained import NEEDS_SANDBOX
 from support.policies import write_servers
 from support.proxied import LEGACY, Place, text_of, wait_for
+
+from ironcurtain.bundle.origin import origin
+from ironcurtain.sandbox.place import private_place
 
 
 class ContainedPlace(Place):
@@ -59,6 +64,28 @@ def test_a_server_is_contained_by_default_and_the_log_says_what_was_seen(tmp_pat
     assert violation.endswith(str(place.journal))
     assert "NOT CONTAINED" not in place.said
     assert f"sandbox: violation: {violation}" in place.said
+
+
+def test_authoring_works_beside_a_server_that_must_not_make_the_projects_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not there has a stand-in meanwhile: that is not taken for a file that says nothing."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    for place in (home, project):
+        place.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    write_project(project)
+    written = {path.name for path in project.iterdir()}
+    with private_place(origin(project / "generated" / "bundle", ())):
+        stand_ins = {path.name for path in project.iterdir()} - written
+        assert {"guarantees.yaml", "confirmations.yaml", "dynamic-lists.json", "questions"} <= stand_ins
+        compiled = in_process("compile", cwd=project)
+        assert (compiled.code, compiled.codes) == (4, ["IC4001"]), compiled.err
+        customized = in_process("customize", "--dry-run", "I may read my notes.", cwd=project)
+        assert (customized.code, customized.codes) == (4, ["IC4001"]), customized.err
+    left = {path.name for path in project.iterdir()} - written
+    assert left == {"questions", ".generated.lock"}
+    assert (project / "questions" / "annotate-notes-1.md").is_file()
 
 
 @pytest.fixture

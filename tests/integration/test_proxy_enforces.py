@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,18 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from fixtures import fixture_server
 from mcp import Client
 from support.policies import rule
-from support.proxied import LEGACY, Place, rules, text_of, until, visit_all
+from support.proxied import LEGACY, MODERN, PLAIN, Place, equal_calls, rules, text_of, until, visit_all
 
 from ironcurtain.approvals.answering import Answer, Desk
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.policy import Policy
+from ironcurtain.proxy.session import ProxyOptions, run_proxy
+
+pytestmark = pytest.mark.timeout(900)
 
 APPROVED, DENIED = Answer("approved"), Answer("denied", reason="not today")
 
@@ -91,15 +95,12 @@ async def unknown_tools_are_denied_and_recorded(client: Client, place: Place) ->
 
 
 async def the_21st_identical_call_is_stopped(client: Client, place: Place) -> None:
-    results = [
-        await client.call_tool("fix__echo", {"text": "a", "data": 1} if n % 2 else {"data": 1, "text": "a"})
-        for n in range(21)
-    ]
+    text, results = await equal_calls(client)
     assert [result.is_error for result in results] == [False] * 20 + [True]
     assert place.decisions[-1]["rule"] == "proxy-circuit-breaker"
-    assert not (await client.call_tool("fix__echo", {"text": "a", "data": 2})).is_error
+    assert not (await client.call_tool("fix__echo", {"text": text, "data": 2})).is_error
     # Another server's tool of the same name is another call, and goes to the other server.
-    other = await client.call_tool("two__echo", {"text": "a", "data": 1})
+    other = await client.call_tool("two__echo", {"text": text, "data": 1})
     assert not other.is_error
     pids = {entry["pid"] for entry in place.sent() if entry.get("tool") == "echo"}
     assert len(pids) == 2
@@ -160,6 +161,15 @@ async def a_person_denies_and_says_why(client: Client, place: Place) -> None:
     assert place.decisions[-1]["approval"]["state"] == "denied"
 
 
+async def the_person_at_the_client_is_not_asked_unless_configuration_trusts_them(
+    client: Client, place: Place
+) -> None:
+    before = len(FORMS)
+    assert (await client.call_tool("fix__remove", {"path": f"{place.home}/forms"})).is_error
+    assert place.decisions[-1]["approval"]["state"] == "pending"
+    assert len(FORMS) == before
+
+
 VISITS = {
     visit.__name__: visit
     for visit in (
@@ -173,15 +183,22 @@ VISITS = {
         tools_of_which_no_call_is_possible_are_hidden,
         a_person_approves_once,
         a_person_denies_and_says_why,
+        the_person_at_the_client_is_not_asked_unless_configuration_trusts_them,
     )
 }
+FORMS: list[str] = []
+
+
+async def accept(_: Any, params: Any) -> types.ElicitResult:
+    FORMS.append(params.message)
+    return types.ElicitResult(action="accept", content={"answer": "approved"})
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
-    place = Place(tmp_path_factory.mktemp("proxy"), {"fix": LEGACY, "two": LEGACY})
+    place = Place(tmp_path_factory.mktemp("proxy"), {"fix": PLAIN, "two": PLAIN})
     place.publish([rule("never", "deny", tool=["fails"]), *rules()], place.names)
-    return visit_all(place, VISITS, "--patience", "0.3")
+    return visit_all(place, VISITS, "--patience", "0.3", mode="2026-07-28", elicitation_callback=accept)
 
 
 @pytest.mark.parametrize("visit", VISITS)
@@ -190,127 +207,157 @@ def test_enforces(outcomes: dict[str, Exception], visit: str) -> None:
         raise outcomes[visit]
 
 
-@pytest.mark.parametrize("what", ["missing", "file"])
-def test_a_sandbox_that_is_not_there_stops_the_start(tmp_path: Path, what: str) -> None:
-    place = Place(tmp_path)
-    if what == "file":
-        (tmp_path / "wrok").write_text("")
-    ended = run_without_client(place, "--sandbox", str(tmp_path / "wrok"))
-    assert ended.returncode == 2
-    assert "error[IC1001]" in ended.stderr
-    assert "wrok is no directory" in ended.stderr
-    assert "mkdir" in ended.stderr
-    assert not place.journal.exists()
+# -- while a person decides ---------------------------------------------------------------------
 
 
-def test_without_an_approver_what_is_escalated_is_refused_whatever_the_environment_says(
-    tmp_path: Path,
+@asynccontextmanager
+async def removing(
+    client: Client, place: Place, name: str
+) -> AsyncIterator[tuple[ApprovalRequest, list[Any]]]:
+    """Call a tool that a person has to approve; yield the request and, in the end, the result."""
+    found: list[Any] = []
+
+    async def remove() -> None:
+        found.append(await client.call_tool("fix__remove", {"path": f"{place.home}/{name}"}))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(remove)
+        yield await asked(place), found
+
+
+async def waiting_for_a_person_blocks_nothing_else_and_the_answer_goes_on(
+    client: Client, place: Place
 ) -> None:
-    place = Place(tmp_path)
-    place.environment = partial(_observing, place.environment)  # type: ignore[method-assign]
-
-    async def remove() -> Any:
-        async with place.client("--no-approver") as client:
-            return await client.call_tool("fix__remove", {"path": f"{place.home}/x"})
-
-    refused = anyio.run(remove)
-    assert refused.is_error
-    assert "nobody to ask" in text_of(refused)
-    assert [record["approval"]["state"] for record in place.decisions] == ["no-approver"]
-    assert calls_of(place, "remove") == []
-
-
-def test_waiting_for_a_person_blocks_nothing_else_and_the_answer_goes_on(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    given = {"path": f"{place.home}/x"}
-    found: list[Any] = []
-
-    async def both() -> None:
-        async with place.client() as client, anyio.create_task_group() as tasks:
-
-            async def remove() -> None:
-                found.append(await client.call_tool("fix__remove", given))
-
-            tasks.start_soon(remove)
-            request = await asked(place)
-            assert not (await client.call_tool("fix__echo", {"text": "meanwhile"})).is_error
-            assert found == []
-            say(place, request, APPROVED)
-
-    anyio.run(both)
+    async with removing(client, place, "x") as (request, found):
+        assert not (await client.call_tool("fix__echo", {"text": "meanwhile"})).is_error
+        assert found == []
+        say(place, request, APPROVED)
     assert not found[0].is_error
-    assert calls_of(place, "remove") == [given]
+    assert calls_of(place, "remove") == [{"path": f"{place.home}/x"}]
 
 
-@pytest.mark.parametrize("what", ["policy", "tool"])
-def test_an_approval_is_void_when_something_has_changed_meanwhile(tmp_path: Path, what: str) -> None:
+async def a_new_policy(client: Client, place: Place) -> None:
+    del client
+    enforced = place.said.count("now enforced")
+    place.publish([rule("more", "allow", tool=["read"]), *rules()], place.names)
+    await until(lambda: place.said.count("now enforced") > enforced)
+
+
+async def a_changed_tool(client: Client, place: Place) -> None:
+    del place
+    await client.call_tool("fix__change", {"which": "remove"})
+
+
+async def is_void(change: Callable[..., Any], client: Client, place: Place) -> None:
     """A server that changes a tool while a person reads of the call is not sent it."""
-    place = Place(tmp_path)
-    given = {"path": f"{place.home}/x"}
-    found: list[Any] = []
-
-    async def change() -> None:
-        async with place.client() as client, anyio.create_task_group() as tasks:
-
-            async def remove() -> None:
-                found.append(await client.call_tool("fix__remove", given))
-
-            tasks.start_soon(remove)
-            request = await asked(place)
-            if what == "policy":
-                place.publish([rule("more", "allow", tool=["read"]), *rules()], place.names)
-                await until(lambda: "now enforced" in place.said)
-            else:
-                await client.call_tool("fix__change", {"which": "remove"})
-            say(place, request, APPROVED)
-
-    anyio.run(change)
+    before = calls_of(place, "remove")
+    async with removing(client, place, change.__name__) as (request, found):
+        await change(client, place)
+        say(place, request, APPROVED)
     assert found[0].is_error
     assert "void" in text_of(found[0])
     assert place.decisions[-1]["approval"]["state"] == "void"
+    assert calls_of(place, "remove") == before
+
+
+async def an_approval_is_void_when_the_policy_has_changed_meanwhile(client: Client, place: Place) -> None:
+    await is_void(a_new_policy, client, place)
+
+
+async def an_approval_is_void_when_the_tool_has_changed_meanwhile(client: Client, place: Place) -> None:
+    await is_void(a_changed_tool, client, place)
+    await a_changed_tool(client, place)  # back to what it was
+
+
+async def a_decision_that_cannot_be_asked_about_is_one_denial(client: Client, place: Place) -> None:
+    before = len(place.decisions)
+    own = place.home / ".ironcurtain" / "approvals"
+    own.rename(own.with_name("elsewhere"))
+    own.mkdir(mode=0o700)
+    assert (await client.call_tool("fix__remove", {"path": f"{place.home}/x"})).is_error
+    assert [record["approval"]["state"] for record in place.decisions[before:]] == ["no-approver"]
+
+
+WAITS = {
+    visit.__name__: visit
+    for visit in (
+        waiting_for_a_person_blocks_nothing_else_and_the_answer_goes_on,
+        an_approval_is_void_when_the_tool_has_changed_meanwhile,
+        an_approval_is_void_when_the_policy_has_changed_meanwhile,
+        a_decision_that_cannot_be_asked_about_is_one_denial,
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def waits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    return visit_all(Place(tmp_path_factory.mktemp("proxy")), WAITS, "--patience", "3000")
+
+
+@pytest.mark.parametrize("visit", WAITS)
+def test_while_a_person_decides(waits: dict[str, Exception], visit: str) -> None:
+    if visit in waits:
+        raise waits[visit]
+
+
+# -- without anybody to ask ---------------------------------------------------------------------
+
+
+class Nobody(Place):
+    """A place whose environment would have the proxy only observe."""
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), "IRONCURTAIN_OBSERVE": "1", "IRONCURTAIN_PROXY_OBSERVE": "1"}
+
+
+async def what_is_escalated_is_refused_whatever_the_environment_says(client: Client, place: Place) -> None:
+    refused = await client.call_tool("old__remove", {"path": f"{place.home}/x"})
+    assert refused.is_error
+    assert "nobody to ask" in text_of(refused)
+    assert place.decisions[-1]["approval"]["state"] == "no-approver"
     assert calls_of(place, "remove") == []
 
 
-@pytest.mark.parametrize(("mode", "trusted"), [("legacy", True), ("2026-07-28", True), ("2026-07-28", False)])
-def test_the_person_at_the_client_approves_only_where_configuration_trusts_them(
-    tmp_path: Path, mode: str, trusted: bool
-) -> None:
-    place = Place(tmp_path)
-    given = {"path": f"{place.home}/x"}
-    forms: list[str] = []
-
-    async def accept(_: Any, params: Any) -> types.ElicitResult:
-        forms.append(params.message)
-        return types.ElicitResult(action="accept", content={"answer": "approved"})
-
-    async def remove() -> Any:
-        options = ["--trust-client"] if trusted else ["--patience", "0.5"]
-        async with place.client(*options, mode=mode, elicitation_callback=accept) as client:
-            return await client.call_tool("fix__remove", given)
-
-    result = anyio.run(remove)
-    assert result.is_error is not trusted
-    assert len(forms) == trusted
-    assert calls_of(place, "remove") == [given] * trusted
-    if trusted:
-        assert f"{place.home}/x" in re.sub(r"\n    : ", "", forms[0])
-        assert place.decisions[-1]["approval"]["approver"] == "the person at the client"
+async def tools_are_listed_under_their_servers_name(client: Client, _place: Place) -> None:
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    names = set(fixture_server.TOOLS)
+    assert set(tools) == {f"old__{name}" for name in names} | {f"new__{name}" for name in names}
+    assert tools["old__echo"].output_schema == {"type": "object"}
+    assert tools["new__read"].description == "Reads a file."
 
 
-def test_a_decision_that_cannot_be_asked_about_is_one_denial(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+async def a_client_without_roots_leaves_them_to_the_policy(client: Client, place: Place) -> None:
+    expected = [(place.root / "work").as_uri(), (place.home / "notes").as_uri()]
+    for name in ("old", "new"):
+        answer = await client.call_tool(f"{name}__ask_roots", {})
+        assert [root["uri"] for root in json.loads(text_of(answer))["roots"]] == expected
 
-    async def remove() -> Any:
-        async with place.client() as client:
-            await client.call_tool("fix__echo", {})
-            own = place.home / ".ironcurtain" / "approvals"
-            own.rename(own.with_name("elsewhere"))
-            own.mkdir(mode=0o700)
-            return await client.call_tool("fix__remove", {"path": f"{place.home}/x"})
 
-    refused = anyio.run(remove)
-    assert refused.is_error
-    assert [record["approval"]["state"] for record in place.decisions[1:]] == ["no-approver"]
+ALONE = {
+    visit.__name__: visit
+    for visit in (
+        tools_are_listed_under_their_servers_name,
+        what_is_escalated_is_refused_whatever_the_environment_says,
+        a_client_without_roots_leaves_them_to_the_policy,
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    place = Nobody(tmp_path_factory.mktemp("proxy").resolve(), {"old": LEGACY, "new": MODERN})
+    inside = place.root / "work"
+    inside.mkdir()
+    return visit_all(place, ALONE, "--no-approver", "--sandbox", str(inside), mode="auto", up=("old", "new"))
+
+
+@pytest.mark.parametrize("visit", ALONE)
+def test_without_anybody_to_ask(alone: dict[str, Exception], visit: str) -> None:
+    if visit in alone:
+        raise alone[visit]
+
+
+# -- observing, and not starting ----------------------------------------------------------------
 
 
 def test_observing_refuses_nothing_and_every_record_says_so(tmp_path: Path) -> None:
@@ -323,8 +370,6 @@ def test_observing_refuses_nothing_and_every_record_says_so(tmp_path: Path) -> N
         ("fix__echo", {"tex": "x"}, "structural-invalid-arguments", "sent as it came:"),
         ("fix__steps", {"count": 1}, "structural-tool-drift", "sent as it came:"),
         ("fix__nothing", {}, "structural-unknown-tool", "it cannot be sent:"),
-        *[("fix__echo", {"text": "a"}, "free", "not enforced:")] * 20,
-        ("fix__echo", {"text": "a"}, "proxy-circuit-breaker", "sent as it came:"),
     ]
 
     async def observe() -> None:
@@ -332,37 +377,39 @@ def test_observing_refuses_nothing_and_every_record_says_so(tmp_path: Path) -> N
             await client.call_tool("fix__change", {"which": "steps"})
             for name, given, rule_, words in calls:
                 result = await client.call_tool(name, given)
-                decision = place.decisions[-1]
-                assert decision["rule"] == rule_
-                assert decision["reason"].startswith("observed only")
-                assert words in decision["reason"]
-                assert decision["forwarded"] is ("cannot" not in words)
+                assert place.decisions[-1]["rule"] == rule_
+                assert words in place.decisions[-1]["reason"]
+                assert place.decisions[-1]["forwarded"] is ("cannot" not in words)
                 assert result.is_error is ("cannot" in words)
                 assert result.is_error or place.sent()[-1]["arguments"] == given
+            _, results = await equal_calls(client)
+            assert not any(result.is_error for result in results)
+            equal = place.decisions[-21:]
+            assert [record["rule"] for record in equal] == ["free"] * 20 + ["proxy-circuit-breaker"]
+            assert all(record["forwarded"] for record in equal)
+            assert "not enforced:" in equal[0]["reason"]
+            assert "sent as it came:" in equal[-1]["reason"]
 
     anyio.run(observe)
     assert "OBSERVING ONLY" in place.said
+    assert all(record["reason"].startswith("observed only") for record in place.decisions)
 
 
-def test_two_servers_whose_tools_could_share_a_name_stop_the_start(tmp_path: Path) -> None:
-    place = Place(tmp_path, {"fix": LEGACY, "fix_": LEGACY})
-    ended = run_without_client(place)
-    assert ended.returncode == 2
-    assert "error[IC1005]" in ended.stderr
-    assert "could have one name" in ended.stderr
+def test_a_start_that_fails_starts_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path, {"fix": PLAIN, "fix_": PLAIN})
+    monkeypatch.setenv("HOME", str(place.home))
+    (tmp_path / "wrok").write_text("")
+    for sandbox in (tmp_path / "wrong", tmp_path / "wrok"):
+        error = started_in_vain(place, sandbox)
+        assert error.what == f"the sandbox {sandbox} is no directory"
+        assert "mkdir" in error.hint
+    assert "could have one name" in started_in_vain(place, None).what
     assert not place.journal.exists()
 
 
-def run_without_client(place: Place, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        place.command(*options),
-        env=place.environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def _observing(environment: Any) -> dict[str, str]:
-    return {**environment(), "IRONCURTAIN_OBSERVE": "1", "IRONCURTAIN_PROXY_OBSERVE": "1"}
+def started_in_vain(place: Place, sandbox: Path | None) -> IronCurtainError:
+    load = partial(Policy.load, place.bundle, servers=place.servers, sandbox=sandbox)
+    options = ProxyOptions(load=load, bundle=place.bundle, servers=place.servers)
+    with pytest.raises(IronCurtainError) as raised:
+        anyio.run(run_proxy, options, lambda _: None)
+    return raised.value

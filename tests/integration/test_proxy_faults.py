@@ -6,27 +6,32 @@ record of their calls is the oracle.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio import to_thread
-from e2e.program import Ended
 from mcp import Client
 from support.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, shown, verified
-from support.proxied import LEGACY, MODERN, Place, is_alive, text_of, until, visit_all
+from support.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
 
 from ironcurtain.doctor.audit import audit
 from ironcurtain.doctor.subject import Subject
 
+pytestmark = pytest.mark.timeout(900)
+
 UNRECORDED = "No record of the call could be written"
+UNDECIDED = "No decision could be made"
+ANEW = "has been started anew"
+# Below the engine's limit for one decision, in seconds: a machine that stalls for longer shows nothing.
+STALL = 4.0
 
 
 async def refused(client: Client, place: Place, text: str, said: str = UNRECORDED) -> None:
@@ -38,10 +43,20 @@ async def refused(client: Client, place: Place, text: str, said: str = UNRECORDE
 
 
 async def goes_on(client: Client, place: Place, text: str) -> None:
-    """See that a call goes through."""
-    result = await client.call_tool("fix__echo", {"text": text})
+    """See that a call goes through, perhaps after some for which a busy machine's engine was too slow."""
+    for number in range(20):
+        result = await client.call_tool("fix__echo", {"text": text, "data": number})
+        if not result.is_error or UNDECIDED not in text_of(result):
+            break
     assert not result.is_error, text_of(result)
     assert text in str(place.sent())
+
+
+async def status_tells(place: Place, words: str, *options: str) -> None:
+    """Wait until `ironcurtain status` tells of the proxy's state."""
+    with anyio.fail_after(LONG):
+        while words not in (await to_thread.run_sync(ours, place, "status", *options)).out:  # noqa: ASYNC110
+            await anyio.sleep(0.2)
 
 
 # -- the engine ---------------------------------------------------------------------------------
@@ -49,39 +64,40 @@ async def goes_on(client: Client, place: Place, text: str) -> None:
 
 async def an_engine_that_is_frozen(client: Client, place: Place) -> None:
     engine = await engine_of(place)
+    before, ended = place.said.count(ANEW), []
+
+    async def ask(number: int) -> None:
+        await refused(client, place, f"frozen {number}", UNDECIDED)
+        ended.append("decided")
+
     os.kill(engine, signal.SIGSTOP)
     try:
-        ended: list[str] = []
-
-        async def ask(number: int) -> None:
-            await refused(client, place, f"frozen {number}", "No decision could be made")
-            ended.append("decided")
-
         async with anyio.create_task_group() as tasks:
+            began = time.monotonic()
             for number in range(3):
                 tasks.start_soon(ask, number)
             assert (await client.list_tools()).tools
             assert "no such tool" in text_of(await client.call_tool("fix__", {}))
-            ended.append("other work")
-        assert ended == ["other work", *["decided"] * 3]
+            assert ended == [] or time.monotonic() - began > STALL
+        assert len(ended) == 3
     finally:
         os.kill(engine, signal.SIGCONT)
-    await until(lambda: "has been started anew" in place.said)
+    await until(lambda: place.said.count(ANEW) > before)
     await goes_on(client, place, "thawed")
     await until(lambda: not is_alive(engine))
 
 
 async def an_engine_that_is_killed_in_mid_call(client: Client, place: Place) -> None:
     engine = await engine_of(place)
+    before = place.said.count(ANEW)
     os.kill(engine, signal.SIGSTOP)  # so that the calls are in it when it ends
-    before = place.said.count("has been started anew")
     async with anyio.create_task_group() as tasks:
         for number in range(3):
-            tasks.start_soon(refused, client, place, f"killed {number}", "No decision could be made")
+            tasks.start_soon(refused, client, place, f"killed {number}", UNDECIDED)
         for _ in range(3):
             await client.list_tools()
         os.kill(engine, signal.SIGKILL)
-    await until(lambda: place.said.count("has been started anew") > before)
+    await until(lambda: place.said.count(ANEW) > before)
     await goes_on(client, place, "another engine")
 
 
@@ -97,8 +113,7 @@ async def a_disk_that_is_full(client: Client, place: Place) -> None:
         escalated = await client.call_tool("fix__remove", {"path": f"{place.home}/x"})
         assert UNRECORDED in text_of(escalated)
         await until(lambda: "every call is refused: the audit log cannot be written" in place.said)
-        status = await to_thread.run_sync(ours, place, "status")
-        assert "EVERY CALL IS REFUSED" in status.out
+        await status_tells(place, "EVERY CALL IS REFUSED")
     await goes_on(client, place, "room again")
     await until(lambda: "calls are recorded again" in place.said)
     assert "full" not in log_of(place).read_text()
@@ -118,10 +133,9 @@ async def errors_of_a_server_are_passed_on_and_recorded(client: Client, place: P
     missing = await client.call_tool("gone__echo", {"text": "to nobody"})
     assert missing.is_error
     assert 'The server "gone" of this tool gave no answer' in text_of(missing)
-    await until(lambda: place.ends()[before:] == ["tool-error", "failed", "failed"])
+    await until(lambda: sorted(place.ends()[before:]) == ["failed", "failed", "tool-error"])
     assert place.decisions[-1]["server"] == "gone"
-    status = await to_thread.run_sync(ours, place, "status")
-    assert "gone: DOWN (" in status.out
+    await status_tells(place, "gone: DOWN (")
 
 
 async def answers_that_do_not_count(client: Client, place: Place) -> None:
@@ -149,131 +163,134 @@ def _a_link(path: Path) -> None:
     path.symlink_to(elsewhere)
 
 
+async def a_small_file_system_that_is_filled_and_emptied(client: Client, place: Place) -> None:
+    filler = place.home / OWN / "filler"
+    before = len(place.decisions)
+    await goes_on(client, place, "before")
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 100)
+    # What is left of the log's last block holds no record as long as this.
+    await refused(client, place, "on a full disk " * 500)
+    assert (await client.call_tool("fix__remove", {"path": f"{place.home}/x"})).is_error
+    filler.unlink()
+    await goes_on(client, place, "after")
+    assert (await to_thread.run_sync(verified, place)).code == 0
+    decided = [each for each in place.decisions[before:] if each["rule"] != "engine-timeout"]
+    assert [record["arguments"].get("text", "removal") for record in decided] in (
+        ["before", "after"],
+        ["before", "removal", "after"],  # it was asked about in vain, and that may have had room
+    )
+    assert f"{place.home}/x" not in str(place.sent())
+
+
+# -- the audit log's files ----------------------------------------------------------------------
+
+
+async def stops_every_call(client: Client, place: Place, said: str) -> None:
+    """See that a log that somebody meddled with stops every call, and that people learn of it."""
+    for number in range(2):
+        await refused(client, place, f"afterwards {number}")
+    await until(lambda: f"every call is refused: {said}" in place.said)
+    await status_tells(place, f'"trouble": "{said}"', "--format", "json")
+
+
+def examined(place: Place) -> list[str]:
+    """Return what `ironcurtain doctor` finds of the log, once the proxy has ended."""
+    own = place.home / OWN
+    subject = Subject(place.bundle, place.servers, own, (own, own), own / "audit", place.root)
+    return [diagnosis.status for diagnosis in audit(subject)]
+
+
+async def a_log_that_is_replaced(client: Client, place: Place) -> None:
+    log = log_of(place)
+    copy = log.with_name("copy")
+    shutil.copy(log, copy)
+    copy.replace(log)
+    await stops_every_call(client, place, "test.jsonl was replaced by another file")
+
+
+SMALL = a_small_file_system_that_is_filled_and_emptied.__name__
 VISITS = {
     visit.__name__: visit
     for visit in (
         errors_of_a_server_are_passed_on_and_recorded,
         answers_that_do_not_count,
         a_disk_that_is_full,
+        a_small_file_system_that_is_filled_and_emptied,
         an_engine_that_is_killed_in_mid_call,
         an_engine_that_is_frozen,
+        a_log_that_is_replaced,
     )
 }
+
+
+@contextmanager
+def small_file_system(directory: Path) -> Iterator[bool]:
+    """Mount a file system of 1 MiB; yield whether that is possible here."""
+    directory.mkdir(parents=True, mode=0o700)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "none", str(directory)]
+    mounted = (
+        shutil.which("mount") is not None
+        and not subprocess.run(mount, capture_output=True, check=False).returncode
+    )
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(
         tmp_path_factory.mktemp("proxy").resolve(),
-        {"fix": LEGACY, "two": MODERN, "gone": ["-c", "raise SystemExit('no licence')"]},
+        {"fix": PLAIN, "gone": ["-c", "raise SystemExit('no licence')"]},
     )
 
 
 @pytest.fixture(scope="module")
-def outcomes(faulty: Place) -> dict[str, Exception]:
-    return visit_all(faulty, VISITS, "--patience", "0.3")
+def outcomes(faulty: Place) -> Iterator[dict[str, Exception | None]]:
+    with small_file_system(faulty.home / OWN) as mounted:
+        possible = {name: visit for name, visit in VISITS.items() if mounted or name != SMALL}
+        found = visit_all(faulty, possible, "--patience", "0.3")
+        yield {name: found.get(name) for name in possible}
 
 
 @pytest.mark.parametrize("visit", VISITS)
-def test_fault(outcomes: dict[str, Exception], visit: str) -> None:
-    if visit in outcomes:
-        raise outcomes[visit]
+def test_fault(outcomes: dict[str, Exception | None], visit: str) -> None:
+    if visit not in outcomes:
+        pytest.skip("mounting a small file system needs root")
+    if error := outcomes[visit]:
+        raise error
 
 
-def test_each_refused_call_is_in_the_log_with_its_reason(
-    outcomes: dict[str, Exception], faulty: Place
-) -> None:
-    assert not outcomes
+@pytest.mark.usefixtures("outcomes")
+def test_each_refused_call_is_in_the_log_with_its_reason(faulty: Place) -> None:
     found = {
         record["arguments"]["text"]: (record["rule"], record["verdict"], record["forwarded"])
         for record in shown(faulty)
         if "text" in (record["arguments"] or {})
     }
-    for number in range(3):
-        assert found[f"frozen {number}"] == ("engine-timeout", "deny", False)
-        rule, *rest = found[f"killed {number}"]
-        assert rule in {"engine-dead", "engine-unreachable"}
-        assert rest == ["deny", False]
+    lost = {"engine-dead", "engine-unreachable", "engine-timeout"}
+    refused = [found[f"{how} {number}"] for how in ("frozen", "killed") for number in range(3)]
+    assert all(rest == ["deny", False] and rule in lost for rule, *rest in refused), refused
+    assert "engine-timeout" in {rule for rule, *_ in refused[:3]}
     assert found["room again"][1:] == found["thawed"][1:] == ("allow", True)
     assert verified(faulty).code == 0
+    # The copy in the log's place is what was written, as far as anybody can tell.
+    assert examined(faulty)[-1] == "ok"
 
 
-@contextmanager
-def small_file_system(directory: Path) -> Iterator[None]:
-    """Mount a file system of 1 MiB, or skip."""
-    directory.mkdir(parents=True, mode=0o700)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "none", str(directory)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(directory)], check=True)
-
-
-def test_a_small_file_system_that_is_filled_and_emptied(tmp_path: Path) -> None:
+def test_a_log_that_is_removed_stops_every_call(tmp_path: Path) -> None:
     place = Place(tmp_path.resolve())
-    filler = place.home / OWN / "filler"
-
-    def fill() -> None:
-        with suppress(OSError), filler.open("wb", buffering=0) as file:
-            while True:
-                file.write(b"x" * 100)
 
     async def visit() -> None:
-        async with place.client("--patience", "0.3") as client:
-            await goes_on(client, place, "before")
-            fill()
-            # What is left of the log's last block holds no record as long as this.
-            await refused(client, place, "on a full disk " * 500)
-            assert (await client.call_tool("fix__remove", {"path": f"{place.home}/x"})).is_error
-            filler.unlink()
-            await goes_on(client, place, "after")
-
-    with small_file_system(place.home / OWN):
-        anyio.run(visit)
-        assert verified(place).code == 0
-        assert [record["arguments"].get("text", "removal") for record in shown(place)] in (
-            ["before", "after"],
-            ["before", "removal", "after"],  # it was asked about in vain, and that may have had room
-        )
-        assert not any(entry["tool"] == "remove" for entry in place.sent())
-
-
-# -- the audit log's files ----------------------------------------------------------------------
-
-
-def _replace(log: Path) -> None:
-    copy = log.with_name("copy")
-    shutil.copy(log, copy)
-    copy.replace(log)
-
-
-MEDDLING: dict[str, tuple[Callable[[Path], object], str, str]] = {
-    # A true copy is what was written, as far as anybody can tell afterwards.
-    "replaced": (_replace, "test.jsonl was replaced by another file", "ok"),
-    "removed": (Path.unlink, "test.jsonl was removed", "fail"),
-}
-
-
-@pytest.mark.parametrize("how", MEDDLING)
-def test_a_log_that_somebody_meddled_with_stops_every_call(tmp_path: Path, how: str) -> None:
-    meddle, said, found = MEDDLING[how]
-    place = Place(tmp_path.resolve())
-
-    async def visit() -> Ended:
         async with place.client("--no-approver") as client:
             await goes_on(client, place, "before")
             await until(lambda: place.ends() == ["ok"])
-            meddle(log_of(place))
-            for number in range(2):
-                await refused(client, place, f"afterwards {number}")
-            await until(lambda: f"every call is refused: {said}" in place.said)
-            return await to_thread.run_sync(ours, place, "status", "--format", "json")
+            log_of(place).unlink()
+            await stops_every_call(client, place, "test.jsonl was removed")
 
-    status = anyio.run(visit)
-    (proxy,) = json.loads(status.out)["proxies"]
-    assert proxy["trouble"] == said
-    own = place.home / OWN
-    subject = Subject(place.bundle, place.servers, own, (own, own), own / "audit", place.root)
-    assert [diagnosis.status for diagnosis in audit(subject)] == [found]
+    anyio.run(visit)
+    assert examined(place) == ["fail"]

@@ -15,8 +15,9 @@ from anyio import to_thread
 from mcp import Client
 from support.approvals import written
 from support.faulty import OWN, ours
-from support.proxied import Place, descendants, is_alive, until, wait_for
-from support.wire import call, running, send
+from support.policies import rule
+from support.proxied import LONG, Living, Place, equal_calls, rules, until, wait_for
+from support.wire import Proxy, answer, call, question, running, send
 
 from ironcurtain.approvals.answering import Answer, Desk
 from ironcurtain.approvals.clock import Clock
@@ -24,6 +25,8 @@ from ironcurtain.approvals.directory import MAX_OF_SESSION
 from ironcurtain.approvals.key import ApprovalKey
 from ironcurtain.approvals.place import PrivateDirectory
 from ironcurtain.approvals.store import Store
+
+pytestmark = pytest.mark.timeout(900)
 
 LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 ONCE, SESSION = Answer("approved"), Answer("approved", scope="session")
@@ -59,10 +62,29 @@ async def remove(client: Client, place: Place, name: str) -> tuple[str, str]:
 # -- clocks -------------------------------------------------------------------------------------
 
 
+def forget_the_dead() -> None:
+    """Remove what libfaketime left in shared memory for processes that were killed.
+
+    A later process that happens to get the same number would find it, and end.
+    """
+    for path in Path("/dev/shm").glob("*faketime_s*_*"):
+        if not Path("/proc", path.name.rpartition("_")[2]).exists():
+            path.unlink(missing_ok=True)
+
+
+# libfaketime refuses a sleep until a point of monotonic time, which is how Python sleeps.
+SLEEP = "import threading, time; time.sleep = lambda seconds: threading.Event().wait(seconds)"
+
+
 class Shifted(Place):
     """A place whose proxy reads a wall clock that the test turns; its monotonic clock is the machine's."""
 
+    def command(self, *options: str) -> list[str]:
+        python, flag, program, *rest = super().command(*options)
+        return [python, flag, f"{SLEEP}; {program}", *rest]
+
     def environment(self) -> dict[str, str]:
+        forget_the_dead()
         self.turn("+0")
         preload = {"LD_PRELOAD": str(LIBRARIES[0]), "FAKETIME_TIMESTAMP_FILE": str(self.root / "clock")}
         return {
@@ -109,15 +131,13 @@ def test_a_wall_clock_that_jumps(tmp_path: Path) -> None:
             assert await _year(client, place) > datetime.now(UTC).year + 8
             assert (await remove(client, place, "a/two"))[0] == "approved"
             # Nor does the breaker's minute pass with it.
-            for number in range(21):
-                place.turn("+2h" if number % 2 else "-2h")
-                last = await client.call_tool("fix__echo", {"text": "again"})
-            assert last.is_error
+            _, results = await equal_calls(client, lambda number: place.turn("+2h" if number % 2 else "-2h"))
+            assert [result.is_error for result in results] == [False] * 20 + [True]
             assert place.decisions[-1]["rule"] == "proxy-circuit-breaker"
 
     async def impatient() -> None:
         async with place.client("--patience", "0.2", "--answer-within", "1") as client:
-            assert (await remove(client, place, "a/three"))[0] == "pending"
+            assert (await remove(client, place, "a/three"))[0] != "approved"  # the grant went with its proxy
             _, over = await remove(client, place, "over")
             turned = Clock(wall=lambda: datetime.now(UTC) - timedelta(seconds=30))
             place.turn("-30")
@@ -125,8 +145,11 @@ def test_a_wall_clock_that_jumps(tmp_path: Path) -> None:
             assert say(place, over, ONCE, turned) == "expired"
             assert await remove(client, place, "over") == ("expired", over)
 
-    anyio.run(patient)
-    anyio.run(impatient)
+    try:
+        anyio.run(patient)
+        anyio.run(impatient)
+    finally:
+        forget_the_dead()
     assert removed(place) == ["waits", "one", "two"]
 
 
@@ -139,46 +162,66 @@ async def _year(client: Client, place: Place) -> int:
 # -- clients ------------------------------------------------------------------------------------
 
 
-def test_a_client_that_goes_in_mid_call_and_while_a_person_decides(tmp_path: Path) -> None:
+def test_a_client_that_writes_nonsense_and_goes_in_mid_call(tmp_path: Path) -> None:
     place = Place(tmp_path.resolve())
-    requests = place.home / OWN / "approvals"
-    with running(place) as process:
-        send(process, call(3, "remove", json.dumps({"path": f"{place.home}/x"})), call(4, "hang"))
-        wait_for(lambda: any(entry.get("tool") == "hang" for entry in place.sent()))
-        (waiting,) = wait_for(lambda: list(requests.glob("request-*.json")))
-        below = descendants(process.pid)
-        process.stdin.close()
-        assert process.wait(60) == 0
-        wait_for(lambda: not any(map(is_alive, below)))
-    assert place.ends() == ["ok", "cancelled"]
-    (left,) = [record for record in place.decisions if record["tool"] == "remove"]
-    assert (left["approval"]["state"], left["forwarded"]) == ("withdrawn", False)
-    assert place.records()[-1]["event"] == "stop"
-    # The request is not lost: it can be answered, and serves the same call of the next client.
-    assert say(place, waiting.stem.removeprefix("request-"), ONCE) == "recorded"
-    assert removed(place) == []
+    place.publish([rule("all", "allow", tool=["read"]), *rules()], place.names)
+    with running(place, "--trust-client", "--patience", "3000", elicitation={}) as process:
+        duplicate_keys_are_denied_though_the_sdk_reads_over_them(process, place)
+        a_client_that_answers_nonsense_for_its_person(process, place)
+        a_client_that_goes_in_mid_call_and_while_a_person_decides(process, place)
 
 
-def test_a_client_that_answers_nonsense_for_its_person(tmp_path: Path) -> None:
-    place = Place(tmp_path.resolve())
+def duplicate_keys_are_denied_though_the_sdk_reads_over_them(process: Proxy, place: Place) -> None:
+    before = len(place.decisions)
+    twice = '{"path": "/etc/hostname", "path": "' + f'{place.home}/notes/a"}}'
+    send(process, "this is no JSON", call(3, "read", twice), call(4, "echo", '{"text": "\\ud800"}'))
+    assert answer(process, None)["error"]["code"] == -32700
+    assert answer(process, 3)["result"]["isError"] is True
+    assert [record["rule"] for record in place.decisions[before:]] == ["structural-malformed-call"]
+    assert not any(entry.get("tool") == "read" for entry in place.sent())
+
+
+def a_client_that_answers_nonsense_for_its_person(process: Proxy, place: Place) -> None:
     nonsense: dict[str, Any] = {
         "no such action": {"result": {"action": "approved"}},
         "no answer at all": {"result": {}},
         "another answer": {"result": {"action": "accept", "content": {"answer": "sure"}}},
         "an error": {"error": {"code": -32603, "message": "the window was closed"}},
     }
-    with running(place, "--trust-client", "--patience", "20", elicitation={}) as process:
-        for number, (name, answer) in enumerate(nonsense.items()):
-            send(process, call(10 + number, "remove", json.dumps({"path": f"{place.home}/{name}"})))
-            asked = json.loads(process.stdout.readline())
-            assert asked["method"] == "elicitation/create"
-            send(process, json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}))
-            refused = json.loads(process.stdout.readline())
-            assert refused["id"] == 10 + number
-            assert refused["result"]["isError"] is True
-    found = [record["approval"]["state"] for record in place.decisions if record["tool"] == "remove"]
-    assert found == ["denied", "denied", "denied", "pending"]
+    for number, (name, said) in enumerate(nonsense.items()):
+        send(process, call(10 + number, "remove", json.dumps({"path": f"{place.home}/{name}"})))
+        asked = question(process, "elicitation/create")
+        send(process, json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}))
+        assert answer(process, 10 + number)["result"]["isError"] is True
+    send(process, call(20, "echo"))
+    assert not answer(process, 20)["result"].get("isError")
+    assert [state for state, _ in asked_about(place)] == [*["denied"] * 3, "pending"]
     assert removed(place) == []
+
+
+def a_client_that_goes_in_mid_call_and_while_a_person_decides(process: Proxy, place: Place) -> None:
+    requests = place.home / OWN / "approvals"
+    before = {*requests.glob("request-*.json")}
+    send(process, call(30, "remove", json.dumps({"path": f"{place.home}/x"})), call(31, "hang"))
+    wait_for(lambda: any(entry.get("tool") == "hang" for entry in place.sent()))
+    (waiting,) = wait_for(lambda: {*requests.glob("request-*.json")} - before)
+    below = Living(process.pid)
+    assert len(below.began) >= 4  # engine, launcher, server and what the server started
+    process.stdin.close()
+    assert process.wait(LONG) == 0
+    below.wait_until_gone()
+    assert place.ends() == ["ok", "ok", "cancelled"]
+    assert asked_about(place)[4:] == [("withdrawn", False)]
+    assert place.records()[-1].get("event") == "stop"
+    # The request is not lost: it can be answered, and serves the same call of the next client.
+    assert say(place, waiting.stem.removeprefix("request-"), ONCE) == "recorded"
+    assert removed(place) == []
+
+
+def asked_about(place: Place) -> list[tuple[str, bool]]:
+    """Return what became of asking about removals, and whether they were sent."""
+    found = [record for record in place.decisions if record["tool"] == "remove"]
+    return [(record["approval"]["state"], record["forwarded"]) for record in found]
 
 
 # -- many requests ------------------------------------------------------------------------------

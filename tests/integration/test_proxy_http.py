@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,10 +13,13 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from e2e.program import in_process
 from mcp import Client
-from mcp_types import CallToolResult
+from mcp.client.streamable_http import streamable_http_client
 from support.policies import write_servers
-from support.proxied import MODERN, SERVER, Place, text_of, wait_for
+from support.proxied import LONG, PLAIN, SERVER, Place, text_of, wait_for
+
+pytestmark = pytest.mark.timeout(900)
 
 
 @contextmanager
@@ -28,33 +31,55 @@ def listening(place: Place) -> Iterator[str]:
             command, env=place.environment(), cwd=place.root, stdout=subprocess.PIPE, stderr=stderr
         )
         try:
-            yield wait_for(lambda: re.search(r"listening on (\S+)", place.said))[1]
+            with place.explained():
+                yield wait_for(lambda: re.search(r"listening on (\S+)", place.said))[1]
         finally:
             process.terminate()
-            assert process.wait(60) == 0
+            assert process.wait(LONG) == 0
             assert process.stdout.read() == b""
             process.stdout.close()
 
 
-def test_two_clients_of_both_eras_at_once(tmp_path: Path) -> None:
-    place = Place(tmp_path, {"fix": MODERN})
+@contextmanager
+def server_over_http(place: Place) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the SDK's fixture server over HTTP; yield its process and URL."""
+    environment = {**place.environment(), "FIXTURE_JOURNAL": str(place.journal)}
+    server = subprocess.Popen(
+        [sys.executable, str(SERVER), "--http"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield server, server.stdout.readline().strip()
+    finally:
+        server.kill()
+        server.communicate()
 
-    async def work(url: str) -> None:
-        async with Client(url, mode="legacy", cache=None) as old, Client(url, cache=None) as new:
-            assert (old.protocol_version, new.protocol_version) == ("2025-11-25", "2026-07-28")
-            for client in (old, new):
-                assert "fix__echo" in {tool.name for tool in (await client.list_tools()).tools}
-                assert (await client.call_tool("fix__echo", {"text": "x"})).structured_content == {
-                    "text": "x"
-                }
-                refused = await client.call_tool("fix__read", {"path": "/etc/passwd"})
-                assert refused.is_error
-                assert "is not permitted" in text_of(refused)
 
-    with listening(place) as url:
-        anyio.run(work, url)
-        attacks(url)
-    assert [record["forwarded"] for record in place.decisions] == [True, False, True, False]
+def test_clients_of_both_eras_at_once_and_a_server_over_http(tmp_path: Path) -> None:
+    place = Place(tmp_path, {"fix": PLAIN, "web": PLAIN})
+    with server_over_http(place) as (server, own):
+        (servers := json.loads(place.servers.read_text())["mcpServers"])["web"] = {"url": own}
+        write_servers(tmp_path, servers)
+        with listening(place) as url:
+            anyio.run(two_clients, url)
+            attacks(url)
+            assert [record["forwarded"] for record in place.decisions] == [True, False, True, False]
+            anyio.run(of_a_server_over_http, place, url, server)
+
+
+async def two_clients(url: str) -> None:
+    async with Client(url, mode="legacy", cache=None) as old, Client(url, cache=None) as new:
+        assert (old.protocol_version, new.protocol_version) == ("2025-11-25", "2026-07-28")
+        for client in (old, new):
+            assert "fix__echo" in {tool.name for tool in (await client.list_tools()).tools}
+            echoed = await client.call_tool("fix__echo", {"text": "x"})
+            assert echoed.structured_content == {"text": "x"}
+            refused = await client.call_tool("fix__read", {"path": "/etc/passwd"})
+            assert refused.is_error
+            assert "is not permitted" in text_of(refused)
 
 
 def attacks(url: str) -> None:
@@ -70,51 +95,27 @@ def attacks(url: str) -> None:
         assert client.get(url.removesuffix("/mcp") + "/health").json() == {"status": "ok"}
 
 
+async def of_a_server_over_http(place: Place, url: str, server: subprocess.Popen[str]) -> None:
+    """A server over HTTP is governed like any other."""
+    before = len(place.sent())
+    roomy = streamable_http_client(url, max_sse_event_size=1 << 24)
+    async with Client(roomy, mode="legacy", cache=None) as client:
+        big = await client.call_tool("web__big", {"size": 3_000_000})
+        assert (big.is_error, text_of(big)) == (False, "x" * 3_000_000)
+        assert (await client.call_tool("web__read", {"path": "/etc/passwd"})).is_error
+        server.kill()
+        gone = await client.call_tool("web__echo", {"text": "gone"})
+        assert gone.is_error
+        assert "gave no answer" in text_of(gone)
+    assert [entry["tool"] for entry in place.sent()[before:]] == ["big"]
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [("0.0.0.0:8080", "other machines"), ("example.com:80", "other machines"), ("8080", "no HOST:PORT")],
 )
 def test_other_machines_are_not_served_by_accident(tmp_path: Path, address: str, said: str) -> None:
     place = Place(tmp_path)
-    done = subprocess.run(
-        place.command("--http", address), env=place.environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stdout == ""
-
-
-def test_a_server_over_http_is_governed_like_any_other(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    write_servers(tmp_path, {"fix": {"url": f"http://127.0.0.1:{port}/mcp"}})
-    server = subprocess.Popen(
-        [sys.executable, str(SERVER), "--http", str(port)],
-        env={**place.environment(), "FIXTURE_JOURNAL": str(place.journal)},
-        stderr=subprocess.DEVNULL,
-    )
-    outcomes: list[CallToolResult] = []
-
-    async def work() -> None:
-        async with place.client("--no-approver") as client:
-            outcomes.append(await client.call_tool("fix__big", {"size": 3_000_000}))
-            outcomes.append(await client.call_tool("fix__read", {"path": "/etc/passwd"}))
-            server.kill()
-            outcomes.append(await client.call_tool("fix__echo", {"text": "gone"}))
-
-    try:
-        wait_for(lambda: server.poll() is None and _listens(port))
-        anyio.run(work)
-    finally:
-        server.kill()
-        server.wait()
-    assert [outcome.is_error for outcome in outcomes] == [False, True, True]
-    assert text_of(outcomes[0]) == "x" * 3_000_000
-    assert "gave no answer" in text_of(outcomes[2])
-    assert [entry["tool"] for entry in place.sent()] == ["big"]
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
+    done = in_process(*place.command("--http", address)[3:], cwd=place.root, HOME=str(place.home))
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err

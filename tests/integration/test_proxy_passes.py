@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,13 +17,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from support.proxied import LEGACY, MODERN, Place, text_of, until, visit_all
 
+pytestmark = pytest.mark.timeout(900)
+
 FREE = ("mcp/sampling", "mcp/elicitation", "mcp/prompts-get", "mcp/complete", "mcp/resources-read")
-PAIRS = {
-    "legacy to legacy": ("legacy", LEGACY),
-    "legacy to modern": ("legacy", MODERN),
-    "modern to legacy": ("2026-07-28", LEGACY),
-    "modern to modern": ("auto", MODERN),
-}
+CLIENTS = {"legacy client": "legacy", "modern client": "auto"}
+SERVERS = {"old": [*LEGACY, "--notes", "old"], "new": [*MODERN, "--notes", "new"]}
 
 
 class Person:
@@ -39,7 +38,8 @@ class Person:
 
     async def elicitation(self, _: Any, params: Any) -> types.ElicitResult:
         self.asked.append(params.message)
-        return types.ElicitResult(action="accept", content={"name": "Ann"})
+        content = {"name": "Ann"} if "who are you?" in params.message else {"answer": "approved"}
+        return types.ElicitResult(action="accept", content=content)
 
     async def roots(self, _: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root(uri="file:///the/root")])
@@ -61,111 +61,132 @@ class Person:
         }
 
 
-Visit = Callable[[Client, Person, Place], Coroutine[Any, Any, None]]
+Visit = Callable[[Client, Person, Place, str], Coroutine[Any, Any, None]]
 
 
-async def structured_content(client: Client, _person: Person, place: Place) -> None:
+async def structured_content(client: Client, _person: Person, place: Place, at: str) -> None:
     given = {"text": "ü\u0000\u2028", "data": {"deep": [1, 2.5, None, {"": True}]}}
-    result = await client.call_tool("fix__echo", given)
+    result = await client.call_tool(f"{at}__echo", given)
     assert not result.is_error
     assert result.structured_content == given
     assert place.sent()[-1]["arguments"] == given
 
 
-async def images_and_meta(client: Client, _person: Person, _place: Place) -> None:
-    result = await client.call_tool("fix__image", {})
+async def images_and_meta(client: Client, _person: Person, _place: Place, at: str) -> None:
+    result = await client.call_tool(f"{at}__image", {})
     image, audio, link, embedded = result.content
     assert (image.type, image.data, image.mime_type) == ("image", fixture_server.PIXEL, "image/png")
     assert (audio.type, audio.data) == ("audio", fixture_server.PIXEL)
-    assert (link.type, str(link.uri)) == ("resource_link", fixture_server.NOTE)
+    assert (link.type, str(link.uri)) == ("resource_link", f"fixture://{at}/1")
     assert embedded.resource.text == "a note"
     assert result.meta is not None
     assert result.meta["fixture/extra"] == {"kept": True}
 
 
-async def large_results(client: Client, _person: Person, _place: Place) -> None:
-    result = await client.call_tool("fix__big", {"size": 8_000_000})
+async def large_results(client: Client, _person: Person, _place: Place, at: str) -> None:
+    result = await client.call_tool(f"{at}__big", {"size": 8_000_000})
     assert text_of(result) == "x" * 8_000_000
 
 
-async def meta_of_the_request(client: Client, _person: Person, _place: Place) -> None:
-    result = await client.call_tool("fix__meta", {}, meta={"test/own": {"a": [1]}})
+async def meta_of_the_request(client: Client, _person: Person, _place: Place, at: str) -> None:
+    result = await client.call_tool(f"{at}__meta", {}, meta={"test/own": {"a": [1]}})
     assert json.loads(text_of(result)) == {"test/own": {"a": [1]}}
 
 
-async def progress(client: Client, _person: Person, _place: Place) -> None:
+async def progress(client: Client, _person: Person, _place: Place, at: str) -> None:
     seen: list[tuple[float, float | None, str | None]] = []
 
     async def note(done: float, total: float | None, message: str | None) -> None:
         seen.append((done, total, message))
 
-    await client.call_tool("fix__steps", {"count": 3}, progress_callback=note)
+    await client.call_tool(f"{at}__steps", {"count": 3}, progress_callback=note)
     await until(lambda: len(seen) == 3)
     assert sorted(seen) == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
 
 
-async def log_messages(client: Client, person: Person, _place: Place) -> None:
+async def log_messages(client: Client, person: Person, _place: Place, at: str) -> None:
     if client.protocol_version != "2026-07-28":
         await client.session.set_logging_level("info")
-    await client.call_tool("fix__log", {})
-    await until(lambda: person.logs)
-    assert [(log.level, log.data, log.logger) for log in person.logs] == [("warning", "logged", "fix/inner")]
+    await client.call_tool(f"{at}__log", {})
+    logger = f"{at}/inner"
+    await until(lambda: any(log.logger == logger for log in person.logs))
+    assert [(log.level, log.data) for log in person.logs if log.logger == logger] == [("warning", "logged")]
 
 
-async def sampling(client: Client, person: Person, _place: Place) -> None:
-    result = await client.call_tool("fix__ask_model", {})
+async def sampling(client: Client, person: Person, _place: Place, at: str) -> None:
+    result = await client.call_tool(f"{at}__ask_model", {})
     assert "go on" in text_of(result), text_of(result)
     assert person.asked[-1] == "what now?"
 
 
-async def elicitation_names_the_server(client: Client, person: Person, _place: Place) -> None:
-    result = await client.call_tool("fix__ask_person", {})
+async def elicitation_names_the_server(client: Client, person: Person, _place: Place, at: str) -> None:
+    result = await client.call_tool(f"{at}__ask_person", {})
     assert json.loads(text_of(result))["content"] == {"name": "Ann"}
-    assert person.asked[-1] == "[fix] who are you?"
+    assert person.asked[-1] == f"[{at}] who are you?"
 
 
-async def roots(client: Client, _person: Person, _place: Place) -> None:
-    result = await client.call_tool("fix__ask_roots", {})
+async def roots(client: Client, _person: Person, _place: Place, at: str) -> None:
+    result = await client.call_tool(f"{at}__ask_roots", {})
     assert json.loads(text_of(result))["roots"][0]["uri"] == "file:///the/root"
 
 
-async def errors_of_tools(client: Client, _person: Person, place: Place) -> None:
-    result = await client.call_tool("fix__fails", {})
+async def the_person_at_the_client_approves(client: Client, person: Person, place: Place, at: str) -> None:
+    given = {"path": f"{place.home}/{at}"}
+    result = await client.call_tool(f"{at}__remove", given)
+    assert not result.is_error, text_of(result)
+    assert f"{place.home}/{at}" in re.sub(r"\n    : ", "", person.asked[-1])
+    assert place.sent()[-1]["arguments"] == given
+    assert place.decisions[-1]["approval"]["approver"] == "the person at the client"
+
+
+async def errors_of_tools(client: Client, _person: Person, place: Place, at: str) -> None:
+    before = Counter(place.ends())
+    result = await client.call_tool(f"{at}__fails", {})
     assert result.is_error
     assert text_of(result) == "it did not work"
     with pytest.raises(MCPError):
-        await client.call_tool("fix__breaks", {})
-    await until(lambda: place.ends()[-2:] == ["tool-error", "failed"])
+        await client.call_tool(f"{at}__breaks", {})
+    failed = {"tool-error": 1, "failed": 1}
+    await until(lambda: Counter(each for each in place.ends() if each != "ok") - before == failed)
 
 
-async def resources(client: Client, _person: Person, place: Place) -> None:
-    listed = (await client.list_resources()).resources
-    assert [str(resource.uri) for resource in listed] == [fixture_server.NOTE, "file:///notes/a"]
+async def resources(client: Client, _person: Person, place: Place, at: str) -> None:
+    listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert listed == [
+        uri for name in sorted(SERVERS) for uri in (f"fixture://{name}/1", f"file:///{name}s/a")
+    ]
     templates = (await client.list_resource_templates()).resource_templates
-    assert [template.uri_template for template in templates] == ["fixture://note/{id}"]
-    read = await client.read_resource("fixture://note/77")
-    assert read.contents[0].text == "content of fixture://note/77"
+    assert [each.uri_template for each in templates] == [
+        f"fixture://{name}/{{id}}" for name in sorted(SERVERS)
+    ]
+    read = await client.read_resource(f"fixture://{at}/77")
+    assert read.contents[0].text == f"content of fixture://{at}/77"
     with pytest.raises(MCPError):
-        await client.read_resource("file:///notes/a")
-    assert [entry["resource"] for entry in place.sent() if "resource" in entry] == ["fixture://note/77"]
+        await client.read_resource(f"file:///{at}s/a")
+    asked = [entry["resource"] for entry in place.sent() if "resource" in entry]
+    assert asked.count(f"fixture://{at}/77") == 1
+    assert not any(uri.startswith("file:") for uri in asked)
 
 
-async def prompts_and_completions(client: Client, _person: Person, _place: Place) -> None:
+async def prompts_and_completions(client: Client, _person: Person, _place: Place, at: str) -> None:
     listed = (await client.list_prompts()).prompts
-    assert [prompt.name for prompt in listed] == ["fix__greet"]
-    prompt = await client.get_prompt("fix__greet", {"who": "Ann"})
+    assert [prompt.name for prompt in listed] == [f"{name}__greet" for name in sorted(SERVERS)]
+    prompt = await client.get_prompt(f"{at}__greet", {"who": "Ann"})
     assert prompt.messages[0].content.text == "greet Ann"
-    reference = types.PromptReference(name="fix__greet")
+    reference = types.PromptReference(name=f"{at}__greet")
     found = await client.complete(reference, {"name": "who", "value": "ab"})
     assert found.completion.values == ["abab"]
 
 
-async def cancellation(client: Client, _person: Person, place: Place) -> None:
-    with anyio.move_on_after(0.5):
-        await client.call_tool("fix__hang", {})
-    await until(lambda: any("cancelled" in entry for entry in place.sent()))
-    await until(lambda: any(record.get("status") == "cancelled" for record in place.records()))
-    assert not (await client.call_tool("fix__echo", {})).is_error
+async def cancellation(client: Client, _person: Person, place: Place, at: str) -> None:
+    sent, ended = len(place.sent()), place.ends().count("cancelled")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.call_tool, f"{at}__hang", {})
+        await until(lambda: len(place.sent()) > sent)
+        tasks.cancel_scope.cancel()
+    await until(lambda: any("cancelled" in entry for entry in place.sent()[sent:]))
+    await until(lambda: place.ends().count("cancelled") == ended + 1)
+    assert not (await client.call_tool(f"{at}__echo", {})).is_error
 
 
 VISITS: dict[str, Visit] = {
@@ -180,6 +201,7 @@ VISITS: dict[str, Visit] = {
         sampling,
         elicitation_names_the_server,
         roots,
+        the_person_at_the_client_approves,
         errors_of_tools,
         resources,
         prompts_and_completions,
@@ -188,37 +210,28 @@ VISITS: dict[str, Visit] = {
 }
 
 
-@pytest.fixture(scope="module", params=PAIRS)
+@pytest.fixture(scope="module", params=CLIENTS)
 def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Pay all visits to one proxy, one after the other; keep what each came to."""
-    mode, server = PAIRS[request.param]
+    """Pay all visits to one proxy in front of servers of both eras; keep what each came to."""
     # Resources are allowed by their role, so a file elsewhere stays forbidden.
-    place = Place(tmp_path_factory.mktemp("proxy"), {"fix": server}, *FREE[:-1])
-    place.bundle = place.publish_with_notes()
+    place = Place(tmp_path_factory.mktemp("proxy"), SERVERS, *FREE[:-1])
+    place.bundle = place.publish_with_notes(*(f"fixture://{name}/77" for name in SERVERS))
     person = Person()
-    visits = {name: partial(_with, visit, person) for name, visit in VISITS.items()}
-    return visit_all(place, visits, mode=mode, **person.callbacks())
+    visits = {
+        f"{name} at {server}": partial(_with, visit, person, server)
+        for name, visit in VISITS.items()
+        for server in SERVERS
+    }
+    options = ("--trust-client", "--patience", "3000")
+    return visit_all(place, visits, *options, mode=CLIENTS[request.param], up=SERVERS, **person.callbacks())
 
 
-async def _with(visit: Visit, person: Person, client: Client, place: Place) -> None:
-    await visit(client, person, place)
+async def _with(visit: Visit, person: Person, server: str, client: Client, place: Place) -> None:
+    await visit(client, person, place, server)
 
 
+@pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("visit", VISITS)
-def test_passes_through(outcomes: dict[str, Any], visit: str) -> None:
-    if visit in outcomes:
-        raise outcomes[visit]
-
-
-def test_tools_are_listed_under_their_servers_name(tmp_path: Path) -> None:
-    place = Place(tmp_path, {"one": LEGACY, "two": MODERN})
-
-    async def lists() -> list[types.Tool]:
-        async with place.client("--no-approver", mode="auto") as client:
-            return (await client.list_tools()).tools
-
-    tools = {tool.name: tool for tool in anyio.run(lists)}
-    names = set(fixture_server.TOOLS)
-    assert set(tools) == {f"one__{name}" for name in names} | {f"two__{name}" for name in names}
-    assert tools["one__echo"].output_schema == {"type": "object"}
-    assert tools["two__read"].description == "Reads a file."
+def test_passes_through(outcomes: dict[str, Any], visit: str, server: str) -> None:
+    if error := outcomes.get(f"{visit} at {server}"):
+        raise error

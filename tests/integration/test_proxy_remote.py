@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
+import pytest
 from mcp import Client
 from support.bundle_server import Held, bundle_server
 from support.nodes import free_port, opa_node
 from support.policies import rule
-from support.proxied import Place, descendants, rules, until
+from support.proxied import LONG, Place, descendants, rules, until
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 
 
+pytestmark = pytest.mark.timeout(900)
+NUMBERS = itertools.count()
+
+
 async def echo(client: Client) -> bool:
-    return not (await client.call_tool("fix__echo", {"data": 1})).is_error
+    return not (await client.call_tool("fix__echo", {"data": next(NUMBERS)})).is_error
+
+
+async def echoes(client: Client) -> None:
+    """See a call go through, perhaps after some for which a busy machine's node was too slow."""
+    with anyio.fail_after(LONG):
+        while not await echo(client):  # noqa: ASYNC110
+            await anyio.sleep(0.5)
 
 
 def rule_of_the_last(place: Place) -> str:
@@ -32,7 +45,7 @@ async def story(place: Place, held: Held, port: int) -> None:
         _, node = one.enter_context(opa_node(held, *logging, port=port))
         options = ("--no-approver", "--engine", f"http://127.0.0.1:{port}")
         async with place.client(*options) as client:
-            assert await echo(client)
+            await echoes(client)
             assert f"decided by http://127.0.0.1:{port}" in place.said
             logged = [json.loads(line) for line in node.log.read_text().splitlines() if "decision_id" in line]
             assert place.decisions[-1]["decision_id"] in [line["decision_id"] for line in logged]
@@ -40,21 +53,21 @@ async def story(place: Place, held: Held, port: int) -> None:
             one.close()
             assert not await echo(client)
             assert rule_of_the_last(place) == "engine-no-node"
-            await until(lambda: told_of_the_node(place) != "", 60)
+            await until(lambda: told_of_the_node(place) != "")
             again.enter_context(opa_node(held, port=port))
-            assert await echo(client)
+            await echoes(client)
 
             place.publish(NO_ECHO, place.names)
-            assert await echo(client)  # the gateway has the new bundle, no node has it yet
-            await until(lambda: "tried again in 0.8 s" in place.said, 60)  # it does not give up
-            assert await echo(client)
+            await echoes(client)  # the gateway has the new bundle, no node has it yet
+            await until(lambda: "tried again in 0.8 s" in place.said)  # it does not give up
+            await echoes(client)
             held.content = place.bundle.read_bytes()
-            await until(lambda: "now enforced" in place.said, 60)
+            await until(lambda: "now enforced" in place.said)
             assert not await echo(client)
             assert rule_of_the_last(place) == "no-echo"
             refused = [record for record in place.records() if record.get("event") == "reload-refused"]
             assert len(refused) == 1, "the first time only"
-            await until(lambda: told_of_the_node(place) == "", 60)
+            await until(lambda: told_of_the_node(place) == "")
 
 
 def told_of_the_node(place: Place) -> str:
@@ -80,4 +93,5 @@ def test_nodes_decide_for_the_proxy(tmp_path: Path) -> None:
     place = Place(tmp_path)
     with bundle_server() as held:
         held.content = place.bundle.read_bytes()
-        anyio.run(story, place, held, free_port())
+        with place.explained():
+            anyio.run(story, place, held, free_port())

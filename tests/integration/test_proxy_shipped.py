@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 from support.proxied import Place as FixturePlace
@@ -17,7 +16,10 @@ from support.proxied import text_of, visit_all
 ROOT = Path(__file__).parents[2]
 SERVERS = ROOT / "node_modules"
 
-pytestmark = pytest.mark.skipif(not SERVERS.is_dir(), reason="the servers are not installed (make demo)")
+pytestmark = [
+    pytest.mark.skipif(not SERVERS.is_dir(), reason="the servers are not installed (make demo)"),
+    pytest.mark.timeout(900),
+]
 
 
 class Place(FixturePlace):
@@ -74,28 +76,27 @@ async def what_lies_elsewhere_stays_as_it_is(client: Client, place: Place) -> No
     assert not (place.work / ".git" / "hooks" / "pre-commit").exists()
 
 
+async def filesystem_serves_what_the_policy_speaks_of(client: Client, place: Place) -> None:
+    assert str(place.work) in text_of(await client.call_tool("filesystem__list_allowed_directories", {}))
+
+
 VISITS: dict[str, Any] = {
-    visit.__name__: visit for visit in (both_servers_work_in_the_sandbox, what_lies_elsewhere_stays_as_it_is)
+    visit.__name__: visit
+    for visit in (
+        filesystem_serves_what_the_policy_speaks_of,
+        both_servers_work_in_the_sandbox,
+        what_lies_elsewhere_stays_as_it_is,
+    )
 }
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
     place = Place(tmp_path_factory.mktemp("proxy").resolve())
-    return visit_all(place, VISITS, "--no-approver", mode="auto")
+    return visit_all(place, VISITS, "--no-approver", mode="auto", up=("filesystem", "git"))
 
 
 @pytest.mark.parametrize("visit", VISITS)
 def test_shipped(outcomes: dict[str, Exception], visit: str) -> None:
     if visit in outcomes:
         raise outcomes[visit]
-
-
-def test_filesystem_alone_serves_what_the_policy_speaks_of(tmp_path: Path) -> None:
-    place = Place(tmp_path.resolve())
-
-    async def allowed() -> str:
-        async with place.client("--no-approver") as client:
-            return text_of(await client.call_tool("filesystem__list_allowed_directories", {}))
-
-    assert str(place.work) in anyio.run(allowed)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from support.plain_opa import PlainOpa
 
 from ironcurtain.errors import EngineFailedError, FileError, UsageError
 from ironcurtain.opa.answer import EngineAnswerError
+from ironcurtain.opa.client import NodeClient
 from ironcurtain.opa.nodes import Nodes
 from ironcurtain.opa.remote import RemoteEngine, RemoteLimits
 
@@ -198,6 +200,55 @@ async def test_a_start_waits_for_a_node_that_is_behind() -> None:
         held.content = archive()
         async with engine(url, wait=60) as asked:
             assert (await asked.query(COUNT)).revision == REVISION
+
+
+async def test_a_start_waits_for_a_node_that_cannot_be_reached_yet() -> None:
+    asked = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.readuntil(b"\r\n\r\n")
+        if asked > 2:
+            body = answer(REVISION, {})
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            )
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(EngineFailedError, match="cannot be reached"):
+            async with engine(url):
+                pass
+        async with engine(url, wait=60) as found:
+            assert await found.health()
+    assert asked > 3
+
+
+async def test_a_node_that_takes_no_connection_is_told_from_one_that_does_not_answer() -> None:
+    with socket.socket() as full, socket.socket() as first, pretender(200, answer(REVISION, {})) as hanging:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)  # one may wait to be accepted, and nobody else gets in
+        first.connect(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        hanging.status = None
+        nodes = Nodes((url, hanging.url))
+        with pytest.raises(EngineFailedError) as caught:
+            async with RemoteEngine(nodes, REVISION, limits=RemoteLimits(query=2.0, connect=0.5)):
+                pass
+    assert f"{url}: the engine could not be connected to within 0.5 s" in caught.value.what
+    assert f"{hanging.url}: the engine did not answer within 2 s" in caught.value.what
+
+
+async def test_a_client_that_was_closed_says_so(node: tuple[str, PlainOpa]) -> None:
+    client = NodeClient(node[0], None, Nodes((node[0],)).tls(), timeout=60, connect=60)
+    async with client:
+        assert (await client.decide(COUNT))[0] == 200
+    with pytest.raises(EngineAnswerError) as caught:
+        await client.decide(COUNT)
+    assert caught.value.rule == "engine-dead"
 
 
 # -- who may decide ------------------------------------------------------------------------------

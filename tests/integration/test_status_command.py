@@ -4,54 +4,121 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio import to_thread
-from e2e.program import Ended, program
+import pytest
+from e2e.program import Ended, Inside
 from fixtures import fixture_server
+from mcp import Client
 from support.policies import rule
-from support.proxied import Place, until
+from support.proxied import Place, until, wait_for
+
+from ironcurtain.doctor.proxies import proxies
+from ironcurtain.doctor.subject import Subject
+from ironcurtain.proxy.running import running
 
 
-def status(place: Place, *options: str) -> Ended:
-    return program("status", *options, HOME=str(place.home))
+@contextmanager
+def serving(place: Place) -> Iterator[str]:
+    """Run the proxy over HTTP; yield its URL."""
+    command = place.command("--http", "127.0.0.1:0", "--patience", "0.1")
+    with (place.root / "stderr").open("w") as stderr:
+        process = subprocess.Popen(command, env=place.environment(), cwd=place.root, stderr=stderr)
+        try:
+            yield wait_for(lambda: re.search(r"listening on (\S+)", place.said))[1]
+        finally:
+            process.terminate()
+            process.wait(60)
 
 
-def test_status_tells_of_a_running_proxy_and_of_no_other(tmp_path: Path) -> None:
+class Beside:
+    """Somebody who looks at a place's proxies."""
+
+    def __init__(self, place: Place, inside: Inside) -> None:
+        self.home, self._bundle, self._inside = place.home / ".ironcurtain", place.bundle, inside
+        self.board = self.home / "status" / "test.json"
+
+    def status(self, *options: str) -> Ended:
+        return self._inside("status", *options)
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the proxy has written; nothing as long as it has not."""
+        return json.loads(self.board.read_text()) if self.board.is_file() else {}
+
+    def examined(self) -> list[tuple[str, str]]:
+        """Return what doctor says of the proxies."""
+        none = self.home / "none"
+        subject = Subject(self._bundle, none, self.home, (none, none), none, self.home)
+        return [(each.name, each.status) for each in proxies(subject)]
+
+
+def test_status_tells_of_a_running_proxy_and_of_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     place = Place(tmp_path.resolve())
+    monkeypatch.setenv("HOME", str(place.home))
+    monkeypatch.delenv("IRONCURTAIN_HOME", raising=False)
     free = sorted({*fixture_server.TOOLS} - {"read", "remove", "image"})
     place.publish([rule("free", "allow", tool=free), rule("removal", "escalate", tool=["remove"])], ["fix"])
-    board = place.home / ".ironcurtain" / "status" / "test.json"
-    assert status(place).code == 1
-
-    def is_shown() -> bool:
-        if not board.exists():
-            return False
-        found = json.loads(board.read_text())
-        return bool(found["decisions"] == 2 and found["servers"][0]["hidden"])
-
-    async def visit() -> dict[str, Any]:
-        async with place.client("--patience", "0.1") as client:
-            await client.call_tool("fix__read", {"path": "/etc/passwd"})
-            await client.call_tool("fix__remove", {"path": "~/notes/a"})
-            await until(is_shown)
-            shown = await to_thread.run_sync(status, place)
-            assert shown.code == 0, shown.err
-            assert "2 decided within the last minute, 1 waits for a person" in shown.out
-            assert "fix: up, " in shown.out
-            ended = await to_thread.run_sync(status, place, "--format", "json")
-            kept: dict[str, Any] = json.loads(ended.out)["proxies"][0]
-            return kept
-
-    proxy = anyio.run(visit)
+    beside = Beside(place, Inside(monkeypatch, capfd))
+    assert (beside.status().code, beside.examined()) == (1, [("proxy", "ok")])
+    beside.home.mkdir(mode=0o700)
+    (beside.home / "status").write_text("a file where a directory should be")
+    with serving(place) as url:
+        wait_for(lambda: "`ironcurtain status` cannot be told" in place.said)
+        (beside.home / "status").unlink()
+        wait_for(lambda: beside.shown().get("http") == url)
+        assert beside.examined() == [("proxy/test", "ok")]
+        before = beside.status()
+        assert before.code == 0
+        assert f"  listens on {url}" in before.out.splitlines()
+        assert "  fix: not up yet, it starts with the first client" in before.out.splitlines()
+        anyio.run(work, url, beside)
+        (proxy,) = json.loads(beside.status("--format", "json").out)["proxies"]
+        lines = beside.status().out.splitlines()
+        assert lines[0].startswith("test: process ")
+        assert "  2 decided within the last minute, 1 waits for a person" in lines
+        tools = len(fixture_server.TOOLS)
+        assert lines[-1] == f"  fix: up, {tools} tools, 2 hidden"
+        assert beside.examined() == [("proxy/test", "ok")]
+        another_version(beside)
+    assert place.said.count("cannot be told") == 1
     assert (proxy["session"], proxy["pending"], proxy["observe"]) == ("test", 1, False)
-    (server,) = proxy["servers"]
-    assert (server["tools"], server["hidden"]) == (len(fixture_server.TOOLS), 2)
-    gone = status(place, "--format", "json")
+    assert [(each["tools"], each["hidden"], each["starting"]) for each in proxy["servers"]] == [
+        (tools, 2, False)
+    ]
+    assert not list((beside.home / "status").iterdir())
+    gone = beside.status("--format", "json")
     assert (gone.code, json.loads(gone.out)["proxies"]) == (1, [])
     # What a killed proxy leaves behind, with a process id that is another's by now.
-    board.write_text(json.dumps({**proxy, "pid": os.getpid()}))
-    left = status(place)
+    beside.board.write_text(json.dumps({**proxy, "pid": os.getpid()}))
+    left = beside.status()
     assert (left.code, left.out, left.err) == (1, "", "no proxy runs\n")
+
+
+async def work(url: str, beside: Beside) -> None:
+    """Let a client make two calls, and wait until they are shown."""
+    async with Client(url, mode="legacy", cache=None) as client:
+        await client.call_tool("fix__read", {"path": "/etc/passwd"})
+        await client.call_tool("fix__remove", {"path": "~/notes/a"})
+        await until(lambda: beside.shown()["decisions"] == 2 and beside.shown()["servers"][0]["hidden"], 60)
+
+
+def another_version(beside: Beside) -> None:
+    """See that proxies of another version hide none: one that runs is named, one that was killed is not."""
+    newer = beside.board.read_text().replace("proxy-status/v1", "proxy-status/v99")
+    names = [beside.board.with_name(f"{name}.json") for name in ("a-newer", "killed")]
+    for path in names:
+        path.write_text(newer)
+    with running(names[0]):
+        ended = beside.status()
+    assert (ended.code, ended.out.splitlines()[0][:5]) == (0, "test:")
+    assert [line.split(":")[0] for line in ended.err.splitlines()] == [f"{names[0]} cannot be read"]
+    for path in names:
+        path.unlink()

@@ -10,19 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.audited import KEY, write_log
+from support.examples import examples
 
 from ironcurtain.audit.places import LogPlace, place_of
 from ironcurtain.audit.verify import verify
 from ironcurtain.model.audit import Problem
 
-RECORDS = 10_000
-quick = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+RECORDS = 2_000
+quick = settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LogPlace]:
     directory = tmp_path_factory.mktemp("audit")
-    yield write_log(directory, RECORDS // 2, side_by_side=1_000)
+    yield write_log(directory, RECORDS // 2, side_by_side=200)
     shutil.rmtree(directory)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from random import Random
 
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import spaces
+from support.examples import examples
 
 from ironcurtain.decide.decide import Call, Prepared, prepare
 from ironcurtain.evidence.difference import difference
@@ -15,7 +16,7 @@ from ironcurtain.evidence.evaluate import evaluate, load_described
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 
-CALLS = 300
+CALLS = 80
 VERDICTS = ["allow", "escalate", "deny"]
 
 
@@ -54,17 +55,22 @@ def verdicts(random: Random, bundles: list) -> list[tuple[str, str]]:
     return [(found[0][id_], found[1][id_]) for id_ in found[0] if id_ in found[1]]
 
 
+# In policies of few rules a change is seldom hidden by the other rules.
 @settings(
-    max_examples=5,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
+    max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
 )
-@example(9790)  # a guard that one policy alone has, over patterns that the other does not know
 @given(st.integers(min_value=0, max_value=10**9))
 def test_a_difference_is_empty_exactly_when_no_call_differs(seed: int) -> None:
+    check_difference(seed, most=5)
+
+
+def test_a_guard_of_one_policy_alone_over_patterns_that_the_other_does_not_know() -> None:
+    check_difference(9790, most=12)
+
+
+def check_difference(seed: int, most: int) -> None:
     random = Random(seed)
-    rules = spaces.random_policy(random, 12)
+    rules = spaces.random_policy(random, most)
     bundles = [spaces.bundle_of(rules), spaces.bundle_of(changed(random, rules))]
     result = difference(*bundles, spaces.WORLD, OpaCommand(find()))
     assert result.exactness == "exact"
@@ -78,7 +84,9 @@ def test_a_difference_is_empty_exactly_when_no_call_differs(seed: int) -> None:
         assert bool(change.witness) != bool(change.masked_by)
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(
+    max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+)
 @given(st.integers(min_value=0, max_value=10**9))
 def test_renaming_and_splitting_rules_change_nothing(seed: int) -> None:
     random = Random(seed)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import answering, decide_with, one_tool
 from support.drawn import PATHS, PROTECTED, ROLES, TEXTS, WORLD, plausible, tools
+from support.examples import examples
 from support.policies import rule, tool
 
 from ironcurtain.decide.decide import Call
@@ -20,7 +21,7 @@ RULES = [
     rule("write", "escalate", roles=["write-path", "fetch-url"]),
 ]
 TOOL = tool("t", a=["read-path"], w=["write-path"], u=["fetch-url"], m=["recipient"], n=["none"])
-stable = settings(derandomize=True, max_examples=120, deadline=None)
+stable = settings(max_examples=examples(50), deadline=None)
 fields = {name: st.sampled_from(TEXTS) for name in ("a", "w", "u", "m", "n")}
 OTHERS = {name: drawn for name, drawn in fields.items() if name != "a"}
 

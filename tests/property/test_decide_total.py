@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import answering, decide_with, one_tool
 from support.drawn import ROLES, WORLD, plausible, tools, values
+from support.examples import examples
 from support.policies import rule, tool
 
 from ironcurtain.decide.decide import Call, Prepared, prepare
@@ -20,7 +21,7 @@ RULES = [
     rule("rest", "escalate", server=["s"]),
 ]
 PLAIN = one_tool(tool("t", a=["read-path"], b=["none"]), RULES, **WORLD)
-stable = settings(derandomize=True, max_examples=200, deadline=None)
+stable = settings(max_examples=examples(80), deadline=None)
 
 
 @stable

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import bundle, described, load
+from support.examples import examples
 from support.policies import rule, tool
 
 from ironcurtain.canonical.disk import DiskWorld
@@ -48,7 +49,7 @@ def outcome(found: Any) -> Any:
     return found.rule, found.reason, found.subjects, found.arguments
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     LINKS, FILES, st.lists(st.tuples(st.sampled_from(["read", "write", "gone", "both"]), TEXTS), max_size=8)
 )

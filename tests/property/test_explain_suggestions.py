@@ -9,6 +9,7 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import spaces, twin
+from support.examples import examples
 
 from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.decide.decide import Call, Prepared, prepare
@@ -17,7 +18,7 @@ from ironcurtain.model.explanation import Explanation
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
 
-CALLS = 12
+CALLS = 8
 
 
 def explained(random: Random, policy: Policy) -> list[tuple[Call, Explanation]]:
@@ -30,7 +31,9 @@ def explained(random: Random, policy: Policy) -> list[tuple[Call, Explanation]]:
     return found
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(
+    max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+)
 @given(st.integers(min_value=0, max_value=10**9))
 def test_suggested_calls_get_as_far_as_is_said(seed: int) -> None:
     random = Random(seed)

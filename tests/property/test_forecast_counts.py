@@ -19,7 +19,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 
-CALLS = 250
+CALLS = 150
 SESSIONS = 4
 
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from ironcurtain.canonical.git import remote_urls
 from ironcurtain.canonical.git_config import read_settings
@@ -63,7 +64,7 @@ def _environ(work: Path) -> dict[str, str]:
     return {"HOME": str(work), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(entries=ENTRIES, name=st.sampled_from(NAMES), url=URLS)
 def test_urls_are_those_of_git(
     work: Path, entries: list[tuple[str, str, str, str]], name: str, url: str
@@ -89,7 +90,7 @@ def test_urls_are_those_of_git(
         assert _git(work, "ls-remote", "--get-url", remote) == [read.contacts(remote).fetch[0]]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)),
     remote=st.text(max_size=20),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from ironcurtain.canonical.disk import DiskWorld
 from ironcurtain.canonical.paths import Resolver
@@ -99,7 +100,7 @@ def check(text: str, top: str) -> None:
         assert answer(real, top) == real
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(TREES, st.lists(ASKED, min_size=1, max_size=6))
 @example([Made("a", "link", "a")], [("a", ""), ("a/..", ""), ("b/../a", "")])
 @example([Made("a", "link", "b/c/d"), Made("b", "link", "/c")], [("a/../x", "/"), ("a/b/../..", "")])
@@ -114,7 +115,7 @@ def test_we_end_up_where_the_kernel_does(tree: list[Made], asked: list[tuple[str
                     check(text, top)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(TREES, st.lists(ASKED, min_size=2, max_size=8))
 def test_what_a_resolver_remembers_changes_no_answer(tree: list[Made], asked: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as made:
@@ -129,7 +130,7 @@ def test_what_a_resolver_remembers_changes_no_answer(tree: list[Made], asked: li
             assert again == answer(text, top)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=40), st.sampled_from([None, "/nowhere/base"]))
 def test_every_text_has_a_canonical_real_path_or_is_refused(text: str, base: str | None) -> None:
     resolver = Resolver(DiskWorld(home="/nowhere/home"), home="/nowhere/home")

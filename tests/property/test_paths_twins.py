@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from ironcurtain.canonical.described import MemoryWorld
 from ironcurtain.canonical.disk import DiskWorld
@@ -81,7 +82,7 @@ def told(world: World, text: str, home: str, top: str) -> list[object]:
     return [real, facts(world.entry(real)), answer(world.children, real), answer(world.readlink, real)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(DIRECTORIES, max_size=3), LINKS, FILES, st.lists(TEXTS, min_size=1, max_size=8))
 def test_the_twins_agree_on_paths(
     directories: list[str], links: dict[str, str], files: dict[str, int], asked: list[str]
@@ -135,7 +136,7 @@ def make_repository(place: str, repository: Repository) -> None:
         git("-C", place, "config", f"branch.{branch}.remote", name)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(
     REMOTES,
     st.sampled_from([{}, {"main": "upstream"}, {"main": "deleted"}, {"other": "fork"}]),

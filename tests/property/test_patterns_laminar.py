@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from ironcurtain.canonical.identifiers import canonical_identifier
 from ironcurtain.canonical.pattern_index import PatternIndex
@@ -111,7 +112,7 @@ def cases(draw: st.DrawFn) -> tuple[str, list[str], list[str | Url]]:
 
 
 @given(cases())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_patterns_are_laminar_on_subjects_and_contains_says_so(
     case: tuple[str, list[str], list[str | Url]],
 ) -> None:
@@ -136,7 +137,7 @@ def test_patterns_are_laminar_on_subjects_and_contains_says_so(
 
 
 @given(st.sampled_from(sorted(PATTERNS)).flatmap(lambda kind: st.tuples(st.just(kind), PATTERNS[kind])))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_canonical_patterns_are_fixed_points(drawn: tuple[str, str]) -> None:
     kind, text = drawn
     once = canonical(kind, text)
@@ -145,7 +146,7 @@ def test_canonical_patterns_are_fixed_points(drawn: tuple[str, str]) -> None:
 
 
 @given(st.sampled_from(REGISTRY.pattern_kinds), st.text(max_size=40))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_a_pattern_or_a_pattern_error(kind: str, text: str) -> None:
     once = canonical(kind, text)
     assert once is None or canonical(kind, once) == once

@@ -25,7 +25,7 @@ def _compare(directory: Path, policies: list[list[dict]], calls: dict[str, dict]
     return len(decisions)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
     policies = [
@@ -38,6 +38,12 @@ def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path: Pa
         for number in range(CALLS)
     }
     assert _compare(tmp_path, policies, calls) == POLICIES * CALLS
+
+
+def _operands(name: str, op: str) -> list:
+    """Return every operand for a plain name; for others (whose value is found otherwise) some of each."""
+    operands = rendered.OPERANDS[op]
+    return operands if name == "a" else [*operands[:-1:3], operands[-1]]
 
 
 def _flag_sets(op: str) -> list[dict]:
@@ -53,8 +59,8 @@ def _flag_sets(op: str) -> list[dict]:
 def test_every_operator_with_every_json_type_absent_and_null(tmp_path: Path, name: str) -> None:
     tests = [
         {"name": name, "op": op, "value": operand, **flags, **over}
-        for op, operands in rendered.OPERANDS.items()
-        for operand in operands
+        for op in rendered.OPERANDS
+        for operand in _operands(name, op)
         for flags in _flag_sets(op)
         for over in ([{}, {"over": "some"}] if "*" in name else [{}])
         if not ("measure" in flags and not isinstance(operand, int | float))

@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import rendered
+from support.examples import examples
 
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
@@ -41,7 +42,9 @@ SLUG = st.sampled_from(
 SHOWN = TEXT.map(lambda text: "".join(c for c in text if not is_hidden(c)) or "x")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(name=SLUG, description=TEXT, clause=TEXT, reason=TEXT, pattern=SHOWN, value=TEXT, key=SHOWN)
 def test_hostile_text_stays_text(
     tmp_path: Path, name: str, description: str, clause: str, reason: str, pattern: str, value: str, key: str

@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from ironcurtain.canonical.hosts import canonical_host
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
@@ -154,7 +155,7 @@ def without_mapping(hostname: str) -> str:
 
 
 @given(st.lists(URLS, min_size=50, max_size=150))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_what_we_accept_node_reads_alike_and_what_we_send_node_sends(texts: list[str]) -> None:
     accepted = [(text, url) for text in texts if (url := fetched(text)) is not None]
     originals = node([text for text, _ in accepted])
@@ -181,7 +182,7 @@ def test_the_differential_test_is_not_empty() -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from([None, "https", "http", "ftp"]))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_any_text_is_a_url_or_unrepresentable(text: str, assumed: str | None) -> None:
     for parse in (lambda: parse_fetch_url(text, assume_scheme=assumed), lambda: parse_remote_url(text)):
         try:
@@ -198,7 +199,7 @@ SPELLED_PARTS = st.tuples(ADDRESS_PARTS, st.sampled_from(["{:d}", "0{:o}", "0x{:
 
 
 @given(st.lists(SPELLED_PARTS, min_size=1, max_size=4).map(".".join))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_ipv4_spellings_mean_what_they_mean_to_the_system(text: str) -> None:
     try:
         system = socket.inet_ntoa(socket.inet_aton(text))
@@ -240,7 +241,7 @@ SSH_URLS = st.one_of(
 
 
 @given(SSH_URLS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_ssh_remotes_mean_what_they_mean_to_git(text: str) -> None:
     try:
         url = parse_remote_url(text)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from e2e.program import Ended, program
+from e2e.program import Ended, in_process
 
 from support.proxied import Place, descendants, until
 
@@ -30,8 +30,13 @@ async def proxy_of(place: Place) -> int:
 
 async def engine_of(place: Place) -> int:
     """Return the process id of the engine that a running proxy asks."""
-    (engine,) = [pid for pid in descendants(await proxy_of(place)) if b"opa\0run" in _command(pid)]
-    return engine
+    proxy = await proxy_of(place)
+
+    def find() -> list[int]:
+        return [pid for pid in descendants(proxy) if b"opa\0run" in _command(pid)]
+
+    await until(lambda: len(find()) == 1)  # an engine that was replaced may not have ended yet
+    return find()[0]
 
 
 def _command(pid: int) -> bytes:
@@ -55,7 +60,7 @@ def no_room(pid: int, size: int) -> Iterator[None]:
 
 def ours(place: Place, *arguments: str) -> Ended:
     """Run one of our commands as the person whose proxy it is."""
-    return program(*arguments, HOME=str(place.home), IRONCURTAIN_HOME="")
+    return in_process(*arguments, cwd=place.root, HOME=str(place.home), IRONCURTAIN_HOME="")
 
 
 def shown(place: Place) -> list[dict[str, Any]]:

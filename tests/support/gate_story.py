@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from e2e.program import in_process
 from fixtures.tiny_project import ANNOTATIONS, CONSTITUTION, RULES, answer, write_project
 
 from support.workflow import Runner, Step
@@ -98,6 +99,13 @@ class Story:
             self._block("console", f"$ {command}\n{ended.stdout}{ended.stderr}{end}")
         return ended.stdout
 
+    def inside(self, *arguments: str, code: int = 0) -> str:
+        """Run one of our commands, of which nothing is written down, inside this process."""
+        given = {name: self.environment[name] for name in ("HOME", "XDG_CACHE_HOME")}
+        ended = in_process(*arguments, cwd=self.project, **given)
+        assert ended.code == code, (arguments, ended)
+        return ended.out
+
     def say(self, text: str) -> None:
         """Write down a sentence."""
         self.text.append(f"{text}\n")
@@ -133,9 +141,9 @@ def compile_policy(story: Story, constitution: str, rules: Mapping[str, object])
     (story.project / "constitution.md").write_text(constitution)
     for key, content in (("annotate-notes-1", ANNOTATIONS), ("rules-notes", rules)):
         if not (story.project / "generated").exists() or key.startswith("rules"):
-            story.run("ironcurtain compile --saved-tools", 4, told=False)
+            story.inside("compile", "--saved-tools", code=4)
             answer(story.project, key, content)
-    story.run("ironcurtain compile --saved-tools 2> /dev/null", told=False)
+    story.inside("compile", "--saved-tools")
 
 
 def begin(directory: Path) -> Story:
@@ -147,7 +155,7 @@ def begin(directory: Path) -> Story:
     with (story.project / "ironcurtain.toml").open("a") as settings:
         settings.write("\n[verify]\nguarantees = 1\n")
     (story.project / ".gitignore").write_text("/questions/\n/gate.*\n/.generated.lock\n")
-    listed = story.run("ironcurtain tools notes", told=False)
+    listed = story.inside("tools", "notes")
     (story.project / "tools.json").write_text(listed)
     servers = {"mcpServers": {"notes": {"tools": "tools.json"}}}
     (story.project / "mcp-servers.json").write_text(json.dumps(servers))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+import itertools
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -22,18 +24,22 @@ from cryptography.x509.oid import NameOID
 from support.bundle_server import Held
 from support.plain_opa import PlainOpa, plain_opa
 
+# Below the ports that systems give to whoever asks for any, and a range for each worker of a run: a port that
+# a test gives up for a while is still free when it wants it back.
+_LOWEST, _RANGE = 12_000, 1_000
+_NEXT = itertools.count(os.getpid())
+
 
 def free_port(count: int = 1) -> int:
     """Return a port of this machine that nobody listens on, with the next ones free as well."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     while True:
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
+        port = _LOWEST + worker * _RANGE + next(_NEXT) % (_RANGE - count)
         try:
             for number in range(port, port + count):
                 with socket.socket() as each:
                     each.bind(("127.0.0.1", number))
-        except (OSError, OverflowError):
+        except OSError:
             continue
         return port
 

@@ -12,13 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
+
 from ironcurtain.model.reserved import RESOURCE_URI
-from ironcurtain.sandbox.visits import contained_visits
-from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import list_tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
+from support.client_story import of_sdk
 from support.policies import rule, tool, write_bundle, write_servers
-from support.proxied import RESERVED_TOOLS, Place, wait_for
+from support.proxied import LONG, RESERVED_TOOLS, Place, wait_for
 
 ROOT = Path(__file__).parents[2]
 MODULES = ROOT / "node_modules"
@@ -41,6 +41,7 @@ class OpenPlace(Place):
         self,
         root: Path,
         servers: Mapping[str, Mapping[str, Any]],
+        tools: Mapping[str, Sequence[types.Tool]],
         *,
         uris: Sequence[str] = (),
         denied: Sequence[str] = (),
@@ -49,9 +50,9 @@ class OpenPlace(Place):
         self.home.mkdir(parents=True)
         open_ = {name: {**server, "sandbox": False} for name, server in servers.items()}
         self.servers = write_servers(root, open_)
-        self.tools = list_tools(load_servers(self.servers), contained_visits(lambda _: None))
         annotated = {
-            name: [accepted(each) for each in listed] + RESERVED_TOOLS for name, listed in self.tools.items()
+            name: [accepted(each) for each in of_sdk(listed)] + RESERVED_TOOLS
+            for name, listed in tools.items()
         }
         names = {each["tool"] for tools in annotated.values() for each in tools} - {*denied}
         read = {"roles": ["resource-uri"], "allowed": list(uris)}
@@ -99,4 +100,4 @@ def listening(place: Place, *options: str) -> Iterator[str]:
         yield wait_for(lambda: re.search(r"listening on (\S+)", place.said))[1]
     finally:
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(LONG) == 0

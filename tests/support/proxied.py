@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
-from fixtures import fixture_server
+from fixtures import fixture_server, plain_server
 from mcp import Client, StdioServerParameters
+from mcp.client import session, stdio
 from mcp.client.stdio import stdio_client
 
 from ironcurtain.model.reserved import RESERVED, RESOURCE_URI
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from support.policies import rule, tool, write_bundle, write_servers
 
+# For whatever a busy machine does at last: its proxies, too, take their time to start, to write their last
+# records and to end what they started.
+LONG = 120.0
+session.DISCOVER_TIMEOUT_SECONDS = stdio.PROCESS_TERMINATION_TIMEOUT = LONG
+
 SERVER = Path(fixture_server.__file__)
 LEGACY = [str(SERVER), "--legacy"]
 MODERN = [str(SERVER)]
+PLAIN = [plain_server.__file__]
 RESERVED_TOOLS = [
     each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in RESERVED.values()
 ]
@@ -58,7 +66,7 @@ class Place:
         self.home = root / "home"
         (self.home / "notes").mkdir(parents=True)
         self.journal = root / "journal"
-        found = servers or {"fix": LEGACY}
+        found = servers or {"fix": PLAIN}
         environment = {"FIXTURE_JOURNAL": str(self.journal), "PYTHONPATH": ""}
         configured = {
             name: {"command": sys.executable, "args": args, "env": environment, "sandbox": False}
@@ -77,11 +85,9 @@ class Place:
         written = write_bundle(scratch, dict.fromkeys(servers, tools), made, roles=roles)
         return written.replace(self.root / "bundle.tar.gz")
 
-    def publish_with_notes(self) -> Path:
-        """Publish what was published, and let the fixture's own resources be read."""
-        notes = rule(
-            "notes-uris", "allow", lists={"roles": ["resource-uri"], "allowed": ["fixture://note/77"]}
-        )
+    def publish_with_notes(self, *uris: str) -> Path:
+        """Publish what was published, and let these resources be read."""
+        notes = rule("notes-uris", "allow", lists={"roles": ["resource-uri"], "allowed": list(uris)})
         return self.publish([*self.made, notes], self.names)
 
     def command(self, *options: str) -> list[str]:
@@ -124,6 +130,10 @@ class Place:
         path = self.root / "stderr"
         return path.read_text() if path.exists() else ""
 
+    def is_up(self, *servers: str) -> bool:
+        """Tell whether servers have started: a busy machine may take longer than a call is held for them."""
+        return all(re.search(rf"server {name}: \d+ tools, protocol", self.said) for name in servers)
+
     @asynccontextmanager
     async def client(self, *options: str, mode: str = "legacy", **callbacks: Any) -> AsyncIterator[Client]:
         """Start the proxy and connect a client to it."""
@@ -131,11 +141,28 @@ class Place:
         started = StdioServerParameters(
             command=command, args=arguments, env=self.environment(), cwd=self.root
         )
-        with (self.root / "stderr").open("a") as stderr:
+        with (self.root / "stderr").open("a") as stderr, self.explained():
             async with Client(
                 stdio_client(started, errlog=stderr), mode=mode, cache=None, **callbacks
             ) as client:
                 yield client
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Let a failure tell what the proxy said and recorded last."""
+        try:
+            yield
+        except BaseException as error:
+            self.explain(error)
+            raise
+
+    def explain(self, error: BaseException) -> None:
+        """Add what the proxy said and recorded last to an error."""
+        error.add_note("The proxy said:\n" + self.said[-3000:])
+        log = self.home / ".ironcurtain" / "audit" / "test.jsonl"
+        if log.exists():
+            lines = [line.partition('"record":')[2] for line in log.read_text().splitlines()]
+            error.add_note("Its last records:\n" + "\n".join(line[:1500] for line in lines[-4:]))
 
 
 def text_of(result: Any) -> str:
@@ -143,7 +170,7 @@ def text_of(result: Any) -> str:
     return "\n".join(block.text for block in result.content if block.type == "text")
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = LONG) -> Any:
     """Wait until a condition holds; return what it returned."""
     end = time.monotonic() + seconds
     while not (found := condition()):
@@ -176,10 +203,56 @@ def is_alive(pid: int) -> bool:
     return any(found == pid for found, _ in _parents())
 
 
+class Living:
+    """The processes below one, as they are now: a later one of the same number is another."""
+
+    def __init__(self, pid: int) -> None:
+        self.began = {each: _began(each) for each in descendants(pid)}
+
+    def wait_until_gone(self) -> None:
+        """Wait until none of them lives, or tell which does."""
+        try:
+            wait_for(lambda: not any(map(is_alive, self._left())))
+        except AssertionError as error:
+            for pid in self._left():
+                error.add_note(f"{pid} lives: {Path(f'/proc/{pid}/cmdline').read_bytes()!r}")
+            raise
+
+    def _left(self) -> list[int]:
+        return [pid for pid, began in self.began.items() if began is not None and _began(pid) == began]
+
+
+def _began(pid: int) -> str | None:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return None
+
+
+async def equal_calls(
+    client: Client, between: Callable[[int], object] = lambda _: None
+) -> tuple[str, list[Any]]:
+    """Make 21 equal calls within a minute, however often that has to be tried; return text and results."""
+    for text in "abcde":
+        began = time.monotonic()
+        given, results = [{"text": text, "data": 1}, {"data": 1, "text": text}], []
+        for number in range(21):
+            between(number)
+            results.append(await client.call_tool("fix__echo", given[number % 2]))
+        if time.monotonic() - began < 60:
+            return text, results
+    raise AssertionError("no 21 calls came within a minute")
+
+
 def visit_all(
-    place: Place, visits: dict[str, Callable[..., Any]], *options: str, mode: str = "legacy", **callbacks: Any
+    place: Place,
+    visits: dict[str, Callable[..., Any]],
+    *options: str,
+    mode: str = "legacy",
+    up: Collection[str] = (),
+    **callbacks: Any,
 ) -> dict[str, Exception]:
-    """Pay visits to one proxy, one after the other; return what went wrong, by visit.
+    """Pay visits to one proxy once its servers are up, one after the other; return what went wrong, by visit.
 
     A proxy takes seconds to start on a busy machine, so what does not disturb each other shares one.
     """
@@ -187,18 +260,20 @@ def visit_all(
 
     async def visit() -> None:
         async with place.client(*options, mode=mode, **callbacks) as client:
+            await until(lambda: place.is_up(*up))
             for name, one in visits.items():
                 try:
-                    with anyio.fail_after(40):
+                    with anyio.fail_after(LONG):
                         await one(client, place)
                 except Exception as error:  # noqa: BLE001 - it is raised in the test that it belongs to
+                    place.explain(error)
                     found[name] = error
 
     anyio.run(visit)
     return found
 
 
-async def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+async def until(condition: Callable[[], Any], seconds: float = LONG) -> Any:
     """Wait, in an event loop, until a condition holds; return what it returned."""
     with anyio.fail_after(seconds):
         while not (found := condition()):  # noqa: ASYNC110 - it is about files and processes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "generated"
 
 
+@functools.cache
 def world() -> DescribedWorld:
     """Return the world of the shipped scenarios."""
     return load(ROOT / "scenarios.yaml", Scenarios).world

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from support.proxied import Place
+
+Proxy: TypeAlias = subprocess.Popen[str]
 
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
@@ -27,9 +29,9 @@ def hello(capabilities: dict[str, Any]) -> str:
 
 
 @contextmanager
-def running(place: Place, *options: str, **capabilities: Any) -> Iterator[subprocess.Popen[str]]:
+def running(place: Place, *options: str, **capabilities: Any) -> Iterator[Proxy]:
     """Start a proxy, say hello and make it start a server that leaves a process in another session."""
-    with (place.root / "stderr").open("a") as stderr:
+    with (place.root / "stderr").open("a") as stderr, place.explained():
         process = subprocess.Popen(
             place.command(*options),
             env=place.environment(),
@@ -41,8 +43,8 @@ def running(place: Place, *options: str, **capabilities: Any) -> Iterator[subpro
         )
         try:
             send(process, hello(capabilities), json.dumps(INITIALIZED), call(2, "spawn"))
-            answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-            assert not answers[1]["result"].get("isError"), answers
+            spawned = answer(process, 2)
+            assert not spawned["result"].get("isError"), spawned
             yield process
         finally:
             process.kill()
@@ -51,7 +53,26 @@ def running(place: Place, *options: str, **capabilities: Any) -> Iterator[subpro
             process.stdout.close()
 
 
-def send(process: subprocess.Popen[str], *lines: str) -> None:
+def send(process: Proxy, *lines: str) -> None:
     """Write lines to a proxy's standard input."""
     process.stdin.write("".join(f"{line}\n" for line in lines))
     process.stdin.flush()
+
+
+def received(process: Proxy, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Return the next message that is wanted, whatever is told before it."""
+    while line := process.stdout.readline():
+        message: dict[str, Any] = json.loads(line)
+        if wanted(message):
+            return message
+    raise AssertionError("the proxy ended")
+
+
+def answer(process: Proxy, id_: int | None) -> dict[str, Any]:
+    """Return the answer to a request."""
+    return received(process, lambda message: "method" not in message and message["id"] == id_)
+
+
+def question(process: Proxy, method: str) -> dict[str, Any]:
+    """Return what the client is asked next."""
+    return received(process, lambda message: message.get("method") == method)

@@ -23,6 +23,7 @@ NAMES = [tool.name for tool in conformance_server.TOOLS]
 PROMPTS = [prompt.name for prompt in conformance_server.PROMPTS]
 
 pytestmark = [
+    pytest.mark.timeout(900),
     pytest.mark.skipif(NODE is None, reason="the conformance suite needs Node.js 22 or newer"),
     pytest.mark.skipif(not SUITE.is_dir(), reason="the conformance suite is not installed (npm ci)"),
 ]
@@ -76,7 +77,8 @@ def directly(errors: Path) -> Iterator[str]:
 
 def test_nothing_fails_through_the_proxy_that_passes_without_it(tmp_path: Path) -> None:
     configured = {"command": sys.executable, "args": [str(SERVER)], "env": {"PYTHONPATH": ""}}
-    place = OpenPlace(tmp_path / "place", {"fix": configured}, uris=conformance_server.URIS)
+    tools = {"fix": conformance_server.TOOLS}
+    place = OpenPlace(tmp_path / "place", {"fix": configured}, tools, uris=conformance_server.URIS)
     with directly(tmp_path / "server-errors") as url:
         without = outcomes(SUITE, url, tmp_path / "without")
     passed = {check for check, status in without.items() if status == "SUCCESS"}

@@ -7,12 +7,14 @@ import json
 import os
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 from fixtures.conformance_server import PNG
 from mcp import Client, StdioServerParameters
@@ -20,6 +22,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import SERVER_INFO_META_KEY
 from pytest_httpserver import HTTPServer
 from support.open_place import OpenPlace, python_server, script
+from support.proxied import until
 
 NODE_SERVERS = {
     "filesystem": script("@modelcontextprotocol/server-filesystem", "dist/index.js"),
@@ -41,10 +44,14 @@ def installed() -> list[str]:
     ]
 
 
-class Real(OpenPlace):
+pytestmark = pytest.mark.timeout(900)
+
+
+class Real:
     """A directory to work in, and the servers on it."""
 
     def __init__(self, root: Path, web: str) -> None:
+        self.root = root
         self.work = root / "work"
         self.work.mkdir(parents=True)
         (self.work / "note.txt").write_text("ä line\n")
@@ -56,7 +63,6 @@ class Real(OpenPlace):
         memory.write_text(json.dumps(entity) + "\n")
         self.configured = {name: self._server(name, quiet, memory) for name in installed()}
         self.web = web
-        super().__init__(root, self.configured, denied=DENIED)
 
     def _server(self, name: str, quiet: dict[str, str], memory: Path) -> dict[str, Any]:
         if name in PYTHON_SERVERS:
@@ -108,20 +114,23 @@ def plain(result: Any) -> dict[str, Any]:
     return {**dumped, "_meta": meta}
 
 
-async def seen(client: Client, place: Real, server: str, prefix: str = "") -> dict[str, Any]:
+async def seen(client: Client, place: Real, server: str, prefix: str = "") -> Seen:
     """Return what a client sees of one server: its tools and the results of calls."""
-    tools = {
-        tool.name.removeprefix(prefix): {**plain(tool), "name": ""}
-        for tool in (await client.list_tools()).tools
-        if tool.name.startswith(prefix)
-    }
+    tools = [tool for tool in (await client.list_tools()).tools if tool.name.startswith(prefix)]
     calls = place.calls(server)
-    return {
-        "tools": tools,
-        "results": [
-            (name, plain(await client.call_tool(prefix + name, arguments))) for name, arguments in calls
-        ],
-    }
+    results = [(name, plain(await client.call_tool(prefix + name, arguments))) for name, arguments in calls]
+    return Seen(
+        tools, {tool.name.removeprefix(prefix): {**plain(tool), "name": ""} for tool in tools}, results
+    )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a client sees of a server: its tools, as JSON without their names, and results of calls."""
+
+    listed: list[types.Tool]
+    tools: dict[str, dict[str, Any]]
+    results: list[tuple[str, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
@@ -132,32 +141,34 @@ def web() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def both(
-    tmp_path_factory: pytest.TempPathFactory, web: str
-) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+def both(tmp_path_factory: pytest.TempPathFactory, web: str) -> dict[str, tuple[Seen, Seen]]:
     """Return what is seen of each server: without the proxy and through it."""
     place = Real(tmp_path_factory.mktemp("real").resolve() / "place", web)
 
-    async def look() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-        found = {}
-        async with AsyncExitStack() as stack:
-            proxy = await stack.enter_async_context(place.client("--no-approver"))
-            for server in installed():
-                behind = await seen(proxy, place, server, f"{server}__")
-                async with place.directly(server) as client:
-                    found[server] = (await seen(client, place, server), behind)
-        return found
+    async def look() -> dict[str, tuple[Seen, Seen]]:
+        without = {}
+        for server in installed():
+            async with place.directly(server) as client:
+                without[server] = await seen(client, place, server)
+        listed = {server: found.listed for server, found in without.items()}
+        behind = OpenPlace(place.root / "proxy", place.configured, listed, denied=DENIED)
+        async with behind.client("--no-approver") as proxy:
+            await until(lambda: behind.is_up(*without))
+            return {
+                server: (found, await seen(proxy, place, server, f"{server}__"))
+                for server, found in without.items()
+            }
 
     return anyio.run(look)
 
 
 @pytest.mark.parametrize("server", [*NODE_SERVERS, *PYTHON_SERVERS])
-def test_same_tools_and_results(both: dict[str, tuple[dict[str, Any], dict[str, Any]]], server: str) -> None:
+def test_same_tools_and_results(both: dict[str, tuple[Seen, Seen]], server: str) -> None:
     if server not in both:
         pytest.skip(f"the MCP server {server} is not installed")
     without, behind = both[server]
-    without["tools"].pop(HIDDEN.get(server), None)
-    assert behind["tools"] == without["tools"]
-    for (name, result), (_, expected) in zip(behind["results"], without["results"], strict=True):
-        assert not expected.get("isError"), (name, expected)
-        assert result == expected, name
+    expected = {name: tool for name, tool in without.tools.items() if name != HIDDEN.get(server)}
+    assert behind.tools == expected
+    for (name, result), (_, direct) in zip(behind.results, without.results, strict=True):
+        assert not direct.get("isError"), (name, direct)
+        assert result == direct, name

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import stat
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
 import pytest
 from support.audited import KEY, TIME, decided, ended, write_log
 
-from ironcurtain.audit.log import AuditLog
-from ironcurtain.audit.places import find_log, log_place, place_of
+from ironcurtain.audit.log import AuditLog, open_first_free
+from ironcurtain.audit.places import LogPlace, find_log, log_place, place_of
 from ironcurtain.audit.reader import is_written, read_lines, read_records
 from ironcurtain.audit.verify import verify
 from ironcurtain.errors import AuditError, FileError, UsageError
@@ -99,6 +102,76 @@ def test_a_second_writer_is_refused_and_many_logs_are_not(tmp_path: Path) -> Non
     assert asyncio.run(write()) == "another process is writing this audit log"
     assert verify(log_place(tmp_path, "one")).lines == 2
     assert not is_written(log_place(tmp_path, "one"))
+
+
+def write_two(directory: Path) -> list[LogPlace]:
+    return [write_log(directory, 1, session=name) for name in ("one", "two")]
+
+
+async def opened(places: list[LogPlace], stack: AsyncExitStack) -> str:
+    logs = [AuditLog(place, key=KEY, patience=0.0) for place in places]
+    return (await open_first_free(logs, stack)).place.session
+
+
+def test_two_who_start_at_once_get_a_log_each_and_a_third_none(tmp_path: Path) -> None:
+    places = write_two(tmp_path)
+
+    async def start() -> list[str]:
+        async with AsyncExitStack() as stack:
+            names = await asyncio.gather(opened(places, stack), opened(places, stack))
+            with pytest.raises(AuditError, match="another process"):
+                await opened(places, stack)
+        return sorted(names)
+
+    assert asyncio.run(start()) == ["one", "two"]
+    assert all(verify(place, key=KEY).intact for place in places)
+
+
+def test_whoever_only_looks_does_not_make_a_log_busy(tmp_path: Path) -> None:
+    places = write_two(tmp_path)
+
+    async def start() -> str:
+        with places[0].head.open("rb") as looking:
+            fcntl.flock(looking, fcntl.LOCK_SH)
+            asyncio.get_running_loop().call_later(0.1, looking.close)
+            async with AsyncExitStack() as stack:
+                return await opened(places, stack)
+
+    assert asyncio.run(start()) == "one"
+
+
+def changed(place: LogPlace) -> None:
+    place.path.write_bytes(place.path.read_bytes().replace(b"Files may be read.", b"Files can be read."))
+
+
+def without_its_head(place: LogPlace) -> None:
+    place.head.unlink()
+
+
+def open_to_others(place: LogPlace) -> None:
+    place.path.parent.chmod(0o777)
+
+
+def a_directory(place: LogPlace) -> None:
+    place.path.unlink()
+    place.path.mkdir()
+
+
+@pytest.mark.parametrize("fault", [changed, without_its_head, open_to_others, a_directory])
+def test_a_log_that_cannot_be_trusted_is_not_left_for_another(
+    tmp_path: Path, fault: Callable[[LogPlace], None]
+) -> None:
+    places = write_two(tmp_path)
+    fault(places[0])
+
+    async def start() -> None:
+        async with AsyncExitStack() as stack:
+            await opened(places, stack)
+
+    before = places[1].path.read_bytes()
+    with pytest.raises(AuditError):
+        asyncio.run(start())
+    assert places[1].path.read_bytes() == before
 
 
 def test_a_log_is_continued_after_it_was_closed(tmp_path: Path) -> None:

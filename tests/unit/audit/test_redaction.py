@@ -131,13 +131,19 @@ def test_every_card_number_is_found_however_the_row_is_written(pieces: list[tupl
     assert bool(slowly_found(text)) <= ("xx" in kept)
 
 
-@pytest.mark.parametrize("flood", ["4111", "4 ", "4-", "4111 ", "4111111111111111 ", "123-45-6789 "])
+HIDDEN = ["4111 ", "4111111111111111 ", "123-45-6789 "]
+SHOWN = ["4111", "4 ", "4-"]
+"""Rows of digits in which no card number is written."""
+
+
+@pytest.mark.parametrize("flood", [*HIDDEN, *SHOWN])
 @pytest.mark.parametrize("end", ["", "x 4111111111111111"], ids=["alone", "before-a-card"])
 def test_a_flood_of_digits_hides_no_card_number(flood: str, end: str) -> None:
-    text = flood * (FLOOD // len(flood)) + end
-    shown = REDACTION.text(text)
-    assert not end or "x 4111" not in shown
-    assert len(shown) < 100 or shown.startswith(flood)
+    row = flood * (FLOOD // len(flood))
+    shown = REDACTION.text(row + end)
+    assert (flood.strip() not in shown) if flood in HIDDEN else shown.startswith(row)
+    if end:
+        assert end not in shown
 
 
 @pytest.mark.parametrize("text", PLAIN)

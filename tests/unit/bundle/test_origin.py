@@ -18,6 +18,8 @@ INPUTS = {
     "guarantees.yaml",
     "diff-approvals.yaml",
     "questions",
+    "answers.yaml",
+    "waivers.yaml",
 }
 
 
@@ -25,7 +27,7 @@ def made(root: Path, *files: str) -> None:
     for name in files:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        path.write_text("\n")
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,13 @@ ROOT = Path(__file__).parents[3]
 WRAPPED, UNWRAPPED, UNCHANGED = 10, 11, 12
 
 
-def run(kind: str, directory: Path) -> Any:
-    """Run the program beside this test on a copy of a configuration; return what it found."""
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Run the program for this test on a copy of a configuration; return what it found."""
+    directory = tmp_path_factory.mktemp("killed")
     path = Path(shutil.copy(CORPUS / "claude-desktop-windows.json", directory / "mcp.json"))
     ended = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "fixtures" / "killed_wrap.py"), kind, str(path)],
+        [sys.executable, str(ROOT / "tests" / "fixtures" / "killed_wrap.py"), str(path)],
         env={**os.environ, "HOME": str(directory), "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
@@ -31,16 +33,12 @@ def run(kind: str, directory: Path) -> Any:
     assert ended.returncode == 0, ended.stderr
     left = [each.name for each in (directory / ".ironcurtain").rglob("*") if each.is_file()]
     assert [name for name in left if not name.endswith(".lock")] == []
-    return json.loads(ended.stdout)
+    read: dict[str, Any] = json.loads(ended.stdout)
+    return read
 
 
-@pytest.fixture(scope="module")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
-    found: list[list[Any]] = run("kill", tmp_path_factory.mktemp("killed"))
-    return found
-
-
-def test_a_killed_wrap_leaves_the_old_file_or_the_new_one(steps: list[list[Any]]) -> None:
+def test_a_killed_wrap_leaves_the_old_file_or_the_new_one(found: dict[str, Any]) -> None:
+    steps = found["killed"]
     seen = {(act, state) for act, _, _, state, *_ in steps}
     assert seen == {
         ("wrapped", "original"),
@@ -53,16 +51,16 @@ def test_a_killed_wrap_leaves_the_old_file_or_the_new_one(steps: list[list[Any]]
     assert sum(status == -9 for _, _, status, *_ in steps) > 40
 
 
-def test_after_a_kill_everything_can_be_done_again_and_undone(steps: list[list[Any]]) -> None:
-    for act, step, _, _, again, undone, restored in steps:
+def test_after_a_kill_everything_can_be_done_again_and_undone(found: dict[str, Any]) -> None:
+    for act, step, _, _, again, undone, restored in found["killed"]:
         assert again in ({UNWRAPPED, UNCHANGED} if act == "unwrapped" else {WRAPPED, UNCHANGED}), step
         assert undone == (UNCHANGED if act == "unwrapped" else UNWRAPPED), (act, step)
         assert restored, (act, step)
 
 
-def test_wraps_at_once_are_one_wrap(tmp_path: Path) -> None:
-    found = run("race", tmp_path)
-    assert found["together"] == [WRAPPED] + [UNCHANGED] * 7
-    assert set(found["mixed"]) <= {WRAPPED, UNWRAPPED, UNCHANGED}
-    assert found["between"]
-    assert found["end"]
+def test_wraps_at_once_are_one_wrap(found: dict[str, Any]) -> None:
+    race = found["race"]
+    assert race["together"] == [WRAPPED] + [UNCHANGED] * 7
+    assert set(race["mixed"]) <= {WRAPPED, UNWRAPPED, UNCHANGED}
+    assert race["between"]
+    assert race["end"]

@@ -88,6 +88,16 @@ def test_remote_servers_move_as_they_are(tmp_path: Path) -> None:
     assert "OAuth" in bare.notes[0]
 
 
+@pytest.mark.parametrize("command", ["/usr/local/bin/npx", "uvx"])
+def test_a_server_that_would_be_fetched_in_its_sandbox_is_named(command: str, tmp_path: Path) -> None:
+    fetched = {"command": command, "args": ["-y", "some-server"]}
+    note = sorted_("cursor", "a", fetched, tmp_path).notes[-1]
+    assert f'a: "{Path(command).name}" fetches servers from the network' in note
+    assert "install the server" in note
+    free = sorted_("cursor", "a", {**fetched, "sandbox": False}, tmp_path)
+    assert "fetches" not in " ".join(free.notes)
+
+
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     found = sorted_("cursor", "a", {"command": "no-such-program"}, tmp_path)
     assert found.moved["a"]["command"] == "no-such-program"

@@ -1,7 +1,12 @@
-"""What is decided without a thread must not look at the disk: a world that watches is the oracle."""
+"""What is decided without a thread must not look at the disk, nor take long.
+
+A world that watches is the oracle of the first, a count of the functions that were called that of the second.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +67,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[LoadedPolicy, Wat
     (home / "box").mkdir()
     world = Watched()
     site = Site(home=str(home), sandbox=str(home / "box"), protected=(str(home / "secret"),))
-    return LoadedPolicy(PolicyContent.of(BUNDLE), site, world), world
+    policy = LoadedPolicy(PolicyContent.of(BUNDLE), site, world)
+    for each in TOOLS:
+        policy.tool("s", each["tool"])
+    return policy, world
 
 
 def looks(watched: tuple[LoadedPolicy, Watched], call: Call) -> int:
@@ -92,6 +100,7 @@ def looks(watched: tuple[LoadedPolicy, Watched], call: Call) -> int:
         ("say", {"text": "a" * 20_000}, False),
         ("say", {"data": ["a"] * 500}, False),
         ("say", b'{"text": "/etc/passwd"}', False),
+        ("say", '{"text": "/etc/passwd"}', False),
     ],
 )
 def test_only_small_calls_that_name_no_place_are_quick(
@@ -124,3 +133,90 @@ def test_what_is_quick_never_looks_at_the_disk(
 
 def test_the_watch_sees_a_look(watched: tuple[LoadedPolicy, Watched], tmp_path: Path) -> None:
     assert looks(watched, Call("s", "read", {"path": str(tmp_path)}))
+
+
+def test_the_first_call_of_a_tool_is_not_quick(tmp_path: Path) -> None:
+    policy = LoadedPolicy(PolicyContent.of(BUNDLE), Site(home=str(tmp_path)), Watched())
+    call = Call("s", "say", {"text": "hello"})
+    assert not is_quick(call, policy)
+    prepare(call, policy)
+    assert is_quick(call, policy)
+
+
+Schema = dict[str, Any]
+ARGUMENT = "x" * 10
+
+
+def referring(n: int) -> Schema:
+    """Make a schema with definitions of which each refers twice to the next one."""
+    below = {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(n)}
+    return {"$defs": {**below, f"d{n}": {}}, "properties": {"a": {"$ref": "#/$defs/d0"}}}
+
+
+def unevaluated(n: int) -> Schema:
+    """Make a schema that asks on each level anew which members the levels below have looked at."""
+    schema: Schema = {"properties": {"a": {}}}
+    for _ in range(n):
+        schema = {"properties": {"a": {}}, "allOf": [schema], "unevaluatedProperties": True}
+    return schema
+
+
+def alternatives(n: int) -> Schema:
+    return {"properties": {"a": {"anyOf": [*[{"minLength": 99}] * n, {}]}}}
+
+
+def values(n: int) -> Schema:
+    return {"properties": {"a": {"enum": [*range(n), ARGUMENT]}}}
+
+
+def long_pattern(n: int) -> Schema:
+    return {"properties": {"a": {"pattern": f"^(xy?){{1,{n}}}"}}}
+
+
+def many_patterns(n: int) -> Schema:
+    return {"properties": {"a": {}}, "patternProperties": {f"{i}$": {} for i in range(n)}}
+
+
+def ready(schema: Schema) -> LoadedPolicy:
+    """Load a policy with one tool, ready to be called."""
+    annotated = {**tool("t", a=["none"]), "input_schema": {"type": "object", **schema}}
+    bundle = assemble(
+        compiled([rule("r", "allow", tool=["t"])]),
+        annotations({"s": [annotated]}),
+        registry=Registry(),
+        release=Release(engine_version="test"),
+    )
+    policy = LoadedPolicy(PolicyContent.of(bundle), Site(home="/home/nobody"), Watched())
+    assert policy.tool("s", "t") is not None
+    return policy
+
+
+def work(policy: LoadedPolicy, call: Call) -> int:
+    """Return how many functions preparing a call calls."""
+    counted = 0
+
+    def count(*_: object) -> None:
+        nonlocal counted
+        counted += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        prepare(call, policy)
+    finally:
+        sys.setprofile(before)
+    return counted
+
+
+@pytest.mark.parametrize("make", [referring, unevaluated])
+def test_a_schema_whose_work_grows_faster_than_its_size_is_never_quick(make: Callable[[int], Schema]) -> None:
+    assert not is_quick(Call("s", "t", {"a": "x"}), ready(make(1)))
+
+
+@pytest.mark.parametrize("make", [alternatives, values, long_pattern, many_patterns])
+def test_what_is_quick_makes_little_work(make: Callable[[int], Schema]) -> None:
+    policy = ready(make(60))
+    calls = [Call("s", "t", {"a": [ARGUMENT] * n}) for n in (1, 5, 10, 20, 40, 90)]
+    quick = [call for call in calls if is_quick(call, policy)]
+    assert 1 <= len(quick) < len(calls)
+    assert max(work(policy, call) for call in quick) < 50_000

@@ -162,6 +162,13 @@ def test_a_bundle_that_nobody_signed_or_somebody_else(well: Subject) -> None:
     assert {each.status for each in bundle(subject)} == {"ok"}
 
 
+def test_rules_written_by_hand_were_made_from_no_constitution(well: Subject) -> None:
+    constitution = well.cwd / "constitution.md"
+    constitution.write_text("- Notes may be read.\n")
+    found = list(bundle(replace(well, sources=(constitution, None, well.cwd))))
+    assert [(each.name, each.status) for each in found] == [("bundle", "warn"), ("rules", "ok")]
+
+
 def test_a_configuration_of_servers_that_is_not_there(well: Subject) -> None:
     well.servers.unlink()
     only(servers(well), "does not exist", "Check the path")
@@ -221,6 +228,13 @@ def test_the_sandbox(missing: str, fix: str, tmp_path: Path) -> None:
     assert says("enforce", lacking, {"command": "x", **UNCONTAINED}).status == "warn"
     whole = Survey(Programs(shutil.which("node") or "", "srt"))
     assert says("enforce", whole, {"command": "x"}).status == "ok"
+
+
+def test_uncontained_servers_are_named_in_the_order_of_their_file(tmp_path: Path) -> None:
+    names = [f"server{number}" for number in range(9)]
+    path = write_servers(tmp_path, {name: {"command": "x", **UNCONTAINED} for name in names})
+    found = containment(load_servers(path), Survey(None))
+    assert [each.what.split()[1] for each in found] == names
 
 
 def test_an_approvals_directory_that_others_can_use(well: Subject) -> None:

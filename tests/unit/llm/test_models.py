@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from pytest_httpserver import HTTPServer
 from support.model_server import (
@@ -87,6 +89,16 @@ def configure(home: Path, **content: Any) -> None:
     path.chmod(0o600)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let the SDKs know one authority: reading all of them costs more than a call, and none is asked."""
+    file = tmp_path_factory.mktemp("authorities") / "one.pem"
+    file.write_text("".join(Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----\n")[:2]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
 @pytest.fixture
 def httpserver(threaded_server: HTTPServer) -> HTTPServer:
     threaded_server.clear()
@@ -111,7 +123,7 @@ def prepared(
     for name, value in model.server.environment(CANARY).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("IRONCURTAIN_HOME", str(tmp_path / "home"))
-    configure(tmp_path / "home", timeout=0.6, prices={f"{dialect.provider}:test-model": PRICE})
+    configure(tmp_path / "home", timeout=60, prices={f"{dialect.provider}:test-model": PRICE})
     return model
 
 
@@ -239,25 +251,21 @@ def test_a_stream_cut_in_the_middle_is_repeated_once_and_counted(model: Model, *
 
 
 @pytest.mark.parametrize("kind", ["silent", "dripping"])
-def test_an_answer_that_takes_too_long_is_given_up(model: Model, kind: str) -> None:
+def test_an_answer_that_takes_too_long_is_given_up(model: Model, tmp_path: Path, kind: str) -> None:
+    configure(tmp_path / "home", timeout=0.6)
     play = slow(1.2) if kind == "silent" else dripping(model.dialect, 3)
     with pytest.raises(ModelFailedError, match=r"no complete answer within 0\.6 seconds"):
         model.ask(play)
     assert model.calls == 2
 
 
-def test_a_huge_answer_is_not_read_to_its_end(
-    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configure(tmp_path / "home", timeout=30)
-    monkeypatch.setenv("IRONCURTAIN_HOME", str(tmp_path / "home"))
+def test_a_huge_answer_is_not_read_to_its_end(model: Model) -> None:
     with pytest.raises(ModelFailedError, match="larger than any answer may be"):
         model.ask(endless(model.dialect))
     assert model.calls == 1
 
 
-def test_an_endless_line_is_not_read_to_its_end(model: Model, tmp_path: Path) -> None:
-    configure(tmp_path / "home", timeout=30)
+def test_an_endless_line_is_not_read_to_its_end(model: Model) -> None:
     line = [b"data: ", *([b"x" * (1 << 20)] * 20)]
     with pytest.raises(ModelFailedError, match="larger than any answer may be"):
         model.ask(raw(iter(line), content_type="text/event-stream"))

@@ -78,16 +78,20 @@ def outcome(report: MutationReport, change: str) -> tuple[str, str | None]:
     return found.outcome, found.by
 
 
-def test_scenarios_notice_mutants_by_verdict_and_by_rule() -> None:
-    report = score(scenarios("docs", "private"))
+@pytest.fixture(scope="module")
+def report() -> MutationReport:
+    """What two scenarios notice."""
+    return score(scenarios("docs", "private"))
+
+
+def test_scenarios_notice_mutants_by_verdict_and_by_rule(report: MutationReport) -> None:
     assert outcome(report, "without docs") == ("killed", "scenario docs")
     assert outcome(report, "docs: allow becomes deny") == ("killed", "scenario docs")
     assert outcome(report, "keep-out: deny becomes allow") == ("killed", "scenario private")
     assert outcome(report, "keep-out after docs") == ("killed", "scenario private")
 
 
-def test_what_nothing_notices_survives_with_the_scenario_that_is_missing() -> None:
-    report = score(scenarios("docs", "private"))
+def test_what_nothing_notices_survives_with_the_scenario_that_is_missing(report: MutationReport) -> None:
     assert outcome(report, "docs: ~/docs becomes ~") == ("survived", None)
     missing = next(each for each in report.mutants if each.change == "docs: ~/docs becomes ~").scenario
     assert missing is not None
@@ -105,8 +109,7 @@ def test_the_missing_scenarios_make_the_score_whole() -> None:
     assert score(added).score == 100
 
 
-def test_a_mutant_that_decides_no_call_otherwise_is_equivalent() -> None:
-    report = score(scenarios("docs", "private", "home"))
+def test_a_mutant_that_decides_no_call_otherwise_is_equivalent(report: MutationReport) -> None:
     # Without its rule, the private directory is still denied: but by another rule, and so noticed.
     assert outcome(report, "without keep-out") == ("killed", "scenario private")
     without_rules = scenarios("home")

@@ -202,8 +202,10 @@ def test_attack_eval_of_a_policy_that_calls_out(command: OpaCommand, tmp_path: P
 def test_environment_of_ours_does_not_reach_opa(command: OpaCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid")
     monkeypatch.setenv("OPA_LOG_LEVEL", "debug")
+    monkeypatch.setenv("GOGC", "off")
     environment = command.eval("opa.runtime().env", capabilities=None)
-    assert set(environment) <= {"HOME", "TMPDIR", "PATH", "LANG"}
+    assert set(environment) <= {"HOME", "TMPDIR", "PATH", "LANG", "GOGC", "GOMEMLIMIT"}
+    assert environment["GOGC"] != "off"
 
 
 def test_opa_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:

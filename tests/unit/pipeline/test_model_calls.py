@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -98,31 +99,36 @@ class Project:
         return rote.asked
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Compile once; return where the answers are kept, and what was asked."""
+    directory = tmp_path_factory.mktemp("first")
+    return directory, Project(directory).asked()
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(first: tuple[Path, list[str]], tmp_path: Path) -> Project:
+    """Return a project that was compiled."""
+    return Project(Path(shutil.copytree(first[0], tmp_path / "project")))
 
 
-def test_the_first_compile_asks_at_most_15_questions(project: Project) -> None:
-    asked = project.asked()
+def test_the_first_compile_asks_at_most_15_questions(first: tuple[Path, list[str]]) -> None:
+    _, asked = first
     assert sum(key.startswith("annotate-") for key in asked) == 8
     assert asked[8:] == ["clauses", *(f"rules-{server}" for server in SERVERS)]
     assert len(asked) <= 15
 
 
 def test_a_compile_without_changes_asks_nothing(project: Project) -> None:
-    project.asked()
     assert project.asked() == []
 
 
 def test_editing_one_clause_of_one_server_asks_at_most_3(project: Project) -> None:
-    project.asked()
     project.constitution = CONSTITUTION.replace("Using git needs", "Using git always needs")
     assert project.asked() == ["clauses", "rules-git"]
 
 
 def test_a_changed_tool_asks_about_itself_and_its_server(project: Project) -> None:
-    project.asked()
     first, *others = project.tools["mail"]
     project.tools["mail"] = (first.model_copy(update={"description": "Does more."}), *others)
     assert project.asked() == ["annotate-mail-1"]  # its annotation is the same, so the rules stand

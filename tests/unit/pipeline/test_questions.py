@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from ironcurtain.errors import FormatError, ScenarioError, UsageError
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
@@ -72,6 +73,7 @@ def test_answers_are_appended_and_what_stands_there_stays(tmp_path: Path) -> Non
     assert found[0].why == "because   # of 'that'"
 
 
+@settings(max_examples=examples(40))
 @given(
     text=st.text(max_size=40),
     value=st.recursive(
@@ -83,7 +85,8 @@ def test_answers_are_appended_and_what_stands_there_stays(tmp_path: Path) -> Non
 def test_an_answer_reads_back_as_it_was_or_is_refused(
     tmp_path_factory: pytest.TempPathFactory, text: str, value: object
 ) -> None:
-    path = tmp_path_factory.mktemp("answers") / "answers.yaml"
+    path = tmp_path_factory.getbasetemp() / "answers.yaml"
+    path.unlink(missing_ok=True)
     asked = question(value=value)
     try:
         answer = record_answer(path, asked, D, text)

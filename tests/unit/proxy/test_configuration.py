@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pwd
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from e2e.program import assert_clear, program
 from support.policies import rule, tool, write_bundle, write_servers
 
 from ironcurtain.errors import FileError
-from ironcurtain.ownership import check_own, others_can_write
+from ironcurtain.ownership import check_all_own, check_own, check_own_bundle, others_can_write
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.configuration import load_own
 
@@ -96,6 +98,34 @@ def test_a_group_of_nobody_else_is_no_other(file: Path) -> None:
     """As after a clone under umask 002; `daemon` is alone in the group of its name on every Linux."""
     assert not others_can_write(_give(file, user=1, group=1).stat())
     assert others_can_write(_give(file, user=2, group=1).stat())
+
+
+def test_a_place_that_is_fine_around_a_file_need_not_be_fine_itself(file: Path) -> None:
+    file.parent.chmod(0o1777)
+    check_all_own([(file, "the file"), (file, "the file")])
+    with pytest.raises(FileError, match="others can write the directory itself"):
+        check_all_own([(file, "the file"), (file.parent, "the directory itself")])
+
+
+@as_root
+def test_the_users_are_read_once_for_a_bundle_of_many_files(file: Path) -> None:
+    """A directory service may need seconds for that; as after a clone under umask 002."""
+    for name in ("1", "2", "3"):
+        file.with_name(name).write_text("{}")
+        _give(file.with_name(name))
+    read = 0
+
+    def count(_: object, event: str, called: object) -> None:
+        nonlocal read
+        read += event == "c_call" and called is pwd.getpwall
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        check_own_bundle(file.parent)
+    finally:
+        sys.setprofile(before)
+    assert read == 1
 
 
 @pytest.fixture

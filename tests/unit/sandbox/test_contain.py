@@ -6,16 +6,21 @@ import json
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import StdioServerParameters
 from support.contained import NEEDS_SANDBOX, Scene
 
+from ironcurtain.runtime import runtime_directory, turn
+from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.contain import Contained, contained
-from ironcurtain.sandbox.programs import Programs
-from ironcurtain.sandbox.report import Report
+from ironcurtain.sandbox.place import private_place
+from ironcurtain.sandbox.programs import Programs, Survey
+from ironcurtain.sandbox.report import Report, Seen
 
 PROGRAMS = Programs(
     node="/usr/bin/node", library="/lib/index.js", bwrap="/usr/bin/bwrap", socat="/s", rg="/r"
@@ -44,9 +49,14 @@ def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> No
     start = StdioServerParameters(command="server", env={"TOKEN": "very-secret"}, cwd=tmp_path)
     with contained(start, rules(), PROGRAMS) as inside:
         text = (inside.report.parent / "settings.json").read_text()
-        hidden = [entry["path"] for entry in json.loads(text)["filesystem"]["denyRead"]]
+        files = json.loads(text)["filesystem"]
+        hidden, open_ = ([entry["path"] for entry in files[key]] for key in ("denyRead", "allowRead"))
         assert "very-secret" not in " ".join([text, *inside.start.args])
-        assert {str(inside.report), str(inside.report.with_name("settings.json"))} <= {*hidden}
+        assert str(runtime_directory()) in hidden
+        assert {Path(path).parent for path in open_} == {inside.report.parent}
+        assert not {path.name for path in inside.report.parent.iterdir() if path.is_file()} & {
+            Path(path).name for path in open_
+        }
 
 
 def held_in(inside: Contained) -> set[str]:
@@ -56,14 +66,25 @@ def held_in(inside: Contained) -> set[str]:
 
 
 def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> None:
-    there, file, deep, used = (tmp_path / name for name in ("there", "file", "a/b/c", "used"))
+    files = {"there.yaml", "file.yaml", "a", "config", "used.yaml"}
+    there, file, deep, used = (tmp_path / name for name in ("there.yaml", "file.yaml", "a/b/c", "used.yaml"))
+    directory, config = tmp_path / "questions", tmp_path / "config"
     there.write_text("")
-    with contained(StdioServerParameters(command="x"), rules(there, file, deep, used), PROGRAMS) as inside:
-        assert held_in(inside) >= {str(there), str(file), str(tmp_path / "a"), str(used)}
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "file", "there", "used"]
-        assert not any(path.stat().st_size for path in tmp_path.iterdir())
+    held = rules(there, file, deep, used, config, directory, directory / "1.json")
+    with contained(StdioServerParameters(command="x"), held, PROGRAMS) as inside:
+        assert held_in(inside) == {str(tmp_path / name) for name in (*files, "questions")}
+        assert {path.name for path in tmp_path.iterdir() if path.is_file()} == files
+        assert not any(path.stat().st_size for path in tmp_path.iterdir() if path.is_file())
+        assert list(directory.iterdir()) == []
         used.write_text("the user's own")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["there", "used"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there.yaml", "used.yaml"]
+
+
+def test_what_people_put_into_a_stand_in_stays(tmp_path: Path) -> None:
+    asked = tmp_path / "questions" / "1.json"
+    with private_place([asked.parent]):
+        asked.write_text("the user's own")
+    assert asked.exists()
 
 
 def test_a_stand_in_stays_until_the_last_server_that_has_it_ends(tmp_path: Path) -> None:
@@ -93,6 +114,45 @@ def test_a_report_is_read_as_it_grows(tmp_path: Path) -> None:
     assert report.new() == []
     path.unlink()
     assert report.new() == []
+
+
+def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(tmp_path: Path) -> None:
+    """A mount goes with the file below it: whoever replaces that opens the place until the next start."""
+    scene = Scene(tmp_path.resolve() / "scene")
+    config = scene.config()
+    grounds = replace(scene.grounds(config), protected=(scene.inside / "absent.yaml",))
+    confiner = Confiner(config, grounds, Survey(PROGRAMS))
+    started, seen, told = anyio.Event(), anyio.Event(), list[Seen]()
+
+    async def tell(_name: str, one: Seen) -> None:
+        told.append(one)
+        seen.set()
+
+    async def start() -> None:
+        program = StdioServerParameters(command="x", cwd=tmp_path)
+        said = scene.said.append
+        async with confiner.connect("escaping", program, on_words=said, on_end=said, tell=tell):
+            started.set()
+            await seen.wait()
+
+    async def beside() -> None:
+        async with anyio.create_task_group() as tasks:
+            with turn():
+                tasks.start_soon(start)
+                for _ in range(10):
+                    await anyio.sleep(0.01)
+                assert not started.is_set()
+            with anyio.fail_after(60):
+                await started.wait()
+            (scene.inside / "new").touch()
+            (scene.inside / "new").replace(scene.inside / "absent.yaml")
+            with anyio.fail_after(60):
+                await seen.wait()
+
+    anyio.run(beside)
+    assert [(one.kind, one.text.partition(";")[0]) for one in told] == [
+        ("open", f"{scene.inside}/absent.yaml was replaced")
+    ]
 
 
 @NEEDS_SANDBOX

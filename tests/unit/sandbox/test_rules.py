@@ -9,6 +9,7 @@ import pytest
 
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.servers import FilesystemSettings, Server
+from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.repositories import code_of_repositories
 from ironcurtain.sandbox.rules import Grounds, rules_for
 
@@ -89,6 +90,22 @@ def test_a_link_to_our_own_places_opens_them_neither(ground: Ground) -> None:
     (ground.home / "docs" / "link").symlink_to(ground.home / ".ironcurtain")
     with pytest.raises(ServerConfigError, match="kept from every server"):
         ground.rules(filesystem={"allowWrite": ["~/docs/link"]})
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_a_directory_that_holds_what_runs_is_open_where_mounts_hide_that(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    monkeypatch.setattr("ironcurtain.runtime.PARENT", ground.home / "docs")
+    runtime_directory().mkdir(mode=0o700)
+    monkeypatch.setattr("sys.platform", platform)
+    if platform == "darwin":
+        with pytest.raises(ServerConfigError, match=r'docs", which holds ironcurtain-'):
+            ground.rules(filesystem={"allowWrite": ["~/docs"]})
+    else:
+        rules = ground.rules(filesystem={"allowWrite": ["~/docs"]})["filesystem"]
+        assert str(ground.home / "docs") in paths(rules["allowWrite"])
+        assert str(runtime_directory()) not in paths(rules["denyWrite"]), "a server has its part of it"
 
 
 def test_a_sandbox_inside_our_own_directory_stays_usable(ground: Ground) -> None:

@@ -42,6 +42,7 @@ def test_a_schema_that_can_be_used(schema: dict[str, object]) -> None:
         ({"type": "object", "properties": {"x": {"$ref": "#/nowhere"}}}, "does not exist"),
         ({"type": "object", "properties": {"x": {"maximum": float("inf")}}}, "finite"),
         (nested(40), "levels"),
+        ({"type": "object", "description": "x" * 300_000}, "longer than 256 KiB"),
     ],
 )
 def test_a_schema_that_cannot_be_used(schema: dict[str, object], said: str) -> None:

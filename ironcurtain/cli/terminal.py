@@ -1,0 +1,23 @@
+"""Asking the person at the terminal, if there is one: standard input may be closed, too."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+def is_there() -> bool:
+    """Tell whether somebody can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def types(word: str, meaning: str) -> bool:
+    """Ask for a word, and tell whether it was typed; only where somebody is there.
+
+    Args:
+        word: What agrees; anything else does not.
+        meaning: What then happens, and what otherwise.
+    """
+    click.echo(f"Type {word} to {meaning}.\n> ", nl=False, err=True)
+    return sys.stdin.readline().strip() == word

@@ -1,0 +1,41 @@
+"""Whether a JSON Schema is one, by the meta-schema of its dialect."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import validator_for
+
+from ironcurtain.model.base import Json
+from ironcurtain.text import visible
+
+_MAX_WORDS = 200
+# What is longer is rare, and would fill the memory of a long run.
+_LONGEST_KEPT = 1 << 14
+
+
+def schema_fault(schema: Json) -> str | None:
+    """Say in plain words why a value is no schema of the dialect that it names (2020-12 by default).
+
+    Checking one takes milliseconds and is asked for the same tools again and again; so what was found is
+    remembered by content.
+    """
+    text = json.dumps(schema, sort_keys=True)
+    return _remembered(text) if len(text) <= _LONGEST_KEPT else _fault(text)
+
+
+def _fault(text: str) -> str | None:
+    schema = json.loads(text)
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        return f"{visible(error.message)[:_MAX_WORDS]} (at {visible(error.json_path)})"
+    except RecursionError:
+        return "it is nested too deeply"
+    return None
+
+
+_remembered = lru_cache(maxsize=1024)(_fault)

@@ -1,0 +1,103 @@
+"""What takes long (a server's end, a policy's tool list) holds up neither the proxy's end nor its clients."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp import Client
+from support.policies import rule
+from support.proxied import PLAIN, Place, descendants, is_alive, rules, until, wait_for
+from support.wire import running
+
+from ironcurtain.opa.locate import find
+
+NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
+
+
+def command(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def engine_of(place: Place) -> int:
+    (proxy,) = [pid for pid in descendants(os.getpid()) if str(place.bundle).encode() in command(pid)]
+    (engine,) = [pid for pid in descendants(proxy) if b"--server" in command(pid)]
+    return engine
+
+
+class Gate:
+    """An OPA that works out what is left of tools only while its gate is open."""
+
+    def __init__(self, root: Path) -> None:
+        self.opa, self.open, self.runs = root / "opa", root / "open", root / "runs"
+        self.opa.write_text(
+            f"#!/bin/sh\nif [ $1 = eval ]; then echo >> {self.runs}\n"
+            f"while ! [ -e {self.open} ]; do sleep 0.1; done; fi\n"
+            f'exec {find().path} "$@"\n'
+        )
+        self.opa.chmod(0o755)
+
+    def passed(self) -> int:
+        """Return how often it was asked."""
+        return len(self.runs.read_text().splitlines()) if self.runs.exists() else 0
+
+
+def test_signals_while_it_ends_change_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    gate = Gate(tmp_path)
+    with running(place, "--opa", str(gate.opa)) as process:
+        wait_for(gate.passed)
+        below = descendants(process.pid)
+        started = [pid for pid in below if PLAIN[0].encode() in command(pid)]
+        (server,) = [pid for pid in started if not any(word.endswith(b"launch.py") for word in command(pid))]
+        engine = engine_of(place)
+        os.kill(server, signal.SIGSTOP)  # it notices nothing, so it has to be killed
+        process.stdin.close()
+        wait_for(lambda: not is_alive(engine))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            process.send_signal(number)
+        assert process.wait(60) == 0
+        wait_for(lambda: not any(map(is_alive, below)))
+    assert place.records()[-1]["event"] == "stop"
+
+
+async def lists_echo(client: Client) -> bool:
+    return "fix__echo" in {tool.name for tool in (await client.list_tools()).tools}
+
+
+def test_the_tool_list_follows_the_policy_however_long_that_takes(tmp_path: Path) -> None:
+    place, gate, told = Place(tmp_path), Gate(tmp_path), list[types.ToolListChangedNotification]()
+    place.publish(NO_ECHO, place.names)
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            told.append(message)
+
+    async def story() -> None:
+        async with place.client("--no-approver", "--opa", str(gate.opa), message_handler=hear) as client:
+            assert await lists_echo(client)  # nobody waits for ever
+            gate.open.touch()
+            await until(lambda: told, 60)
+            assert not await lists_echo(client)
+            # Another engine for the same policy is no news.
+            os.kill(engine_of(place), signal.SIGKILL)
+            await client.call_tool("fix__steps", {"count": 1})
+            await until(lambda: any(r.get("event") == "engine-restarted" for r in place.records()), 60)
+            assert not await lists_echo(client)
+            assert (gate.passed(), len(told)) == (1, 1)
+            gate.open.unlink()
+            place.publish(rules(), place.names)
+            await until(lambda: len(told) > 1, 60)
+            assert await lists_echo(client)
+
+    try:
+        anyio.run(story)
+    finally:
+        gate.open.touch()
