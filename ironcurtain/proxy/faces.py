@@ -22,7 +22,7 @@ from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, Live, RefusedError
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange, Suspended
-from ironcurtain.proxy.hub import Hub
+from ironcurtain.proxy.hub import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
 from ironcurtain.proxy.listing import Listing
 from ironcurtain.proxy.refusal import error_result
 from ironcurtain.text import quoted
@@ -79,7 +79,7 @@ class Face:
         if ctx.method == "initialize":
             declared = (ctx.params or {}).get("capabilities")
             self._hub.start(types.ClientCapabilities.model_validate(declared or {}))
-            await self._hub.greet()
+            await self._hub.greet(GREETING_PATIENCE)
             result = await call_next(ctx)
             assert isinstance(result, dict)  # noqa: S101 - the SDK's own handler
             self._clients.arrived(ctx)
@@ -98,7 +98,7 @@ class Face:
         return result
 
     async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:
-        await self._hub.greet()
+        await self._hub.greet(DISCOVERY_PATIENCE)
         return types.DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
             capabilities=self._capabilities(modern=context.protocol_version in MODERN_PROTOCOL_VERSIONS),

@@ -28,8 +28,10 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.text import quoted
 
 SEPARATOR = "__"
-_GREETING_PATIENCE = 15.0
+GREETING_PATIENCE = 15.0
 """Seconds that a greeting waits for servers that start slowly: nothing else brings their instructions."""
+DISCOVERY_PATIENCE = 5.0
+"""The same where a client asks first which protocol we speak: the SDK's gives up after ten."""
 
 
 class Hub:
@@ -83,11 +85,11 @@ class Hub:
                 upstream.want(self._wanted(upstream.name, capabilities))
                 self._tasks.start_soon(upstream.run)
 
-    async def greet(self) -> None:
-        """Wait a little for servers that are slow to start, before a client is told what they can do."""
+    async def greet(self, patience: float) -> None:
+        """Wait some seconds for servers that are slow to start, before a client is told what they can do."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._until_gone, tasks.cancel_scope)
-            await self.tried(patience=_GREETING_PATIENCE)
+            await self.tried(patience=patience)
             tasks.cancel_scope.cancel()
 
     async def _until_gone(self, scope: anyio.CancelScope) -> None:

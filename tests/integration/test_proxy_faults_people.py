@@ -92,6 +92,8 @@ class Shifted(Place):
             **preload,
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            # Otherwise whoever waits for Python's lock until some time does not wait, but asks without end.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
         }
 
     def turn(self, offset: str) -> None:
