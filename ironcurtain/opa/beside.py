@@ -58,13 +58,13 @@ def beside(work: Callable[[], T]) -> Iterator[Future[T]]:
     Args:
         work: What to do; it takes its result or its error to the future that is yielded.
     """
-    errand, context = _Errand(_ERRAND.get()), copy_context()
-    context.run(_ERRAND.set, errand)
+    own, context = _Errand(_ERRAND.get()), copy_context()
+    context.run(_ERRAND.set, own)
     with ThreadPoolExecutor(1) as pool:
         try:
             yield pool.submit(context.run, work)
         except BaseException:
-            errand.end()
+            own.end()
             raise
 
 
@@ -104,10 +104,10 @@ def carried(work: Callable[[G], T]) -> Callable[[G], T]:
 def watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """Let a program end with the work that started it, if that is done beside other work."""
     with ExitStack() as stack:
-        errand = _ERRAND.get()
-        while errand is not None:
-            stack.enter_context(errand.runs(process))
-            errand = errand.outer
+        each = _ERRAND.get()
+        while each is not None:
+            stack.enter_context(each.runs(process))
+            each = each.outer
         yield
 
 
