@@ -1,4 +1,4 @@
-"""The project that is shipped, in a copy: it recompiles to the same bytes, and cannot be loosened."""
+"""The project that is shipped, in a copy: it cannot be loosened. (That it recompiles is the demo's test.)"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import ROOT, Inside, copy_tracked, in_process, program
+from e2e.program import ROOT, Inside, copy_tracked, in_process
 from fixtures.tiny_project import tree
 
 
@@ -32,14 +32,6 @@ def saved(checkout: Path, listed: dict[str, str]) -> Path:
         (checkout / f"{name}.json").write_text(tools)
     (checkout / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}))
     return checkout
-
-
-def test_recompiling_against_live_servers_gives_the_same_bytes(checkout: Path) -> None:
-    before = tree(checkout / "generated")
-    ended = program("compile", "--locked", cwd=checkout)
-    assert (ended.code, ended.out) == (0, ""), ended.err
-    assert tree(checkout / "generated") == before
-    assert before == tree(ROOT / "generated")
 
 
 def change_answer(
