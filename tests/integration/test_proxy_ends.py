@@ -39,7 +39,7 @@ class Gate:
         self.opa, self.open, self.runs = root / "opa", root / "open", root / "runs"
         self.opa.write_text(
             f"#!/bin/sh\nif [ $1 = eval ]; then echo >> {self.runs}\n"
-            f"while ! [ -e {self.open} ]; do sleep 0.1; done; fi\n"
+            f"while ! [ -e {self.open} ] && kill -0 $PPID; do sleep 0.1; done; fi\n"
             f'exec {find().path} "$@"\n'
         )
         self.opa.chmod(0o755)
