@@ -36,6 +36,12 @@ _STAMP_SECONDS = 2.0
 
 T = TypeVar("T")
 
+Usable = Callable[[ApprovalRequest], bool]
+
+
+def _always(_: ApprovalRequest) -> bool:
+    return True
+
 
 class ApprovalDirectory(Closing):
     """Requests of one program that wait for a person. Close it, or use it as a context manager."""
@@ -52,7 +58,13 @@ class ApprovalDirectory(Closing):
 
     @classmethod
     def open(
-        cls, path: Path, key: Path, *, reachable: Iterable[Path] = (), clock: Clock | None = None
+        cls,
+        path: Path,
+        key: Path,
+        *,
+        reachable: Iterable[Path] = (),
+        is_usable: Usable = _always,
+        clock: Clock | None = None,
     ) -> ApprovalDirectory:
         """Open the directory, making it and the key where they are missing; pick up what still waits there.
 
@@ -60,6 +72,8 @@ class ApprovalDirectory(Closing):
             path: The directory.
             key: The key's file.
             reachable: The sandbox and the servers' working roots, which must lie apart.
+            is_usable: Tells of a request that waits there whether its answer may still be used. The
+                directory cannot know: whoever can write it can bring back what was settled.
             clock: Where time comes from (default: the machine).
 
         Raises:
@@ -71,7 +85,7 @@ class ApprovalDirectory(Closing):
         check_outside(key, roots)
         sealing = ApprovalKey.read_or_make(key)
         opened = cls(Store(PrivateDirectory.open(path, create=True), sealing, clock or Clock()))
-        opened._pick_up()
+        opened._pick_up(is_usable)
         return opened
 
     def close(self) -> None:
@@ -241,15 +255,19 @@ class ApprovalDirectory(Closing):
         self._store.place.check()
         self._store.write_request(request)
 
-    def _pick_up(self) -> None:
+    def _pick_up(self, is_usable: Usable) -> None:
         names = self._store.names()
         for id_ in sorted(names.request - names.done):
             try:
                 found = self._store.read_request(id_)
             except UntrustedFileError:
                 continue
-            if found is not None:
+            if found is None:
+                continue
+            if is_usable(found[0]):
                 self._keep(self._store.remember(*found))
+            else:
+                self._store.claim(Outcome(state=ApprovalState.EXPIRED, request=id_))
         self._answered = names.response
 
     def _keep(self, asked: Asked) -> None:

@@ -24,8 +24,9 @@ from ironcurtain.audit.recovery import Recovered
 from ironcurtain.audit.seal import record_bytes
 from ironcurtain.audit.segments import LOCK_PATIENCE, Segments
 from ironcurtain.errors import AuditError
-from ironcurtain.model.audit import DecisionRecord, EventRecord, ResultRecord
+from ironcurtain.model.audit import Approval, DecisionRecord, EventRecord, ResultRecord
 from ironcurtain.model.base import Json
+from ironcurtain.model.verdict import Verdict
 
 MAX_BYTES = 64 << 20
 """The size at which a segment ends, unless configured."""
@@ -71,6 +72,8 @@ class AuditLog:
         self._alarm: asyncio.TimerHandle | None = None
         self._closing = False
         self._trouble = ""
+        self._began = datetime.now(UTC)
+        self._used: set[str] = set()
         self._writer: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ironcurtain-audit")
 
@@ -96,6 +99,8 @@ class AuditLog:
         except BaseException:
             self._thread.shutdown()
             raise
+        if began := self._segments.recovered.began:
+            self._began = datetime.fromisoformat(began)
         self._writer = asyncio.create_task(self._write(self._segments), name="audit log")
         try:
             await self._tell_of_recovery(self._segments.recovered)
@@ -136,9 +141,35 @@ class AuditLog:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._segments.close)
         self._thread.shutdown()
 
+    def is_usable(self, request: str, asked: datetime) -> bool:
+        """Tell whether an answer to a request of this session may still be used, as far as this log knows.
+
+        Whoever can write the approvals directory can bring back a request, its answer, and the time before
+        it was settled there. What was asked before this log began may be told in one that is gone.
+        """
+        return request not in self._recovered().used and asked >= self._began
+
     async def decision(self, record: DecisionRecord) -> None:
-        """Record a decision; when this returns, the record is on the disk."""
+        """Record a decision; when this returns, the record is on the disk.
+
+        An approval is recorded once, or under a session's grant as long as the log is open.
+        """
+        self._use_up(record.approval)
         await self._durable(record)
+
+    def _use_up(self, approval: Approval | None) -> None:
+        if approval is None or approval.request is None or approval.verdict is not Verdict.ALLOW:
+            return
+        is_again = approval.request in self._used and approval.scope == "once"
+        if is_again or approval.request in self._recovered().used:
+            raise AuditError(
+                "an approval that this log tells to be used up was to be used again",
+                where=str(self._place.path),
+            )
+        self._used.add(approval.request)
+
+    def _recovered(self) -> Recovered:
+        return self._segments.recovered if self._segments is not None else Recovered()
 
     async def event(self, record: EventRecord) -> None:
         """Record an event; when this returns, the record is on the disk."""

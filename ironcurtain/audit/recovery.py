@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ironcurtain.audit.places import LogPlace
@@ -17,6 +19,9 @@ from ironcurtain.errors import AuditError
 from ironcurtain.model import jsontext
 from ironcurtain.model.audit import GENESIS, Head
 
+_ASKED = b'"approval":{'
+_OPEN = frozenset({"pending", "withdrawn"})
+
 
 @dataclass(frozen=True)
 class Recovered:
@@ -29,6 +34,8 @@ class Recovered:
         seal: The last line's seal.
         after_head: How many of them the writer before could not vouch for any more.
         torn: How many bytes of an incomplete line it left; `torn_digest` is their digest.
+        began: The time of the first record; empty for a new log.
+        used: The approval requests whose answers it tells to be used up.
     """
 
     segments: int = 0
@@ -38,6 +45,8 @@ class Recovered:
     after_head: int = 0
     torn: int = 0
     torn_digest: str = ""
+    began: str = ""
+    used: frozenset[str] = frozenset()
 
 
 def recover(place: LogPlace, head_text: bytes, key: bytes | None) -> Recovered:
@@ -61,6 +70,7 @@ def recover(place: LogPlace, head_text: bytes, key: bytes | None) -> Recovered:
             raise _refused(place, "its head file is missing, so it cannot be told whether lines were removed")
         return Recovered()
     count, seal, at_head, size, torn = 0, GENESIS, GENESIS, 0, b""
+    began, used = "", set[str]()
     for path in segments:
         if torn:
             raise _refused(place, "a segment that others follow ends in the middle of a line")
@@ -71,6 +81,8 @@ def recover(place: LogPlace, head_text: bytes, key: bytes | None) -> Recovered:
                 raise _refused(place, f"line {count + 1}: {line}")
             count, seal = count + 1, line.seal
             at_head = seal if count == head.count else at_head
+            began = began or json.loads(line.record)["time"]
+            used.update(_used(line.record))
         size = len(data) - len(torn)
     if count < head.count:
         raise _refused(place, f"it has {count} lines, and its head knows of {head.count}")
@@ -84,7 +96,18 @@ def recover(place: LogPlace, head_text: bytes, key: bytes | None) -> Recovered:
         after_head=count - head.count,
         torn=len(torn),
         torn_digest=jsontext.digest_bytes(torn) if torn else "",
+        began=began,
+        used=frozenset(used),
     )
+
+
+def _used(record: bytes) -> Iterator[str]:
+    """Yield the request whose answer a record tells to be used up."""
+    if _ASKED not in record:
+        return
+    approval = json.loads(record).get("approval")
+    if approval and approval.get("request") and approval.get("state") not in _OPEN:
+        yield approval["request"]
 
 
 def _head(place: LogPlace, text: bytes, key: bytes | None) -> Head | None:

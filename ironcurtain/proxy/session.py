@@ -20,6 +20,7 @@ from ironcurtain.audit.keys import default_key_path, make_key
 from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.audit.places import audit_directory, log_place
 from ironcurtain.audit.telemetry import Telemetry
+from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.board import Board
@@ -190,7 +191,11 @@ def _enforcer(
         site = live.current.loaded.site
         reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
         place, key = default_place()
-        directory = ApprovalDirectory.open(place, key, reachable=reachable)
+
+        def is_usable(request: ApprovalRequest) -> bool:
+            return request.session != log.place.session or log.is_usable(request.id, request.asked)
+
+        directory = ApprovalDirectory.open(place, key, reachable=reachable, is_usable=is_usable)
         stack.enter_context(directory)
     return Enforcer(
         policy=live,

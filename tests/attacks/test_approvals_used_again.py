@@ -1,0 +1,104 @@
+"""An approval that was used once is brought back by somebody who can write the approvals directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from support.faulty import OWN
+from support.proxied import Place
+
+from ironcurtain.approvals.answering import Answer, Desk
+from ironcurtain.audit.log import AuditLog
+from ironcurtain.audit.places import log_place
+from ironcurtain.errors import AuditError
+from ironcurtain.model.audit import Approval
+from ironcurtain.model.verdict import Verdict
+from support.audited import decided
+
+pytestmark = pytest.mark.timeout(600)
+
+
+class Used:
+    """A place in which one removal was approved and has happened, with copies of everything about it."""
+
+    def __init__(self, root: Path) -> None:
+        self.place = Place(root)
+        self.approvals = self.place.home / OWN / "approvals"
+        self.audit = self.place.home / OWN / "audit"
+        self.copies: dict[Path, bytes] = {}
+        self.id = ""
+
+    async def approve_once(self) -> None:
+        """Ask, answer, and let the call happen."""
+        async with self.place.client("--patience", "0.2") as client:
+            state, self.id = await self.remove(client)
+            assert state == "pending"
+            with Desk.open(self.approvals, self.approvals.with_suffix(".key")) as desk:
+                assert desk.answer(desk.status(self.id).request, Answer("approved")) == "recorded"
+            self.copies = {path: path.read_bytes() for path in self.approvals.glob(f"*-{self.id}.json")}
+            assert len(self.copies) == 2
+            assert await self.remove(client) == ("approved", self.id)
+
+    async def try_again(self) -> None:
+        """Call it again under a new proxy of the same session."""
+        async with self.place.client("--patience", "0.2") as client:
+            state, id_ = await self.remove(client)
+            assert (state, id_ == self.id) == ("pending", False)
+
+    async def remove(self, client: Client) -> tuple[str, str]:
+        """Call what a person has to approve; return what became of asking, and the request's id."""
+        await client.call_tool("fix__remove", {"path": f"{self.place.home}/once"})
+        found = self.place.decisions[-1]["approval"]
+        return found["state"], found["request"]
+
+    def bring_back(self) -> None:
+        """Put everything back as it lay there before the answer was used."""
+        (self.approvals / f"done-{self.id}.json").unlink(missing_ok=True)
+        for path, content in self.copies.items():
+            path.write_bytes(content)
+            path.chmod(0o600)
+
+    def begin_another_log(self) -> None:
+        """Remove the log that tells of the use, and its head."""
+        (self.audit / "test.jsonl").unlink()
+        (self.audit / "heads" / "test.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [lambda _: None, Used.begin_another_log],
+    ids=["the mark is deleted", "and the log with its head"],
+)
+def test_request_and_answer_brought_back_after_their_use(
+    tmp_path: Path, more: Callable[[Used], None]
+) -> None:
+    used = Used(tmp_path.resolve())
+    anyio.run(used.approve_once)
+    for _ in range(2):
+        used.bring_back()
+        more(used)
+        anyio.run(used.try_again)
+        with Desk.open(used.approvals, used.approvals.with_suffix(".key")) as desk:
+            assert used.id not in desk.ids()
+    assert len([entry for entry in used.place.sent() if entry.get("tool") == "remove"]) == 1
+
+
+async def _write(directory: Path, *scopes: str) -> None:
+    async with AuditLog(log_place(directory, "work")) as log:
+        for number, scope in enumerate(scopes):
+            approval = Approval(state="approved", request="a" * 16, scope=scope, verdict=Verdict.ALLOW)
+            await log.decision(decided(number, approval=approval))
+
+
+def test_the_log_itself_takes_no_approval_twice(tmp_path: Path) -> None:
+    """Whatever the directory says: what the log cannot record does not happen."""
+    directory = tmp_path / "audit"
+    with pytest.raises(AuditError, match="used up"):
+        anyio.run(_write, directory, "once", "once")
+    with pytest.raises(AuditError, match="used up"):
+        anyio.run(_write, directory, "session")
+    anyio.run(_write, tmp_path / "another", "session", "session")
