@@ -47,6 +47,8 @@ def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
     yield f"  asked: {request.asked:%Y-%m-%d %H:%M:%S} UTC"
     yield f"  answer by: {request.expires:%Y-%m-%d %H:%M:%S} UTC"
     yield from _object("arguments", request.arguments, width)
+    if request.meta:
+        yield from _object("sent along, judged by no rule (_meta)", request.meta, width)
     yield "  what it touches:"
     for subject in request.subjects:
         yield from _subject(subject, width)

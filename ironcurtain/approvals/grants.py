@@ -84,7 +84,8 @@ class Grant:
     Attributes:
         rule: The call's deciding rule.
         caller: Digest of the caller facts.
-        fixed: Digest of the arguments' structure and of every value that must be the same.
+        fixed: Digest of the arguments' structure, of every value that must be the same, and of what goes
+            along with them.
         widenings: The escalating subjects.
     """
 
@@ -121,7 +122,9 @@ class Grant:
             revision=decision.revision,
             rule=decision.rule,
             caller=jsontext.digest(prepared.input["caller"]),
-            fixed=jsontext.digest(_fixed(prepared.call.arguments, (), opened, _free_text(tool))),
+            fixed=jsontext.digest(
+                [_fixed(prepared.call.arguments, (), opened, _free_text(tool)), dict(prepared.meta)]
+            ),
             widenings=widenings,
         )
 

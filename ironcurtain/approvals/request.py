@@ -59,6 +59,7 @@ def new_request(
         schema_digest=tool.schema_digest,
         caller=prepared.input["caller"],
         arguments=prepared.call.arguments,
+        meta=dict(prepared.meta),
         subjects=decision.subjects,
         revision=decision.revision,
         rule=decision.rule,

@@ -154,6 +154,7 @@ class Recorder:
             tool=decision.tool,
             raw_digest=self._raw_digest(call.arguments),
             arguments=ready.call.arguments if ready is not None else decision.arguments,
+            meta=dict(call.meta),
             caller=ready.input["caller"] if ready is not None else {},
             schema_digest=tool.schema_digest if tool is not None else None,
             drift_checked=decision.drift_checked,

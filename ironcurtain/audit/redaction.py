@@ -110,11 +110,13 @@ class Redaction:
         arguments = None
         if record.arguments is not None:
             arguments = self._object(record.arguments, ("arguments",), hidden, found)
+        meta = self._object(record.meta, ("meta",), (), found)
         caller = self._object(record.caller, ("caller",), (), found)
         subjects = tuple(self._subject(each, hidden) for each in record.subjects)
         return record.model_copy(
             update={
                 "arguments": arguments,
+                "meta": meta,
                 "caller": caller,
                 "redacted": tuple(found),
                 "subjects": subjects,
@@ -206,6 +208,7 @@ def _texts_of(record: DecisionRecord) -> Iterator[str]:
     yield from (record.server, record.tool, record.reason)
     yield from (subject.value for subject in record.subjects if subject.value is not None)
     yield from _texts(record.arguments)
+    yield from _texts(record.meta)
     yield from _texts(record.caller)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ironcurtain.canonical.canonicalise import Canonical, canonicalise
 from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
@@ -44,6 +44,8 @@ class Call:
         caller: Facts about whom the agent acts for, from a verified source, never from the call.
         live_digest: Digest of the live tool's schema and description, or None: no drift check is made.
         id: The caller's id for the call, carried into the decision.
+        meta: What a deployment lets through to the server beside the arguments: strict JSON, which is not
+            judged, but shown to the person who is asked, part of what they approve, and recorded.
     """
 
     server: str
@@ -52,16 +54,18 @@ class Call:
     caller: Mapping[str, Json] | None = None
     live_digest: str | None = None
     id: str | None = None
+    meta: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A call after steps 1 to 5: what OPA is asked, and what its answer is merged with."""
+    """A call after steps 1 to 5: what OPA is asked, what its answer is merged with, what goes along."""
 
     input: dict[str, Json]
     call: Canonical
     floor: structural.Floor
     base: Decision
+    meta: Mapping[str, Json] = field(default_factory=dict)
 
 
 async def decide(
@@ -111,7 +115,7 @@ def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
         )
     except Exception as error:  # noqa: BLE001 - totality, as in decide
         return _refused(base, error, canonical)
-    return Prepared(question, canonical, floor, base)
+    return Prepared(question, canonical, floor, base, call.meta)
 
 
 def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision:

@@ -104,7 +104,7 @@ class AbstractKeeper:
         subjects = [self._bare(each) for each in record.subjects]
         abstract = None
         if prepared is not None and tool is not None:
-            abstract = self._arguments(record.server, tool, prepared)
+            abstract = self._arguments(record, tool, prepared)
             subjects = [
                 each.model_copy(update={"abstract": self._subject(subject)})
                 for each, subject in zip(subjects, prepared.call.subjects, strict=True)
@@ -114,6 +114,7 @@ class AbstractKeeper:
                 "server": record.server if is_known else self._digests.member(record.server),
                 "tool": record.tool if is_known else self._digests.member(record.tool),
                 "arguments": None,
+                "meta": {},
                 "caller": {},
                 "abstract": abstract,
                 "subjects": tuple(subjects),
@@ -145,7 +146,10 @@ class AbstractKeeper:
             chain=self._digests.chain(role.pattern_kind, chain),
         )
 
-    def _arguments(self, server: str, tool: ToolAnnotation, prepared: Prepared) -> AbstractArguments:
+    def _arguments(
+        self, record: DecisionRecord, tool: ToolAnnotation, prepared: Prepared
+    ) -> AbstractArguments:
+        server = record.server
         atoms = self._atoms_of(server, tool)
         args, caller = prepared.input["args"], prepared.input["caller"]
         known = frozenset(_known_names(tool, atoms))
@@ -156,6 +160,7 @@ class AbstractKeeper:
         return AbstractArguments(
             args=self._digests.skeleton(plain, known),
             caller=self._digests.skeleton(caller, known),
+            meta=self._digests.skeleton(record.meta, frozenset()),
             tests={atom.key: atom.holds(values) for atom in atoms},
         )
 

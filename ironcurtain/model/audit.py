@@ -100,11 +100,13 @@ class AbstractArguments(Frozen):
             annotation nor policy has as `$DIGEST`. Arguments with resource roles are left out: their
             subjects stand for them.
         caller: The caller facts' skeleton.
+        meta: The skeleton of what went along with the arguments.
         tests: By test (an atom's key) whether it held, for all that the recorded policy asks of the tool.
     """
 
     args: dict[str, Json]
     caller: dict[str, Json]
+    meta: dict[str, Json] = Field(default_factory=dict)
     tests: dict[str, bool]
 
 
@@ -132,7 +134,9 @@ class DecisionRecord(Frozen):
         raw_digest: Digest of the arguments' text as they arrived.
         arguments: The canonical arguments, exactly what the server is to be sent, redacted; None where the
             call was refused before they existed, or in a log that holds no values.
-        redacted: JSON pointers of what is redacted, under `/arguments` and `/caller`.
+        meta: What went to the server beside the arguments, judged by no rule: members of `_meta` that its
+            configuration lets through, redacted.
+        redacted: JSON pointers of what is redacted, under `/arguments`, `/meta` and `/caller`.
         abstract: What is kept instead of `arguments` and `caller`.
         caller: Facts about whom the agent acts for, redacted.
         schema_digest: The annotated tool's digest; None for an unknown tool.
@@ -153,6 +157,7 @@ class DecisionRecord(Frozen):
     tool: str
     raw_digest: KeyedDigest
     arguments: dict[str, Json] | None = None
+    meta: dict[str, Json] = Field(default_factory=dict)
     redacted: tuple[str, ...] = ()
     abstract: AbstractArguments | None = None
     caller: dict[str, Json] = Field(default_factory=dict)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ironcurtain.model.base import Frozen, ServerName
+
+PROTOCOL_META = "io.modelcontextprotocol/"
+"""What the names of the protocol's own members of `_meta` begin with."""
 
 
 class NetworkSettings(Frozen):
@@ -64,6 +67,8 @@ class Server(BaseModel):
     Attributes:
         working_root: Directory that its relative paths are resolved against (default: the sandbox).
         sandbox: How it is contained; false opts out.
+        pass_meta: Members of a request's `_meta` that reach it, beside what the protocol needs: no rule judges
+            them.
         tools: File with a saved `tools/list` result, for servers that cannot be started here.
     """
 
@@ -78,6 +83,7 @@ class Server(BaseModel):
     headers: dict[str, str] = Field(default_factory=dict)
     working_root: str | None = Field(default=None, alias="workingRoot")
     sandbox: SandboxSettings | Literal[False] | None = None
+    pass_meta: tuple[str, ...] = Field(default=(), alias="passMeta")
     tools: str | None = None
 
     @model_validator(mode="after")
@@ -89,6 +95,14 @@ class Server(BaseModel):
             msg = "give command, url or tools"
             raise ValueError(msg)
         return self
+
+    @field_validator("pass_meta")
+    @classmethod
+    def _not_the_protocols_own(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if own := [name for name in names if name == "progressToken" or name.startswith(PROTOCOL_META)]:
+            msg = f"passMeta: {own[0]} belongs to the protocol"
+            raise ValueError(msg)
+        return names
 
     @property
     def domains(self) -> tuple[str, ...] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import anyio
@@ -23,15 +24,12 @@ Make = Callable[[dict[str, Any]], types.ClientRequest]
 """Makes the request from the members of its params that are not judged: `_meta`, answers, state."""
 
 _MOST_ROUNDS = 10
-_ENVELOPE = frozenset(
-    {
-        "progress_token",
-        types.PROTOCOL_VERSION_META_KEY,
-        types.CLIENT_INFO_META_KEY,
-        types.CLIENT_CAPABILITIES_META_KEY,
-        types.LOG_LEVEL_META_KEY,
-    }
-)
+_TRACE = {
+    "traceparent": re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"),
+    "tracestate": re.compile(r"[\x20-\x7e]{1,512}"),
+    "baggage": re.compile(r"[\x20-\x7e]{1,8192}"),
+}
+"""What joins a call to a trace (W3C Trace Context and Baggage), and the form that it must have."""
 _FRAME_BYTES = 1 << 16
 _ROOTS_PAUSE = 0.2
 _INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
@@ -103,10 +101,32 @@ async def _answers(hub: Hub, server: str, result: Result, exchange: Exchange) ->
     return {"input_responses": answers or None, "request_state": state if isinstance(state, str) else None}
 
 
+def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dict[str, Json]:
+    """Return the members of a request's `_meta` that a server's configuration lets through.
+
+    Raises:
+        MCPError: If they are no strict JSON.
+    """
+    try:
+        kept: dict[str, Json] = jsontext.plain({k: v for k, v in (given or {}).items() if k in passes})
+    except jsontext.MalformedJsonError:
+        raise MCPError(types.INVALID_PARAMS, "The request's _meta is no strict JSON.") from None
+    return kept
+
+
 def _meta(upstream: Upstream, exchange: Exchange) -> dict[str, Any] | None:
-    """Return the `_meta` to send on: the client's, without the envelope of its own connection."""
+    """Return the `_meta` to send on: what was let through, and the trace that the call belongs to.
+
+    Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the
+    protocol needs, a token for progress included.
+    """
     given = exchange.context.meta or {}
-    meta: dict[str, Any] = {key: value for key, value in given.items() if key not in _ENVELOPE}
+    meta: dict[str, Any] = {
+        name: given[name]
+        for name, form in _TRACE.items()
+        if isinstance(given.get(name), str) and form.fullmatch(given[name])
+    }
+    meta |= exchange.passed
     if upstream.modern and upstream.log_level is not None:
         meta[types.LOG_LEVEL_META_KEY] = upstream.log_level
     return meta or None

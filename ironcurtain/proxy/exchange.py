@@ -79,8 +79,12 @@ class _Question:
 class Exchange:
     """A request of the client: what a server causes meanwhile reaches the client through it."""
 
-    def __init__(self, context: ServerRequestContext[Any, Any]) -> None:
+    def __init__(
+        self, context: ServerRequestContext[Any, Any], passed: Mapping[str, Json] | None = None
+    ) -> None:
+        """Begin with a request, and with what of its `_meta` was let through when it was judged."""
         self.context = context
+        self.passed = dict(passed or {})
         self.client = client_of(context)
         self.modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._questions: list[_Question] = []

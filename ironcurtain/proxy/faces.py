@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, cast, get_args
 
@@ -17,7 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from ironcurtain.decide.decide import Call
 from ironcurtain.model.base import Json
 from ironcurtain.proxy import reserved
-from ironcurtain.proxy.calls import Make, Result, send, send_tool_call, written_arguments
+from ironcurtain.proxy.calls import Make, Result, passed_meta, send, send_tool_call, written_arguments
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, Live, RefusedError
 from ironcurtain.proxy.events import UpstreamError
@@ -228,7 +229,8 @@ class Face:
             if exchange is None:
                 raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
             return await exchange.resume(context, params.input_responses or {}, self._held)
-        exchange = Exchange(context)
+        call = replace(call, meta=passed_meta(context.meta, self._hub.passes.get(call.server, ())))
+        exchange = Exchange(context, call.meta)
 
         async def forward(judged: Mapping[str, Json]) -> Result:
             return await sending(self._hub, call.server, lambda extra: make(judged, extra), exchange)

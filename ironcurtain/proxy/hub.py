@@ -60,6 +60,7 @@ class Hub:
             for name, server in config.servers.items()
             if server.command or server.url
         }
+        self.passes = {name: server.pass_meta for name, server in config.servers.items()}
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
 

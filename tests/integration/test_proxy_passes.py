@@ -89,8 +89,10 @@ async def large_results(client: Client, _person: Person, _place: Place, at: str)
 
 
 async def meta_of_the_request(client: Client, _person: Person, _place: Place, at: str) -> None:
-    result = await client.call_tool(f"{at}__meta", {}, meta={"test/own": {"a": [1]}})
-    assert json.loads(text_of(result)) == {"test/own": {"a": [1]}}
+    trace = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "tracestate": "a=1", "baggage": "k=v"}
+    passed = {"test/own": {"a": [1]}, **trace}
+    result = await client.call_tool(f"{at}__meta", {}, meta={**passed, "test/other": 1})
+    assert json.loads(text_of(result)) == passed
 
 
 async def progress(client: Client, _person: Person, _place: Place, at: str) -> None:
@@ -215,6 +217,7 @@ def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """Pay all visits to one proxy in front of servers of both eras; keep what each came to."""
     # Resources are allowed by their role, so a file elsewhere stays forbidden.
     place = Place(tmp_path_factory.mktemp("proxy"), SERVERS, *FREE[:-1])
+    place.configure(passMeta=["test/own"])
     place.bundle = place.publish_with_notes(*(f"fixture://{name}/77" for name in SERVERS))
     person = Person()
     visits = {

@@ -76,6 +76,13 @@ class Place:
         self.made, self.names = rules(*allowed), list(found)
         self.bundle = self.publish(self.made, self.names)
 
+    def configure(self, **keys: Any) -> None:
+        """Add keys to the entry of every server."""
+        document = json.loads(self.servers.read_text())
+        for entry in document["mcpServers"].values():
+            entry.update(keys)
+        self.servers.write_text(json.dumps(document))
+
     def publish(self, made: list[dict[str, Any]], servers: list[str]) -> Path:
         """Write the bundle anew, in one step."""
         tools = [annotated(name) for name in fixture_server.TOOLS] + RESERVED_TOOLS
