@@ -67,8 +67,8 @@ class Server(BaseModel):
     Attributes:
         working_root: Directory that its relative paths are resolved against (default: the sandbox).
         sandbox: How it is contained; false opts out.
-        pass_meta: Members of a request's `_meta` that reach it, beside what the protocol needs: no rule judges
-            them.
+        pass_meta: Members of a request's `_meta` that reach it, beside what the protocol needs; no rule
+            judges them.
         tools: File with a saved `tools/list` result, for servers that cannot be started here.
     """
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import anyio
 import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -31,7 +30,6 @@ _TRACE = {
 }
 """What joins a call to a trace (W3C Trace Context and Baggage), and the form that it must have."""
 _FRAME_BYTES = 1 << 16
-_ROOTS_PAUSE = 0.2
 _INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
 
 
@@ -72,16 +70,11 @@ async def send(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
 
 
 async def send_tool_call(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
-    """Send a tool call; once more, a moment later, where the server had not yet understood its new roots."""
-    result = await send(hub, server, make, exchange)
-    upstream = hub.upstreams[server]
-    if not (upstream.roots_changed and upstream.roots_read):
-        return result
-    # Whatever the first answer after that is: a later denial has another reason.
-    upstream.roots_changed = False
-    if result.get("isError") is not True or "access denied" not in str(result).casefold():
-        return result
-    await anyio.sleep(_ROOTS_PAUSE)
+    """Send a tool call, once, when the server has had the time to understand its new roots.
+
+    Whatever the answer says, the call may have had its effect: it is the agent that makes it again.
+    """
+    await hub.upstreams[server].roots.understood()
     return await send(hub, server, make, exchange)
 
 
@@ -120,7 +113,7 @@ def _meta(upstream: Upstream, exchange: Exchange) -> dict[str, Any] | None:
     Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the
     protocol needs, a token for progress included.
     """
-    given = exchange.context.meta or {}
+    given: Mapping[str, Any] = exchange.context.meta or {}
     meta: dict[str, Any] = {
         name: given[name]
         for name, form in _TRACE.items()

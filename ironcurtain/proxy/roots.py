@@ -1,16 +1,42 @@
-"""The directories that servers are told to work in, where the client names none."""
+"""The directories that servers are told to work in, and the time that they have to understand that."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
+import anyio
 import mcp_types as types
 
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.canonical.paths import Resolver
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.verdict import Verdict
+
+_READING = 1.0
+_MOMENT = 0.2
+_LOOK = 0.05
+
+
+class RootsTold:
+    """When a server that was told of new roots has had the time to understand them."""
+
+    def __init__(self) -> None:
+        self._end = -math.inf
+
+    def told(self) -> None:
+        """Begin to wait: the server was told that they changed."""
+        self._end = anyio.current_time() + _READING
+
+    def read(self) -> None:
+        """Wait a moment only: the server has read them."""
+        self._end = min(self._end, anyio.current_time() + _MOMENT)
+
+    async def understood(self) -> None:
+        """Wait until the server has read them and a moment longer; bounded."""
+        while (left := self._end - anyio.current_time()) > 0:  # noqa: ASYNC110 - the end can come nearer
+            await anyio.sleep(min(left, _LOOK))
 
 
 def policy_roots(

@@ -29,6 +29,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
 from ironcurtain.proxy.catalogue import Catalogue, LiveCatalogue
 from ironcurtain.proxy.events import UpstreamError, UpstreamEvents, UpstreamLimits
+from ironcurtain.proxy.roots import RootsTold
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.servers.connect import cause, parameters
 
@@ -66,7 +67,7 @@ class Upstream:
         self._words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._subscribed: set[str] = set()
         self.log_level: types.LoggingLevel | None = None
-        self._starting = self.roots_changed = self.roots_read = False
+        self._starting, self.roots = False, RootsTold()
 
     # -- what others see ------------------------------------------------------------------------
 
@@ -160,7 +161,7 @@ class Upstream:
     async def notify_roots_changed(self) -> None:
         """Tell a server of the handshake era that the client's roots changed."""
         if self._session is not None and not self.modern and self._wanted.roots is not None:
-            self.roots_changed, self.roots_read = True, False
+            self.roots.told()
             await self._session.send_notification(types.RootsListChangedNotification())
 
     async def set_log_level(self, level: types.LoggingLevel) -> None:
@@ -392,5 +393,6 @@ class Upstream:
         return await self._events.ask(self.name, types.ElicitRequest(params=params))
 
     async def _on_roots(self, context: ClientRequestContext) -> Any:  # noqa: ANN401, ARG002
-        self.roots_read = True
-        return await self._events.ask(self.name, types.ListRootsRequest())
+        answer = await self._events.ask(self.name, types.ListRootsRequest())
+        self.roots.read()
+        return answer

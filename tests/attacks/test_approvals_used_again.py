@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
+from support.audited import decided
 from support.faulty import OWN
 from support.proxied import Place
 
@@ -17,7 +18,6 @@ from ironcurtain.audit.places import log_place
 from ironcurtain.errors import AuditError
 from ironcurtain.model.audit import Approval
 from ironcurtain.model.verdict import Verdict
-from support.audited import decided
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -1,4 +1,4 @@
-"""What an agent writes beside the arguments (`_meta`) is judged by no rule: it must not reach a server unseen."""
+"""What an agent writes beside the arguments (`_meta`) no rule judges: it must not reach a server unseen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ SMUGGLED: dict[str, Any] = {
 async def _dropped(client: Client, _place: Place) -> None:
     result = await client.call_tool("fix__meta", {}, meta=SMUGGLED)
     assert json.loads(text_of(result)) == {}
-
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

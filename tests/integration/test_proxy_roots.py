@@ -1,4 +1,4 @@
-"""Roots: servers follow the client's; one more try for a server that was late."""
+"""Roots: servers follow the client's; a call waits for a server that was late, and is sent once."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Rooted(Place):
         write_servers(root, servers)
 
 
-async def one_more_try_after_a_change_and_only_then(client: Client, place: Rooted) -> None:
+async def a_call_waits_for_new_roots_and_is_sent_once(client: Client, place: Rooted) -> None:
     async def rooted() -> dict[str, str]:
         return {name: text_of(await client.call_tool(f"{name}__rooted", {})) for name in WAYS}
 
@@ -66,14 +66,13 @@ async def one_more_try_after_a_change_and_only_then(client: Client, place: Roote
     await client.send_roots_list_changed()
     await until(lambda: sum("read_roots" in entry for entry in place.sent()) == 2)
     found = await rooted()
-    # Whoever read its roots was asked once more, whatever came of that.
+    # A call waits until roots are read and a moment longer; it is sent once, whatever comes of it.
     assert found["fix"] == "inside"
     assert found["deaf"].startswith("Access denied")
     assert found["stubborn"].startswith("Access denied")
     assert (await rooted())["stubborn"].startswith("Access denied")
     sent = Counter(entry["pid"] for entry in place.sent() if entry.get("tool") == "rooted")
-    # Three calls each: `fix` and `stubborn` were sent one of them twice.
-    assert sorted(sent.values()) == [3, 4, 4]
+    assert sorted(sent.values()) == [3, 3, 3]
     assert decided(place, "rooted") == [("rooted", True)] * 9
     await until(lambda: len(place.ends()) == 9)
 
@@ -97,7 +96,7 @@ REAL = the_real_file_server_follows_the_clients_roots.__name__
 VISITS = {
     visit.__name__: visit
     for visit in (
-        one_more_try_after_a_change_and_only_then,
+        a_call_waits_for_new_roots_and_is_sent_once,
         *([the_real_file_server_follows_the_clients_roots] if NODE.is_dir() else []),
     )
 }
@@ -111,7 +110,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
     return visit_all(place, VISITS, "--no-approver", up=up, list_roots_callback=PERSON.answer)
 
 
-@pytest.mark.parametrize("visit", [one_more_try_after_a_change_and_only_then.__name__, REAL])
+@pytest.mark.parametrize("visit", [a_call_waits_for_new_roots_and_is_sent_once.__name__, REAL])
 def test_roots(outcomes: dict[str, Exception], visit: str) -> None:
     if visit not in VISITS:
         pytest.skip("the servers are not installed (make demo)")
