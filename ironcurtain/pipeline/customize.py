@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 from ironcurtain.llm.question import Question
 from ironcurtain.model.base import Frozen, Json
+from ironcurtain.model.policy import Clause
 from ironcurtain.pipeline.clauses import PlacedClause, read_user_clauses
 from ironcurtain.pipeline.linter import Finding, lint
 from ironcurtain.pipeline.schema_parts import array_of, closed_object
+from ironcurtain.pipeline.sentences import sentences
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.text import is_hidden, quoted, visible
 
@@ -155,20 +157,23 @@ def _promised(edits: Sequence[Json], before: Sequence[PlacedClause]) -> list[str
         if edit is None:
             kept.append(placed.clause.text)
         elif edit["op"] == "replace":
-            kept.append(_one_line(edit["text"]))
-    return kept + [_one_line(edit["text"]) for edit in edits if edit["op"] == "add"]
+            kept += sentences(edit["text"])
+    return kept + [text for edit in edits if edit["op"] == "add" for text in sentences(edit["text"])]
 
 
 def _edited(edits: Sequence[Json], own: str, source: str) -> str:
     lines = own.splitlines()
     changes = {edit["clause"]: edit for edit in edits if edit["clause"]}
-    for placed in reversed(read_user_clauses(own, source)):
-        edit = changes.get(placed.clause.id)
-        if edit is not None:
-            first, last = placed.lines
-            mark = _MARK.match(lines[first])
-            lead = mark[0] if mark else ""
-            lines[first:last] = [lead + _one_line(edit["text"])] if edit["op"] == "replace" else []
+    paragraphs: dict[tuple[int, int], list[Clause]] = {}
+    for placed in read_user_clauses(own, source):
+        paragraphs.setdefault(placed.lines, []).append(placed.clause)
+    for (first, last), clauses in sorted(paragraphs.items(), reverse=True):
+        if not any(clause.id in changes for clause in clauses):
+            continue
+        mark = _MARK.match(lines[first])
+        texts = [_one_line(changes[c.id]["text"]) if c.id in changes else c.text for c in clauses]
+        kept = " ".join(filter(None, texts))  # the text of a deletion is empty
+        lines[first:last] = [(mark[0] if mark else "") + kept] if kept else []
     text = "\n".join(lines).rstrip()
     added = [f"- {_one_line(edit['text'])}" for edit in edits if edit["op"] == "add"]
     if added:

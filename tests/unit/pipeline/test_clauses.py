@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ironcurtain.errors import FileError
 from ironcurtain.pipeline.clauses import read_clauses
 
+ROOT = Path(__file__).parents[3]
 TEXT = """\
 # Constitution
 
@@ -65,6 +68,80 @@ def test_numbers_are_stable_under_changes_below() -> None:
 def test_a_constitution_without_a_sentence_is_refused(text: str) -> None:
     with pytest.raises(FileError, match="no sentence"):
         read_clauses(text, "c.md")
+
+
+PARAGRAPHS = """\
+# Returns
+
+You help customers of a shop, e.g. with returns. Orders may be returned within
+30 days. Never refund to a gift card that is not theirs!
+
+**Exchanges.** An item may be exchanged once. Say "No. We cannot." to
+everything else. Dr. No. 5 is no exception. `delete_order` is off.
+"""
+
+
+def test_each_sentence_of_a_plain_paragraph_is_a_clause_with_its_own_line() -> None:
+    """A handbook in prose was a handful of clauses, of which one rule each made a green report."""
+    clauses = [placed.clause for placed in read_clauses(PARAGRAPHS, "c.md")]
+    assert [(clause.text, clause.source) for clause in clauses] == [
+        ("You help customers of a shop, e.g. with returns.", "c.md:3"),
+        ("Orders may be returned within 30 days.", "c.md:3"),
+        ("Never refund to a gift card that is not theirs!", "c.md:4"),
+        ("**Exchanges.** An item may be exchanged once.", "c.md:6"),
+        ('Say "No. We cannot." to everything else.', "c.md:6"),
+        ("Dr. No. 5 is no exception.", "c.md:7"),
+        ("`delete_order` is off.", "c.md:7"),
+    ]
+
+
+NESTED = """\
+The rules are simple. The agent may:
+
+- send mail. It is logged.
+  - to colleagues
+    - without attachments
+
+  1. to customers
+- list folders
+
+## Baggage
+
+- Gold members
+  - may bring three bags.
+
+> - Quoted
+"""
+
+
+def test_a_nested_item_carries_what_it_stands_below() -> None:
+    """`may bring three bags` alone says nothing about gold members."""
+    placed = read_clauses(NESTED, "c.md")
+    assert [(one.clause.text, one.lead) for one in placed] == [
+        ("The rules are simple.", ""),
+        ("The agent may:", ""),
+        ("send mail.", "The agent may:"),
+        ("It is logged.", "The agent may:"),
+        ("to colleagues", "The agent may: send mail. It is logged."),
+        ("without attachments", "The agent may: send mail. It is logged. to colleagues"),
+        ("to customers", "The agent may: send mail. It is logged."),
+        ("list folders", "The agent may:"),
+        ("Gold members", ""),
+        ("may bring three bags.", "Gold members"),
+        ("Quoted", ""),
+    ]
+    assert placed[9].headings == ("Baggage",)
+
+
+@pytest.mark.parametrize("name", ["constitution.md", "examples/office/constitution.md"])
+def test_the_shipped_constitutions_have_one_clause_for_each_item(name: str) -> None:
+    """Kept answers, rules and scenarios name clauses by number: another split would void them all."""
+    text = (ROOT / name).read_text()
+    items = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    placed = read_clauses(text, name)
+    assert [(one.clause.id, one.clause.text, one.lead) for one in placed] == [
+        (f"C{number}", item, "") for number, item in enumerate(items, 1)
+    ]
 
 
 def test_hostile_text_stays_text() -> None:

@@ -58,6 +58,21 @@ def test_an_edit_changes_its_sentence_alone(edits: list[tuple[str, str, str]], a
     assert proposal(content(*edits), OWN, "constitution-user.md").text == after
 
 
+@pytest.mark.parametrize(
+    ("edit", "item"),
+    [
+        (("replace", "U1", "Mail may be listed."), "- Mail may be listed. Drafts may be deleted."),
+        (("replace", "U2", "Drafts stay. They are mine."), "- Mail may be read. Drafts stay. They are mine."),
+        (("delete", "U2", ""), "- Mail may be read."),
+    ],
+)
+def test_an_edit_of_one_sentence_leaves_the_others_of_its_item(edit: tuple[str, str, str], item: str) -> None:
+    own = "- Mail may be read.\n  Drafts may be deleted.\n- Pushing needs approval.\n"
+    assert question(own).mistakes(content(edit)) == []
+    made = proposal(content(edit), own, "constitution-user.md").text
+    assert made == f"{item}\n- Pushing needs approval.\n"
+
+
 def test_the_first_sentence_makes_the_file() -> None:
     given = content(("add", "", "The agent may delete drafts."), ("add", "", "Pushing needs approval."))
     assert question("").mistakes(given) == []
