@@ -36,6 +36,7 @@ from ironcurtain.pipeline.assemble import Release
 from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
 from ironcurtain.pipeline.custom import CustomModule, check_modules, read_modules
 from ironcurtain.pipeline.intent import Intent, IntentContext, ask_intent
+from ironcurtain.pipeline.linter import remaining
 from ironcurtain.pipeline.lists import resolve_lists
 from ironcurtain.pipeline.lists_resolve import Site
 from ironcurtain.pipeline.load import Inputs, Sources, load_inputs, shown_path
@@ -192,7 +193,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             write_open(_open_file(sources), ())
             summary.append(f"{len(files)} files")
     findings = (
-        *inputs.notes,
+        *_lint_lines(inputs, settled.draft.policy),
         *inputs.servers.notes,
         *annotated.notes,
         *compiled.findings,
@@ -204,6 +205,11 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         *recorded.verification.warnings,
     )
     return Built(bundle, recorded.verification, findings)
+
+
+def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
+    found = remaining(inputs.findings, {rule.clause for rule in policy.rules})
+    return [finding.line for finding in found]
 
 
 def _fixed_scenarios(inputs: Inputs, sources: Sources) -> Scenarios:

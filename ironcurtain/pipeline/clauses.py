@@ -1,9 +1,10 @@
 """Splitting a constitution into numbered clauses, to which every rule and finding refers.
 
-Each sentence of a paragraph or a list item is one clause, `C1`, `C2`, … in the order of the document; a block of
-code is one, too, so that nothing a person wrote is passed over. A clause of a nested list carries the items that
-it stands below. Headings are no clauses but their context; below a heading that contains the word "principles",
-clauses are guiding principles, which no single rule needs to implement. HTML comments are not read.
+Each sentence of a paragraph or a list item is one clause, `C1`, `C2`, … in the order of the document; a
+block of code is one, too, so that nothing a person wrote is passed over. A clause of a nested list carries
+the items that it stands below. Headings are no clauses but their context; below a heading that contains the
+word "principles", clauses are guiding principles, which no single rule needs to implement. HTML comments are
+not read.
 
 The user's own guidance is a second file of the same form. Its clauses are `U1`, `U2`, …; they stand below
 a heading of ours that says that they supersede the others.
@@ -36,8 +37,8 @@ class PlacedClause:
 
     Attributes:
         headings: The headings above it, outermost first.
-        lead: What introduces the clause's list: the sentence above it that ends in a colon, and the items that
-            it is nested in, outermost first.
+        lead: What introduces the clause's list: the sentence above it that ends in a colon, and the items
+            that it is nested in, outermost first.
         lines: First line and the line after the last of the clause's paragraph, counted from 0.
     """
 

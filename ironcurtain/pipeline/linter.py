@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,7 @@ from ironcurtain.pipeline.linter_words import (
     FILLER,
     JUDGEMENT,
     NOISE,
+    RECORD,
     STATE,
     UNLESS_ASKED,
     VERDICTS,
@@ -34,6 +35,9 @@ LONG_SENTENCE = 30
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=\S)")
 _WORD = re.compile(r"[\w@~/.*'-]*\w[\w/*-]*")
 _CODE = re.compile(r"`([^`]+)`")
+_NAME = re.compile(r"`[^`]+`|\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|(?<!\S)[@~/]\S+")
+"""What stands for itself, whatever words it is made of: code, quotations, lists and paths."""
+
 _RELATIVE_CODE = re.compile(r"\.{1,2}/\S*|(?![~/])[\w.-]+(?:/[\w.-]+)*/")
 _RELATIVE_PLAIN = re.compile(r"(?<![\w/.~`])\.{1,2}/\w\S*")
 _SUFFIX = re.compile(r"(?:ing|ed|es|s|e)$")
@@ -101,6 +105,18 @@ def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (order[finding.clause], finding.id)))
 
 
+def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple[Finding, ...]:
+    """Return the findings that still hold where rules are known.
+
+    Args:
+        findings: What `lint` returned.
+        implemented: Ids of the clauses that rules came of; these are no mere explanations.
+    """
+    return tuple(
+        found for found in findings if found.check != "no-verdict" or found.clause not in implemented
+    )
+
+
 def contradictions(findings: Sequence[Finding]) -> list[ConstitutionError]:
     """Return the findings that stop a compile, as errors."""
     return [
@@ -114,7 +130,7 @@ def contradictions(findings: Sequence[Finding]) -> list[ConstitutionError]:
 
 
 def _alone(placed: PlacedClause, sentences: Sequence[_Sentence]) -> Iterator[Finding]:
-    text = _lowered(placed.clause.text)
+    text = _lowered(_NAME.sub(" x ", placed.clause.text))
     for check, pattern, why, edit in _UNTESTABLE:
         word = pattern.search(text)
         if word:
@@ -147,8 +163,9 @@ def _verdict_findings(placed: PlacedClause, sentences: Sequence[_Sentence]) -> I
                 placed,
                 "no-verdict",
                 "note",
-                "says nothing about what may be done, so no rule can come of it.",
-                "Say what may, must not, or needs approval; or put it below a heading called principles.",
+                "has no word that allows, forbids or asks, and may be taken for an explanation.",
+                "If it is a rule, say what may, must not, or needs approval; if it guides, put it below a "
+                "heading called principles.",
             )
     elif not placed.lead and not text.endswith(":") and all(s.is_about_nothing for s in sentences):
         yield _finding(
@@ -164,14 +181,20 @@ _UNTESTABLE = (
     (
         "needs-clock",
         CLOCK,
-        "a rule sees one call and no clock.",
+        "a time relative to now cannot be decided from a call's arguments today.",
         "Say what shall happen at any time, or let a person be asked.",
     ),
     (
         "needs-state",
         STATE,
-        "a rule sees one call and remembers none.",
+        "what happened before, or how often, cannot be decided from one call's arguments today.",
         "Say what shall happen each time, or let a person be asked.",
+    ),
+    (
+        "needs-record",
+        RECORD,
+        "the state of a record, as another tool tells it, cannot be decided from a call's arguments today.",
+        "Say what shall happen whatever its state is, or let a person be asked.",
     ),
     (
         "needs-judgement",
@@ -229,8 +252,8 @@ def _pair(placed: PlacedClause, sentence: _Sentence, earlier: PlacedClause, othe
 def _sentences(placed: PlacedClause) -> Iterator[_Sentence]:
     for text in _SENTENCE_END.split(_lowered(placed.clause.text)):
         verdicts, rest = _verdicts(text)
-        if placed.lead:
-            verdicts |= _verdicts(_lowered(placed.lead))[0]
+        if placed.lead and not verdicts:  # an item may be an exception from what introduces it
+            verdicts = _verdicts(_lowered(placed.lead))[0]
         words = tuple(_stem(word) for word in _WORD.findall(rest) if word not in NOISE)
         yield _Sentence(text, frozenset(verdicts), words)
 

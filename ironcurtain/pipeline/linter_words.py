@@ -1,4 +1,4 @@
-"""The words by which the linter knows verdicts, clocks, memory and judgement.
+"""The words by which the linter knows verdicts, clocks, memory, records and judgement.
 
 The lists are short on purpose: a word is here only if a sentence that uses it can hardly be decided from
 the arguments of a call. Each pattern is tried on one sentence in lower case.
@@ -62,47 +62,82 @@ UNLESS_ASKED = re.compile(
 """What turns a denial into a question: `must not push without approval`."""
 
 ANY_VERDICT = re.compile(
-    r"\b(?:may|must|can|cannot|can't|should|shall|never|always"
-    r"|only|allow\w*|permit\w*|forbid\w*|forbidden|prohibit\w*"
-    r"|den(?:y|ies|ied)|refus\w*|approv\w*|ask\w*|confirm\w*|needs?|requires?|consent|free to|off limits"
-    r"|do not|don't|supersede\w*|instead|except\w*|unless)\b"
+    r"\b(?:may|must|can|cannot|can't|should|shall|not|never|always"
+    r"|only|no|allow\w*|permit\w*|forbid\w*|forbidden|prohibit\w*"
+    r"|den(?:y|ies|ied)|refus\w*|reject\w*|declin\w*|approv\w*|ask\w*|confirm\w*|escalat\w*"
+    r"|needs?|requires?|required|consent|free|off limits|avoid\w*|ensure|make sure|verif(?:y|ies|ied)"
+    r"|do not|don't|supersede\w*|instead|except\w*|unless|between|within|without|exceeds?"
+    r"|at (?:most|least)|(?:no|not) (?:more|less|fewer|later|earlier) than|up to|limit(?:s|ed)?"
+    r"|maximum|minimum|(?:non-?)?(?:refund|return|exchange|cancel|transfer)able)\b"
 )
-"""A sentence without any of these says nothing about what may be done."""
+"""A sentence without any of these may well be an explanation."""
+
+_AMOUNT = (
+    r"(?:\d+(?:[.,]\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|twenty-four"
+    r"|thirty|sixty|ninety|half an|a few|a couple of|several)"
+)
+_SHORT_UNIT = r"(?:secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?)"
+_SPAN = rf"{_AMOUNT}[ -]?(?:(?:business|working|calendar) )?(?:{_SHORT_UNIT}|h|yrs?|years?|quarters?)\b"
+_AROUND_NOW = r"(?:last|next|past|coming|previous|first)"
+_PERIOD = r"(?:second|minute|hour|day|week|month|quarter|year)"
+_TALK = r"(?:session|conversation|chat|call|interaction|shift)"
+_MANY = r"(?:(?:at|the) most|(?:(?:no|not) )?more than|up to|maximum(?: of)?|only|limited to|one|a single)"
 
 CLOCK = re.compile(
-    r"\b(?:with)?in (?:the )?(?:last |next |past )?(?:\d+|an?|one|two|three|a few|twenty-four) ?"
-    r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+    rf"\b(?:within|in) (?:the )?(?:{_AROUND_NOW} )?{_SPAN}"
+    rf"|\b(?:for|during|over) the {_AROUND_NOW} {_SPAN}"
+    rf"|\b(?:after|(?:older|newer) than) {_SPAN}"
+    rf"|\b{_SPAN} (?:ago|from now|in advance|beforehand|before|after|prior to|following|since)\b"
+    rf"|\b{_AMOUNT}[ -]{_SHORT_UNIT}[ -]old\b"
+    rf"|\b(?:inactive|unused|idle|open|unpaid|overdue|outstanding) for (?:\w+ ){{0,2}}{_SPAN}"
     r"|\b(?:recent(?:ly)?|today|tomorrow|yesterday|tonight|nowadays|currently)\b"
-    r"|\b(?:older|newer|longer|more|less) than (?:\d+|an?"
-    r"|one) ?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
     r"|\b(?:during|outside|in|after) (?:the )?(?:\w+ )?(?:business"
     r"|working|work|office|school) (?:hours|time|days)\b"
     r"|\b(?:at night|at the weekend|on (?:weekends?|weekdays|mondays?|sundays?|saturdays?))\b"
-    r"|\b(?:before|after|between|until|by) \d{1,2}(?::\d\d| ?[ap]m| o'clock)\b"
     r"|\b(?:last|next|this) (?:week|month|year|quarter)\b"
 )
+"""Spans of time that are relative to now; a time of the day may be that of an argument."""
+
 STATE = re.compile(
     r"\b(?:\d+|one|two|three|ten|twice|once) (?:\w+ )?(?:times"
-    r"|calls|messages|mails|requests) (?:per|an?|each|every) \w+"
-    r"|\b(?:more than|at most|no more than|up to) (?:\d+|once|twice) times\b"
-    r"|\bper (?:session|minute|hour|day|week|month|year|person)\b|\b(?:twice|once) (?:an?|per) \w+\b"
+    r"|calls|messages|mails|requests|attempts) (?:per|an?|each|every|in an?) \w+"
+    rf"|\b{_MANY} (?:[\w'-]+ ){{1,5}}?(?:per|an?|each|every) (?:{_PERIOD}|{_TALK})\b"
+    r"|\b(?:only|most|more than|just|exactly|up to) (?:once|twice|(?:\d+|one|two|three|five|ten) times?)\b"
+    rf"|\b(?:once|twice)(?: per \w+| (?:an?|each|every|in an?) (?:{_PERIOD}|{_TALK})\b| ?(?=[.,;!]|$))"
+    rf"|\bper {_TALK}\b|\b(?:in|within|during) (?:one|the same|a single|each) {_TALK}\b"
+    rf"|\bthe (?:start|beginning|end) of (?:the|each|every|an?) {_TALK}\b"
+    r"|\b(?:hourly|daily|weekly|monthly|yearly|annual) (?:limit|quota|cap|maximum|allowance|budget)\b"
     r"|\b(?:already|previously|the first time|the second time|in a row|so far|in total)\b"
     r"|\bsince the (?:last|start|beginning)\b|\bearlier in\b"
     r"|\b(?:has|have|had) (?:just |not |never )?(?:been )?(?:read"
     r"|opened|sent|written|created|asked|approved|seen|made|used)"
     r" (?:\w+ )?(?:before|earlier|yet)\b"
 )
+
+_GIVEN = r"(?:if|unless|when|while|whose|where|as long as|provided|until|that|which)"
+_IS = r"(?:is|are|was|were|has|have|had)"
+RECORD = re.compile(
+    rf"\b{_GIVEN} (?:[\w'-]+ ){{0,6}}?(?:status|balance)(?: of (?:[\w'-]+ ){{0,3}}?[\w'-]+)?"
+    rf" (?:{_IS}|equals|shows|exceeds|covers|allows|permits|remains|stays)\b"
+    rf"|\b{_GIVEN} (?:[\w'-]+ ){{0,6}}?{_IS} (?:(?:not|still|been|yet|currently|already) )*"
+    r"(?:pending|delivered|shipped|processed|cancelled|canceled|locked|suspended|expired|overdue|inactive|flown|departed"
+    r"|landed|resolved|merged|archived|fulfilled|available|(?:in|out of) stock)\b"
+)
+"""What stands in a record: a call's arguments name the record, and another tool's answer would tell."""
+
 JUDGEMENT = re.compile(
     r"\b(?:suspicious|reasonabl[ey]|unreasonabl[ey]"
     r"|(?:in)?appropriate(?:ly)?|sensitive|confidential|harmful|dangerous"
     r"|malicious|trustworthy|legitimate|necessary|unnecessary"
-    r"|relevant|irrelevant|urgent|sensible|sensibly|careful(?:ly)?"
-    r"|offensive|polite(?:ly)?|helpful|honest(?:ly)?|responsibl[ey]"
+    r"|relevant|irrelevant|sensible|sensibly|careful(?:ly)?"
+    r"|offensive|polite(?:ly)?|helpful|honest(?:ly)?|responsibly"
     r"|ethical(?:ly)?|unusual(?:ly)?|excessive(?:ly)?|obvious(?:ly)?"
     r"|well-known|reputable|too (?:many|much|large|big|long|often)"
     r"|huge|when in doubt|if needed|as needed|where possible"
     r"|if possible|unless it matters|best judge?ment|common sense|good faith|makes? sense)\b"
+    r"(?! (?:folder|directory|drive|list|label|tag|channel|project|calendar|group)s?\b)"
 )
+"""What somebody has to judge; before a word such as `folder` it is rather a name."""
 
 FILLER = _set(
     "a an the this that these those of to for with by at on in "

@@ -15,7 +15,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.pipeline.clauses import PlacedClause, read_clauses, read_user_clauses
 from ironcurtain.pipeline.confirmations import Confirmations
-from ironcurtain.pipeline.linter import contradictions, lint
+from ironcurtain.pipeline.linter import Finding, contradictions, lint
 from ironcurtain.pipeline.lists_edit import read_lists
 from ironcurtain.servers.config import ServerConfig, load_servers
 
@@ -57,7 +57,7 @@ class Inputs:
     Attributes:
         constitution: The whole text, the user's own guidance at its end: what the digest is made of.
         clauses: The user's own clauses first, since they supersede the others.
-        notes: What the linter has to say about the clauses, one line each.
+        findings: What the linter has to say about the clauses.
     """
 
     constitution: str
@@ -67,7 +67,7 @@ class Inputs:
     lists: Lists
     confirmations: Confirmations
     guarantees: Guarantees | None = None
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def load_inputs(sources: Sources) -> Inputs:
@@ -91,7 +91,7 @@ def load_inputs(sources: Sources) -> Inputs:
         lists=read_lists(sources.lists, sources.output),
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),
         guarantees=load(stated, Guarantees) if stated is not None and has_content(stated) else None,
-        notes=tuple(finding.line for finding in found),
+        findings=found,
     )
 
 

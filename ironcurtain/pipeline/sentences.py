@@ -18,14 +18,14 @@ _END = re.compile(
 _BLANKS = re.compile(r"\s*")
 _LAST_WORD = re.compile(r"[\w.]*\Z")
 _LONGEST_ABBREVIATION = 8
-_NEVER_LAST = frozenset(
-    "e.g i.e vs cf mr mrs ms dr prof st no nos approx max min fig sec art ch p pp vol ca dept est ext tel".split()
+_NEVER_LAST = re.compile(
+    r"e\.g|i\.e|vs|cf|mrs?|ms|dr|prof|st|nos?|approx|max|min|fig|sec|art|ch|pp?|vol|ca|dept|est|ext|tel"
 )
-_SELDOM_LAST = frozenset("etc inc ltd co corp jr sr a.m p.m u.s u.k e.u".split())
-_BEGINS = frozenset(
-    "a all an any and as both but do each every for her his however if in it its never no not "
-    "on only or otherwise our shall some such that the their then there these they this those to unless "
-    "we when where you your".split()
+_SELDOM_LAST = re.compile(r"etc|inc|ltd|co|corp|jr|sr|[ap]\.m|u\.s|u\.k|e\.u|[^\W\d_]")
+_BEGINS = re.compile(
+    r"a|all|an|any|and|as|both|but|do|each|every|for|her|his|however|if|in|its?|never|no|not|on|only|or"
+    r"|otherwise|our|shall|some|such|that|the|their|then|there|these|they|this|those|to|unless|we|when|where"
+    r"|your?"
 )
 """Words by which a sentence begins, where the one before it seems to end in an abbreviation."""
 
@@ -58,10 +58,9 @@ def _is_abbreviation(text: str, end: re.Match[str]) -> bool:
         return False
     found = _LAST_WORD.search(text[max(0, end.start() - _LONGEST_ABBREVIATION) : end.start()])
     word = found[0].lower() if found else ""
-    if word in _NEVER_LAST:
+    if _NEVER_LAST.fullmatch(word):
         return True
-    seldom = word in _SELDOM_LAST or (len(word) == 1 and word.isalpha())
-    return seldom and (end["next"] or "").lower() not in _BEGINS
+    return bool(_SELDOM_LAST.fullmatch(word)) and not _BEGINS.fullmatch((end["next"] or "").lower())
 
 
 def _after_blanks(text: str, begin: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from ironcurtain.errors import ConstitutionError
 from ironcurtain.pipeline.clauses import read_clauses, read_user_clauses
-from ironcurtain.pipeline.linter import Finding, contradictions, lint
+from ironcurtain.pipeline.linter import Finding, contradictions, lint, remaining
 
 ROOT = Path(__file__).parents[3]
 LONG = (
@@ -37,10 +37,23 @@ def test_shipped_constitutions_are_without_findings(name: str) -> None:
         ("Recent files may be read.", "needs-clock"),
         ("Files older than 30 days may be deleted.", "needs-clock"),
         ("The agent may send mail during business hours.", "needs-clock"),
-        ("The agent must not book anything after 22:00.", "needs-clock"),
+        ("Orders can be cancelled within 24 hrs of purchase.", "needs-clock"),
+        ("A ticket can be reopened within 7 business days.", "needs-clock"),
+        ("The agent may cancel a flight up to 2 hours before departure.", "needs-clock"),
+        ("Accounts unused for more than six months may be closed.", "needs-clock"),
+        ("The agent must not change anything on weekends.", "needs-clock"),
         ("The agent may not send more than 5 messages per day.", "needs-state"),
         ("The agent may pay at most 3 times.", "needs-state"),
         ("The agent may delete files that it has created before.", "needs-state"),
+        ("The agent may modify the items of an order only once.", "needs-state"),
+        ("An item can be exchanged once.", "needs-state"),
+        ("The agent may help only one user per conversation.", "needs-state"),
+        ("No transfer may exceed the account's daily limit.", "needs-state"),
+        ("At the beginning of each session, the agent must authenticate the user.", "needs-state"),
+        ("The agent must not modify an order unless its status is pending.", "needs-record"),
+        ("An order whose status is 'delivered' may be returned.", "needs-record"),
+        ("Accounts that are locked must not be unlocked.", "needs-record"),
+        ("If the item is out of stock, the agent must not order it.", "needs-record"),
         ("Suspicious files must not be opened.", "needs-judgement"),
         ("The agent may make reasonable changes to the calendar.", "needs-judgement"),
         ("The agent must be careful with mail.", "needs-judgement"),
@@ -73,6 +86,20 @@ def test_a_sentence_that_no_rule_can_keep(sentence: str, check: str) -> None:
         "The agent may create calendar events but must not invite anyone outside the company.",
         "The agent may send mail to people on the team list.",
         "The agent may read /etc/hosts.",
+        "Shipping is free for orders over 50 dollars.",
+        "A reservation may have at most three passengers.",
+        "The agent may book meetings between 07:00 and 22:00.",
+        "The agent must not book anything after 22:00.",
+        "Meetings longer than two hours need approval.",
+        "Subscriptions may be created for 12 months.",
+        "A loan of more than 5 years needs approval.",
+        "The agent may set the status of an issue to closed.",
+        "Once the customer agrees, the agent may book a room.",
+        "The agent must ask the person responsible for the account.",
+        "The agent must not read the Confidential folder, or anything in `~/sensitive`.",
+        'Mail labelled "suspicious" may be archived.',
+        "No refunds on clearance items.",
+        "Clearance items are non-refundable.",
     ],
 )
 def test_an_ordinary_sentence_is_left_alone(sentence: str) -> None:
@@ -143,6 +170,21 @@ def test_principles_may_be_as_vague_as_they_like() -> None:
 def test_items_speak_with_the_line_that_introduces_them() -> None:
     text = "The agent may:\n\n- list folders\n- read files\n\nThe agent must not:\n\n- read files\n"
     assert lint(read_clauses(text, "c.md")) == ()
+
+
+def test_an_exception_in_a_nested_item_is_not_what_it_stands_below() -> None:
+    text = "- Documents may be read.\n  - The secret ones must not be read.\n"
+    assert lint(read_clauses(text, "c.md")) == ()
+
+
+def test_of_a_clause_that_has_a_rule_nobody_says_that_it_is_no_rule() -> None:
+    clauses = read_clauses(
+        "- Refunds go to the card that was charged.\n- Recent files may be read.\n", "c.md"
+    )
+    found = lint(clauses)
+    assert [finding.check for finding in found] == ["no-verdict", "needs-clock"]
+    assert remaining(found, {"C1", "C2"}) == found[1:]
+    assert remaining(found, set()) == found
 
 
 def test_an_id_stays_when_the_clause_moves() -> None:

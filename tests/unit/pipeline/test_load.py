@@ -122,5 +122,5 @@ def test_a_contradiction_stops_before_anything_else_is_read(tmp_path: Path) -> N
 
 
 def test_what_the_linter_says_goes_with_the_result(tmp_path: Path) -> None:
-    notes = load_inputs(sources(write_project(tmp_path))).notes
-    assert any(note.startswith("constitution.md:") and "needs-clock" in note for note in notes)
+    found = load_inputs(sources(write_project(tmp_path))).findings
+    assert [(each.check, each.source) for each in found] == [("needs-clock", "constitution.md:9")]
