@@ -36,7 +36,7 @@ from ironcurtain.model.base import Digest, Json
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.verdict import Verdict
 
-_TOLD = {"comment", "confirmed", "schema_digest"}
+_TOLD = {"comment", "confirmed", "schema_digest", "listing_digest"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
 
 KEY_BYTES = 32
@@ -157,6 +157,7 @@ class Recorder:
             meta=dict(call.meta),
             caller=ready.input["caller"] if ready is not None else {},
             schema_digest=tool.schema_digest if tool is not None else None,
+            listing_digest=call.live_listing,
             drift_checked=decision.drift_checked,
             basis=self.basis(decision.server, decision.tool),
             verdict=decision.verdict,

@@ -21,6 +21,7 @@ from ironcurtain.decide.merge import merge
 from ironcurtain.decide.policy_input import policy_input
 from ironcurtain.decide.refusal import Refusal
 from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
@@ -43,6 +44,7 @@ class Call:
         arguments: JSON text as received, or an already parsed object.
         caller: Facts about whom the agent acts for, from a verified source, never from the call.
         live_digest: Digest of the live tool's schema and description, or None: no drift check is made.
+        live_listing: Digest of all that clients are told of the live tool, or None where that is not known.
         id: The caller's id for the call, carried into the decision.
         meta: What a deployment lets through to the server beside the arguments: strict JSON, which is not
             judged, but shown to the person who is asked, part of what they approve, and recorded.
@@ -53,6 +55,7 @@ class Call:
     arguments: Json
     caller: Mapping[str, Json] | None = None
     live_digest: str | None = None
+    live_listing: str | None = None
     id: str | None = None
     meta: Mapping[str, Json] = field(default_factory=dict)
 
@@ -156,9 +159,23 @@ def _know(call: Call, policy: LoadedPolicy) -> FittedTool:
     tool = policy.tool(call.server, call.tool)
     if tool is None:
         raise Refusal(UNKNOWN_TOOL, f"No annotated tool {quoted(call.tool)} of server {quoted(call.server)}.")
-    if call.live_digest is not None and call.live_digest != tool.annotation.schema_digest:
+    if is_drifted(tool.annotation, call.live_digest, call.live_listing):
         raise Refusal(DRIFT, "The tool is no longer the one that was annotated; annotate it again.")
     return tool
+
+
+def is_drifted(annotated: ToolAnnotation, digest: str | None, listing: str | None) -> bool:
+    """Tell whether a live tool is no longer the annotated one, as far as its digests are known.
+
+    Args:
+        annotated: The tool's annotation.
+        digest: Of its live name, description and input schema.
+        listing: Of all that clients are told of it.
+    """
+    pinned = annotated.listing_digest
+    return (digest is not None and digest != annotated.schema_digest) or (
+        listing is not None and pinned is not None and listing != pinned
+    )
 
 
 def _fit(tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str) -> dict[str, Json]:

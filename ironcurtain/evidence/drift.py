@@ -7,6 +7,7 @@ from typing import Literal
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decide.decide import is_drifted
 from ironcurtain.evidence.matrix import tool_table
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.sides import load_sides
@@ -90,7 +91,7 @@ def _compared(
         return DriftedTool(server=server, tool=name, kind="added")
     if now is None:
         return DriftedTool(server=server, tool=name, kind="gone")
-    if known.schema_digest is None or known.schema_digest == tool_digest(now):
+    if known.schema_digest is None or not is_drifted(known, tool_digest(now), now.listing_digest):
         return None
     return DriftedTool(
         server=server,
@@ -101,8 +102,13 @@ def _compared(
     )
 
 
-def _changed(known: ToolAnnotation, now: ToolListing) -> Iterator[Literal["description", "schema"]]:
+def _changed(
+    known: ToolAnnotation, now: ToolListing
+) -> Iterator[Literal["description", "schema", "listing"]]:
     """Yield what is different. The old description is not kept, but the digest tells whether it changed."""
+    if tool_digest(now) == known.schema_digest:
+        yield "listing"
+        return
     pinned = now.model_copy(update={"input_schema": known.input_schema or {}})
     if known.input_schema is None or tool_digest(pinned) != known.schema_digest:
         yield "description"

@@ -31,7 +31,16 @@ _PLAIN_OBJECT = frozenset(
 )
 _PLAIN_TEXT = frozenset({"title", "description", "type", "default", "minLength", "maxLength", "pattern"})
 # What steps 4 and 5 do not read of a tool and of an argument; everything else tells calls apart.
-_UNREAD_TOOL = {"tool", "side_effects", "comment", "schema_digest", "input_schema", "args", "confirmed"}
+_UNREAD_TOOL = {
+    "tool",
+    "side_effects",
+    "comment",
+    "schema_digest",
+    "listing_digest",
+    "input_schema",
+    "args",
+    "confirmed",
+}
 _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
 
 

@@ -112,7 +112,9 @@ class ToolAnnotation(Frozen):
     """What one tool does and what its arguments are.
 
     `input_schema` and `schema_digest` are written from the live server. Without a schema the tool's
-    arguments are known by `args` alone and accepted as any JSON value.
+    arguments are known by `args` alone and accepted as any JSON value. `listing_digest` is the digest of all
+    that a client is told of the tool, its title, hints and output schema, too; where it is missing, the proxy
+    takes what it sees first.
     """
 
     tool: str = Field(min_length=1)
@@ -120,6 +122,7 @@ class ToolAnnotation(Frozen):
     contained: bool = False
     comment: str = ""
     schema_digest: Digest | None = None
+    listing_digest: Digest | None = None
     input_schema: dict[str, Json] | None = None
     args: tuple[Argument, ...] = ()
     composites: tuple[Composite, ...] = ()

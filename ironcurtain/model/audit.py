@@ -140,6 +140,7 @@ class DecisionRecord(Frozen):
         abstract: What is kept instead of `arguments` and `caller`.
         caller: Facts about whom the agent acts for, redacted.
         schema_digest: The annotated tool's digest; None for an unknown tool.
+        listing_digest: Digest of all that clients were told of the live tool; None where that is not known.
         basis: Digest of everything beside rules and lists that the facts in this record rest on: the tool's
             annotation, the roles, home and sandbox. Two policies with one basis see one call alike.
         verdict: The decision of policy and structural checks, before any approval.
@@ -162,6 +163,7 @@ class DecisionRecord(Frozen):
     abstract: AbstractArguments | None = None
     caller: dict[str, Json] = Field(default_factory=dict)
     schema_digest: Digest | None = None
+    listing_digest: Digest | None = None
     drift_checked: bool = False
     basis: Digest | None = None
     verdict: Verdict

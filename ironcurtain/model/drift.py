@@ -38,7 +38,8 @@ class DriftedTool(Frozen):
 
     Attributes:
         kind: `added` has no annotation, `gone` is not listed any more, `changed` has another digest.
-        changed: What of a changed tool is different.
+        changed: What of a changed tool is different; `listing` is whatever else clients are told: title,
+            hints, output schema, icons.
         texts: What in the live texts speaks to the model or hides characters, quoted.
         rows: What the policy decides about the tool as it was annotated; empty for a new one.
     """
@@ -46,7 +47,7 @@ class DriftedTool(Frozen):
     server: ServerName
     tool: str
     kind: Literal["added", "gone", "changed"]
-    changed: tuple[Literal["description", "schema"], ...] = ()
+    changed: tuple[Literal["description", "schema", "listing"], ...] = ()
     arguments: ChangedArguments = ChangedArguments()
     texts: tuple[str, ...] = ()
     rules: tuple[TouchedRule, ...] = ()

@@ -84,7 +84,7 @@ def annotate(
     for one, answer in zip(listed, answers, strict=True):
         annotation = _confirmed(one.server, read_annotation(answer.content, one), confirmations)
         annotation, note = _contained(one.server, annotation, answer, confirmations)
-        found[one.server].append(annotation)
+        found[one.server].append(_listed(annotation, one))
         notes += note
     annotations = Annotations(
         format="ironcurtain/annotations/v1",
@@ -119,6 +119,12 @@ def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) 
         if entry.arg is not None
     )
     return tool.model_copy(update={"confirmed": matching}) if matching else tool
+
+
+def _listed(tool: ToolAnnotation, one: Listed) -> ToolAnnotation:
+    """Pin all that clients are told of the tool, where that was read from its server."""
+    digest = one.tool.listing_digest
+    return tool.model_copy(update={"listing_digest": digest}) if digest else tool
 
 
 def _contained(

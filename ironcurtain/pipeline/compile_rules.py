@@ -205,7 +205,10 @@ def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
     schema = tool.input_schema or {}
     return {
         **tool.model_dump(
-            mode="json", by_alias=True, exclude_unset=True, exclude={"input_schema", "schema_digest"}
+            mode="json",
+            by_alias=True,
+            exclude_unset=True,
+            exclude={"input_schema", "schema_digest", "listing_digest"},
         ),
         "input_schema": {key: schema[key] for key in ("properties", "required") if key in schema},
     }

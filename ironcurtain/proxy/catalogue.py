@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import mcp_types as types
@@ -23,6 +23,7 @@ from ironcurtain.text import quoted
 
 _MAX_PAGES = 100
 _MOST_TOLD = 10
+_MOST_FIRST = 20 * MAX_TOOLS
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,13 @@ class Catalogue:
     Attributes:
         tools: By name, in the server's order; only those that can be used.
         digests: Of each tool's name, description and input schema.
+        listings: Of all that a client is told of each tool.
         problems: What was wrong with the others, in plain words.
     """
 
     tools: Mapping[str, types.Tool] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    listings: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -62,6 +65,7 @@ def _catalogue(server: str, listed: Sequence[types.Tool]) -> Catalogue:
     """Keep the usable tools: one with a bad schema or a second one of a name costs itself, not its server."""
     tools: dict[str, types.Tool] = {}
     digests: dict[str, str] = {}
+    listings: dict[str, str] = {}
     problems: list[str] = []
     if len(listed) > MAX_TOOLS:
         problems.append(f"lists more than {MAX_TOOLS:,} tools; the others cannot be called")
@@ -70,15 +74,18 @@ def _catalogue(server: str, listed: Sequence[types.Tool]) -> Catalogue:
     problems += [f"lists two tools named {quoted(name)}; neither can be called" for name in sorted(twice)]
     for tool in kept:
         from_thread.check_cancelled()  # a schema may take a second
-        listing = ToolListing(
-            name=tool.name, description=tool.description or "", input_schema=tool.input_schema
-        )
+        try:
+            listing = ToolListing.of(tool.model_dump(mode="json", by_alias=True, exclude_none=True))
+        except ValueError:
+            problems.append(f"tells of {quoted(tool.name)} in what is no strict JSON; it cannot be called")
+            continue
         wrong = check_tools(server, [listing])
         problems += [error.what for error in wrong]
         if not wrong and tool.name not in twice:
             tools[tool.name] = tool
             digests[tool.name] = tool_digest(listing)
-    return Catalogue(tools, digests, _few(problems))
+            listings[tool.name] = listing.listing_digest or ""
+    return Catalogue(tools, digests, listings, _few(problems))
 
 
 def _few(problems: Sequence[str]) -> tuple[str, ...]:
@@ -96,6 +103,8 @@ class LiveCatalogue:
     def __init__(self, server: str, events: UpstreamEvents, limits: UpstreamLimits) -> None:
         self.current: Catalogue | None = None
         self._server, self._events, self._limits = server, events, limits
+        # What clients were first told of each tool, by its name and digest.
+        self._first: dict[tuple[str, str], str] = {}
         # How many times the server has said so, and how many of these the newest reading came after.
         self._said = self._heeded = 0
         self._news, self._read = anyio.Event(), anyio.Event()
@@ -125,8 +134,28 @@ class LiveCatalogue:
         said, self._news = self._said, anyio.Event()
         offered = session.server_capabilities
         none = offered is None or offered.tools is None
-        self.current = Catalogue() if none else await read_tools(self._server, session)
+        self.current = Catalogue() if none else self._held(await read_tools(self._server, session))
         self._done(said)
+
+    def _held(self, found: Catalogue) -> Catalogue:
+        """Hold what clients are told of each tool against what they were told of it first.
+
+        An annotation need not pin titles, hints, output schemas and icons. A tool of which these change
+        while we run counts as another tool: its digest is then that of everything it tells.
+        """
+        digests = dict(found.digests)
+        changed = [
+            name for name, digest in digests.items() if self._is_new(name, digest, found.listings[name])
+        ]
+        digests.update({name: found.listings[name] for name in changed})
+        problems = [f"tells clients something else of {quoted(name)} than at first" for name in changed]
+        return replace(found, digests=digests, problems=(*found.problems, *_few(problems)))
+
+    def _is_new(self, name: str, digest: str, listing: str) -> bool:
+        """Tell whether clients were told something else of a tool first; too many tools all are new."""
+        if len(self._first) < _MOST_FIRST:
+            self._first.setdefault((name, digest), listing)
+        return self._first.get((name, digest)) != listing
 
     async def keep(self, session: ClientSession) -> None:
         """Read the tools again whenever they changed; many sayings, one reading.

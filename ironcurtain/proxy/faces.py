@@ -19,6 +19,7 @@ from ironcurtain.decide.decide import Call
 from ironcurtain.model.base import Json
 from ironcurtain.proxy import reserved
 from ironcurtain.proxy.calls import Make, Result, passed_meta, send, send_tool_call, written_arguments
+from ironcurtain.proxy.catalogue import Catalogue
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, Live, RefusedError
 from ironcurtain.proxy.events import UpstreamError
@@ -158,7 +159,8 @@ class Face:
         async def live() -> str | None:
             return await upstream.digest_of(tool) if upstream is not None else None
 
-        call = Call(server, tool, arguments, live_digest=digest)
+        listing = (upstream.catalogue or Catalogue()).listings.get(tool) if upstream is not None else None
+        call = Call(server, tool, arguments, live_digest=digest, live_listing=listing)
         # What could not be compared with what was annotated is decided and recorded, but never sent.
         sending = send_tool_call if digest is not None else _down
         try:

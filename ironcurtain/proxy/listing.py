@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
+from ironcurtain.decide.decide import is_drifted
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.evidence.narrowing import described_site, narrowing
 from ironcurtain.model.narrowing import NarrowedTool
@@ -102,7 +103,7 @@ class Listing:
             await upstream.settled()
             catalogue = upstream.catalogue or Catalogue()
             for name, tool in catalogue.tools.items():
-                schema = self._shown_schema(server, tool, catalogue.digests[name])
+                schema = self._shown_schema(server, tool, catalogue)
                 if schema is not None:
                     face = f"{server}{SEPARATOR}{name}"
                     shown.append(tool.model_copy(update={"name": face, "input_schema": schema}))
@@ -111,18 +112,16 @@ class Listing:
     def count(self, server: str) -> tuple[int, int]:
         """Return how many tools a server has listed, and how many of these are hidden."""
         catalogue = self._hub.upstreams[server].catalogue or Catalogue()
-        shown = [
-            self._shown_schema(server, tool, catalogue.digests[name])
-            for name, tool in catalogue.tools.items()
-        ]
+        shown = [self._shown_schema(server, tool, catalogue) for tool in catalogue.tools.values()]
         return len(shown), shown.count(None)
 
-    def _shown_schema(self, server: str, tool: types.Tool, digest: str) -> dict[str, Any] | None:
+    def _shown_schema(self, server: str, tool: types.Tool, catalogue: Catalogue) -> dict[str, Any] | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
         known = self._hub.enforcer.policy.current.loaded.annotation(server, tool.name)
         if self._hub.enforcer.observe:
             return tool.input_schema
-        if known is None or known.schema_digest != digest:
+        digests = catalogue.digests[tool.name], catalogue.listings[tool.name]
+        if known is None or is_drifted(known, *digests):
             return None
         narrowed = self._narrowed.find(server, tool.name)
         if narrowed is not None and not narrowed.reachable:

@@ -83,14 +83,7 @@ async def _all_tools(client: Client) -> tuple[ToolListing, ...]:
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         tools += [
-            ToolListing(
-                name=tool.name,
-                description=tool.description or "",
-                input_schema=tool.input_schema,
-                annotations=tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
-                if tool.annotations
-                else {},
-            )
+            ToolListing.of(tool.model_dump(mode="json", by_alias=True, exclude_none=True))
             for tool in page.tools
         ]
         cursor = page.next_cursor

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ironcurtain.errors import raise_all
 from ironcurtain.files import load
-from ironcurtain.model.base import Json
+from ironcurtain.model.base import Digest, Json
 from ironcurtain.servers.tools import ToolListing, check_tools
 
 
@@ -23,6 +23,7 @@ class _SavedTool(BaseModel):
     description: str | None = None
     input_schema: dict[str, Json] = Field(alias="inputSchema")
     annotations: dict[str, Json] | None = None
+    listing_digest: Digest | None = Field(default=None, alias="listingDigest")
 
 
 class SavedTools(BaseModel):
@@ -48,6 +49,7 @@ def read_saved_tools(server: str, path: Path) -> tuple[ToolListing, ...]:
             description=tool.description or "",
             input_schema=tool.input_schema,
             annotations=tool.annotations or {},
+            listing_digest=tool.listing_digest,
         )
         for tool in saved.tools
     )
@@ -65,6 +67,7 @@ def saved_document(tools: Iterable[ToolListing]) -> dict[str, Json]:
                 "description": tool.description,
                 "inputSchema": tool.input_schema,
                 "annotations": tool.annotations,
+                **({"listingDigest": tool.listing_digest} if tool.listing_digest else {}),
             }
             for tool in tools
         ],

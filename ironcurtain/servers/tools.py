@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
@@ -26,12 +26,25 @@ class ToolListing(Frozen):
         description: The server's own text about it: untrusted.
         input_schema: JSON Schema of its arguments.
         annotations: The server's hints (`readOnlyHint`, …): untrusted, shown to the annotator only.
+        listing_digest: Digest of all that a client is told of the tool; None where that is not known.
     """
 
     name: str
     description: str = ""
     input_schema: dict[str, Json]
     annotations: dict[str, Json] = Field(default_factory=dict)
+    listing_digest: str | None = None
+
+    @classmethod
+    def of(cls, told: Mapping[str, Json]) -> ToolListing:
+        """Return the listing of a tool as the protocol writes it, with the digest of the whole of it."""
+        return cls(
+            name=told["name"],
+            description=told.get("description") or "",
+            input_schema=told["inputSchema"],
+            annotations=told.get("annotations") or {},
+            listing_digest=jsontext.digest(told),
+        )
 
 
 def tool_digest(tool: ToolListing) -> str:
