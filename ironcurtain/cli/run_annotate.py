@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.authoring import Project, read_project, spending
-from ironcurtain.cli.visiting import visits
+from ironcurtain.cli.visiting import say, visits
 from ironcurtain.errors import Exit
 from ironcurtain.files import has_content, load
 from ironcurtain.llm.ledger import Ledger
@@ -20,7 +20,8 @@ from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import Tools, list_tools
+from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.recorded import list_or_recorded
 from ironcurtain.text import printable, visible
 
 _FLAGS = ("required", "recursive", "repository")
@@ -39,8 +40,13 @@ def run(
 ) -> Exit:
     """Annotate, print the annotations, and say what stands out."""
     project = read_project(config)
-    tools = list_tools(
-        load_servers(project.path("servers")), visits(), only=servers or None, saved=saved_tools
+    tools = list_or_recorded(
+        load_servers(project.path("servers")),
+        visits(),
+        project.path("output"),
+        say,
+        only=servers or None,
+        saved=saved_tools,
     )
     with spending(max_cost) as ledger:
         annotated = annotate_tools(project, tools, model, ledger, locked=locked)

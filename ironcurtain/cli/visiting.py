@@ -9,6 +9,11 @@ from ironcurtain.servers.starting import Starter
 from ironcurtain.text import printable
 
 
+def say(text: str) -> None:
+    """Say on stderr what has to be known of how servers are started, or are not."""
+    click.echo(printable(f"note: {text}"), err=True)
+
+
 def visits() -> Starter:
     """Return what starts servers, and says on stderr what has to be known of their sandbox."""
-    return contained_visits(lambda text: click.echo(printable(f"note: {text}"), err=True))
+    return contained_visits(say)

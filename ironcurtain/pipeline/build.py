@@ -17,7 +17,7 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
-from ironcurtain.errors import OpenQuestionError, ServerConfigError, VerificationError, raise_all
+from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.llm.question import Provider
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, IdentifierRole
@@ -60,7 +60,8 @@ from ironcurtain.pipeline.verify import report_lines
 from ironcurtain.pipeline.workshop import Workshop
 from ironcurtain.roles.registry import Registry
 from ironcurtain.sandbox.visits import contained_visits
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
+from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
+from ironcurtain.servers.recorded import list_or_recorded, list_without_starting, recorded_files
 from ironcurtain.servers.starting import Starter
 from ironcurtain.servers.tools import tool_digest
 
@@ -77,7 +78,7 @@ class Options:
         roles: Identifier roles that the project adds.
         directories: Directories that the configuration defines, by the name that clauses use.
         saved_tools: Prefer saved tool lists over live servers.
-        offline: Start no server: tool lists are saved ones, or the compile fails.
+        offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
         server_timeout: Seconds for each server to list its tools.
         refresh: Stages whose questions are asked anew, whatever answers are kept.
         intent: Whether to ask for scenarios of what the author means.
@@ -124,6 +125,7 @@ class _Documents:
     policy: CompiledPolicy
     lists: Lists
     recorded: Recorded
+    tools: Tools
 
 
 def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> Built:
@@ -135,7 +137,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         OpenQuestionError: If a person has to decide something first; progress shows the questions.
     """
     stages = Stages(progress, STAGES)
-    starter = contained_visits(lambda text: progress.show(f"note: {text}"))
+    starter = contained_visits(partial(_note, progress))
     book = AnswerBook(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
@@ -143,7 +145,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             fixed = _fixed_scenarios(inputs, sources)
             summary.append(f"{len(inputs.clauses)} clauses, {len(fixed.scenarios)} scenarios")
         with stages.stage("annotate") as summary:
-            tools = _list_tools(inputs, options, starter)
+            tools = _list_tools(inputs, options, starter, sources.output, progress)
             annotated = annotate(
                 tools,
                 options.roles,
@@ -186,7 +188,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
             )
         with stages.stage("publish") as summary:
-            documents = _Documents(annotations, settled.draft.policy, resolved.lists, recorded)
+            documents = _Documents(annotations, settled.draft.policy, resolved.lists, recorded, tools)
             files = {**_archives(bundle, options), **_files(bundle, documents, book)}
             publish(sources.output, files)
             book.published()
@@ -212,28 +214,29 @@ def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
     return [finding.line for finding in found]
 
 
+def _note(progress: Progress, text: str) -> None:
+    progress.show(f"note: {text}")
+
+
 def _fixed_scenarios(inputs: Inputs, sources: Sources) -> Scenarios:
     """Return what people demand: the handwritten scenarios and their answers."""
     path = sources.scenarios.with_name(ANSWERS_FILE)
     return with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
 
 
-def _list_tools(inputs: Inputs, options: Options, starter: Starter) -> Tools:
-    servers = inputs.servers.servers
+def _list_tools(
+    inputs: Inputs, options: Options, starter: Starter, output: Path, progress: Progress
+) -> Tools:
     if options.offline:
-        raise_all(
-            [
-                ServerConfigError(
-                    f"server {name} has no saved tool list, and an offline compile starts no server",
-                    where=str(inputs.servers.path),
-                    hint=f'Save it: ironcurtain tools {name} > FILE, and name the file as "tools".',
-                )
-                for name, server in servers.items()
-                if not server.tools
-            ]
-        )
-    saved = options.saved_tools or options.offline
-    return list_tools(inputs.servers, starter, saved=saved, timeout=options.server_timeout)
+        return list_without_starting(inputs.servers, starter, output)
+    return list_or_recorded(
+        inputs.servers,
+        starter,
+        output,
+        partial(_note, progress),
+        saved=options.saved_tools,
+        timeout=options.server_timeout,
+    )
 
 
 def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) -> RuleContext:
@@ -372,6 +375,7 @@ def _files(bundle: Bundle, documents: _Documents, book: AnswerBook) -> dict[str,
         "verification.json": jsontext.pretty(
             documents.recorded.verification.model_dump(mode="json")
         ).encode(),
+        **recorded_files(documents.tools),
         **{f"answers/{name}": data for name, data in book.files().items()},
     }
 

@@ -35,6 +35,7 @@ OURS = frozenset(
         "provenance.json",
         "test-scenarios.json",
         "tool-annotations.json",
+        "tools",
         "verification.json",
     }
 )

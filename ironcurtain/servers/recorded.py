@@ -1,0 +1,133 @@
+"""The tool lists that a compile published: what authoring goes on from where servers cannot be started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
+from ironcurtain.model import jsontext
+from ironcurtain.model.servers import Server
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
+from ironcurtain.servers.saved import saved_document
+from ironcurtain.servers.starting import Starter
+
+DIRECTORY = "tools"
+"""Where in the published directory the lists lie, one file for each server."""
+
+
+def recorded_files(tools: Tools) -> dict[str, bytes]:
+    """Return the files that record tool lists, by path in the published directory."""
+    return {
+        f"{DIRECTORY}/{server}.json": jsontext.pretty(saved_document(listed)).encode()
+        for server, listed in tools.items()
+    }
+
+
+def list_without_starting(config: ServerConfig, starter: Starter, output: Path) -> Tools:
+    """Read the tool lists of all servers from files: saved by hand, or else recorded by the last compile.
+
+    Args:
+        config: The servers.
+        starter: Starts nothing here.
+        output: The published directory.
+
+    Raises:
+        ServerConfigError: For each server of which there is neither.
+        FileError, FormatError, ServerFailedError: If a file is no usable tool list.
+    """
+    files = _files(config, config.servers, output)
+    raise_all(
+        [
+            ServerConfigError(
+                f"server {name} has no saved tool list and no compile recorded one; offline none is started",
+                where=str(config.path),
+                hint=f'Save it: ironcurtain tools {name} > FILE, and name the file as "tools".',
+            )
+            for name in sorted(config.servers.keys() - files.keys())
+        ]
+    )
+    return list_tools(_from_files(config, files), starter)
+
+
+def list_or_recorded(
+    config: ServerConfig,
+    starter: Starter,
+    output: Path,
+    say: Callable[[str], None],
+    *,
+    only: Iterable[str] | None = None,
+    saved: bool = False,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Tools:
+    """Read the tool lists of servers; where live ones have to be contained and cannot be, from files.
+
+    No server is started uncontained that its configuration wants contained. A list from a file can be older
+    than its server, and that is said.
+
+    Args:
+        config: The servers.
+        starter: Starts the live ones.
+        output: The published directory.
+        say: Told in one line what was read from files, and what was not checked therefore.
+        only: Names of the servers to read; all by default.
+        saved: Prefer a server's saved `tools` file where it has one.
+        timeout: Seconds for each live server.
+
+    Raises:
+        SandboxMissingError: If they cannot be contained and of one there is neither file.
+        IronCurtainError: As `list_tools`.
+    """
+    names = sorted(config.servers if only is None else only)
+    try:
+        return list_tools(config, starter, only=names, saved=saved, timeout=timeout)
+    except SandboxMissingError as missing:
+        held = [name for name in names if _is_held(config.servers[name], saved=saved)]
+        files = _files(config, held, output)
+        lacking = [name for name in held if name not in files]
+        if lacking:
+            raise _nothing_recorded(missing, lacking[0]) from missing
+        tools = list_tools(_from_files(config, files), starter, only=names, saved=saved, timeout=timeout)
+        say(
+            f"{missing.what}; so no server was started for the tools of {', '.join(held)}: they are those "
+            "that were saved, or recorded by the last compile, and whether the servers still list them was "
+            "not checked"
+        )
+        return tools
+
+
+def _is_held(server: Server, *, saved: bool) -> bool:
+    """Tell whether the tools of a server are to be read from it live, and contained."""
+    return bool(server.command) and server.sandbox is not False and not (saved and server.tools)
+
+
+def _files(config: ServerConfig, names: Iterable[str], output: Path) -> dict[str, Path]:
+    """Return the file with the tools of each server that has one."""
+    found = {}
+    for name in names:
+        saved, recorded = config.servers[name].tools, output / DIRECTORY / f"{name}.json"
+        if saved:
+            found[name] = config.directory / saved
+        elif recorded.is_file():
+            found[name] = recorded.absolute()
+    return found
+
+
+def _from_files(config: ServerConfig, files: Mapping[str, Path]) -> ServerConfig:
+    """Return the configuration with servers that are known by a file alone."""
+    known = {
+        name: config.servers[name].model_copy(update={"command": None, "url": None, "tools": str(file)})
+        for name, file in files.items()
+    }
+    return replace(config, servers={**config.servers, **known})
+
+
+def _nothing_recorded(missing: SandboxMissingError, name: str) -> SandboxMissingError:
+    return SandboxMissingError(
+        missing.what,
+        where=missing.where,
+        hint=f"Install what is missing; or run `ironcurtain tools {name} > FILE` on a machine that has it, "
+        f'and name the file as "tools" of {name} here.',
+    )
