@@ -1,7 +1,8 @@
 #!/bin/sh
-# The main job, start to end: compile the shipped constitution against two live MCP servers, verify the
-# bundle with OPA, and decide five calls on an embedded engine. Compiling again writes the same bytes to
-# generated/; home and sandbox of the five calls lie in a new temporary directory.
+# The main job, start to end: compile the shipped constitution for two MCP servers, verify the bundle with
+# OPA, and decide five calls on an embedded engine. The servers are started where they can be contained;
+# elsewhere the compile says that it takes their recorded tool lists. Compiling again writes the same bytes
+# to generated/; home and sandbox of the five calls lie in a new temporary directory.
 set -eu
 
 work=$(mktemp -d)

@@ -91,9 +91,8 @@ def list_or_recorded(
             raise _nothing_recorded(missing, lacking[0]) from missing
         tools = list_tools(_from_files(config, files), starter, only=names, saved=saved, timeout=timeout)
         say(
-            f"{missing.what}; so no server was started for the tools of {', '.join(held)}: they are those "
-            "that were saved, or recorded by the last compile, and whether the servers still list them was "
-            "not checked"
+            f"{missing.what}; so the tools of {', '.join(held)} were read from saved lists, or those that "
+            "the last compile recorded, and not compared with the servers"
         )
         return tools
 

@@ -78,10 +78,10 @@ def test_a_server_that_fails(mode: str, said: str, project: Path, inside: Inside
 @pytest.mark.parametrize(
     ("server", "code", "error"),
     [
-        ({"command": "no-such-program"}, 3, "IC3201"),
-        ({"command": "/"}, 3, "IC3201"),
-        ({"command": "true"}, 3, "IC3201"),
-        ({"command": "true", "cwd": "nowhere"}, 3, "IC3201"),
+        ({"command": "no-such-program", "sandbox": False}, 3, "IC3201"),
+        ({"command": "/", "sandbox": False}, 3, "IC3201"),
+        ({"command": "true", "sandbox": False}, 3, "IC3201"),
+        ({"command": "true", "cwd": "nowhere", "sandbox": False}, 3, "IC3201"),
         ({"url": "https://example.com/mcp"}, 2, "IC1005"),
         ({"comand": "true"}, 2, "IC1003"),
         ({"command": 7}, 2, "IC1003"),

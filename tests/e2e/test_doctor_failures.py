@@ -29,7 +29,8 @@ OF_COMPILING = {
     "IC4001", "IC4002",
 }  # fmt: skip
 FOREIGN = (
-    *("IRONCURTAIN_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    *("IRONCURTAIN_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+    *("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     *("IRONCURTAIN_MODEL", "IRONCURTAIN_JUDGE_MODEL", "IRONCURTAIN_SECOND_MODEL"),
     *(name for each in ("http", "https", "all", "no") for name in (f"{each}_proxy", f"{each}_proxy".upper())),
 )

@@ -40,6 +40,9 @@ def test_what_is_done_by_hand_survives_a_refresh_from_the_examples_own_server(
     tmp_path: Path, inside: Inside
 ) -> None:
     office = Path(shutil.copytree(OFFICE, tmp_path / "office"))
+    servers = json.loads((office / "mcp-servers.json").read_text())
+    servers["mcpServers"]["office"]["sandbox"] = False
+    (office / "mcp-servers.json").write_text(json.dumps(servers))
     assert inside("lists", "remove", "known", "Dave <dave@printer.example>", cwd=office).code == 0
     assert inside("lists", "add", "known", "eve@else.example", cwd=office).code == 0
     ended = program("lists", "refresh", cwd=office)

@@ -34,6 +34,8 @@ SHOWN = re.compile(
     r"^(id|algorithm|private|public):|^(published|verified|NOT|ALLOW|DENY|ESCALATE|error|note)"
     r"|^  (to|-->|hint|rule|reason)"
 )
+# What a compile says in addition where servers cannot be contained, which is not the release's subject.
+UNCONTAINED = "note: servers cannot be contained"
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -67,7 +69,8 @@ class Release:
         ended = typed(command.replace(ADDRESS, self.url), self.project, environment)
         assert ended.code == code, ended.out + ended.err
         self.lines.append(f"$ {command}")
-        self.say(*(line for line in (ended.out + ended.err).splitlines() if SHOWN.match(line)))
+        printed = (ended.out + ended.err).splitlines()
+        self.say(*(line for line in printed if SHOWN.match(line) and not line.startswith(UNCONTAINED)))
         return ended.out
 
     @property

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from support.contained import NEEDS_SANDBOX
 from support.session_story import Story, tell
 from support.transcript import ROOT, Transcript
 
@@ -16,6 +17,7 @@ call stands as the client makes it, and below it what the agent is told. Ids, ti
 out."""
 
 
+@NEEDS_SANDBOX
 @pytest.mark.skipif(not (ROOT / "node_modules").is_dir(), reason="the servers are not installed (make demo)")
 def test_the_session_is_as_the_transcript_shows_it(tmp_path: Path) -> None:
     transcript = Transcript("session", "A session behind the proxy", SAID)

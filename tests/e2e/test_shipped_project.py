@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import ROOT, Inside, copy_tracked, in_process
+from e2e.program import ROOT, Inside, copy_tracked
 from fixtures.tiny_project import tree
 
 
@@ -17,19 +17,11 @@ def checkout(tmp_path: Path) -> Path:
     return copy_tracked(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def listed() -> dict[str, str]:
-    """List the servers' tools once."""
-    servers = json.loads((ROOT / "mcp-servers.json").read_text())["mcpServers"]
-    return {name: in_process("tools", name, cwd=ROOT).out for name in servers}
-
-
 @pytest.fixture
-def saved(checkout: Path, listed: dict[str, str]) -> Path:
-    """Return the copy with the tools of its servers saved."""
-    servers = {name: {"tools": f"{name}.json"} for name in listed}
-    for name, tools in listed.items():
-        (checkout / f"{name}.json").write_text(tools)
+def saved(checkout: Path) -> Path:
+    """Return the copy with servers that are known by the tool lists of the last compile alone."""
+    recorded = ROOT / "generated" / "tools"
+    servers = {path.stem: {"tools": str(path)} for path in recorded.iterdir()}
     (checkout / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}))
     return checkout
 

@@ -61,6 +61,7 @@ def test_the_whole_set_is_published(compiled: Path) -> None:
         "provenance.json",
         "test-scenarios.json",
         "tool-annotations.json",
+        "tools",
         "verification.json",
     }
     for path in (compiled / "generated" / "answers").iterdir():

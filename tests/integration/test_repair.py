@@ -355,15 +355,17 @@ def test_refresh_asks_a_stage_anew_and_only_that(project: Project) -> None:
     assert project.compile("--refresh", "rules", "--locked").returncode == 2
 
 
-def test_offline_asks_no_model_and_starts_no_server(project: Project) -> None:
+@pytest.mark.parametrize("saved", [True, False], ids=["saved-tools", "recorded-tools"])
+def test_offline_asks_no_model_and_starts_no_server(project: Project, saved: bool) -> None:
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
-    assert project.compile().returncode == 0
-    before = tree(project.directory / "generated")
     project.write_server(saved=False)
     refused = project.compile("--offline")
     assert refused.returncode == 2
     assert "has no saved tool list" in refused.stderr
     project.write_server()
+    assert project.compile().returncode == 0
+    before = tree(project.directory / "generated")
+    project.write_server(saved=saved)
     project.calls  # noqa: B018 - forget what was asked
     result = project.compile("--offline")
     assert result.returncode == 0, result.stderr

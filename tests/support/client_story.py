@@ -7,8 +7,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +145,15 @@ class Story:
         scratch.mkdir(exist_ok=True)
         write_bundle(scratch, servers, made).replace(self.home / "policy" / "bundle.tar.gz")
 
-    def release_servers(self) -> None:
-        """Let the servers run uncontained: this machine has no sandbox."""
+    @contextmanager
+    def servers_that_can_start(self) -> Iterator[None]:
+        """Let the servers run uncontained for as long, if this machine has no sandbox."""
         (path,) = (self.home / ".ironcurtain" / "clients").glob("*/*/mcp-servers.json")
-        document = {**json.loads(path.read_text()), "sandbox": {"policy": "skip"}}
-        path.write_text(json.dumps(document))
+        wrapped = path.read_bytes()
+        if not self.contained:
+            path.write_text(json.dumps({**json.loads(wrapped), "sandbox": {"policy": "skip"}}))
+        yield
+        path.write_bytes(wrapped)
 
     def _settled(self, text: str) -> str:
         known = {
@@ -200,16 +204,15 @@ async def tell(story: Story) -> None:
     say("Wrapped")
     await story.terminal(WRAP.replace(" -- ", " --dry-run -- "))
     await story.terminal(WRAP.replace(" -- ", " --yes -- "))
-    if not story.contained:
-        story.release_servers()
-    say("Used", "The client starts again. Its agent sees the servers' tools and calls some.")
-    async with story.client() as client:
-        await _used(story, client)
-    said = "The server `notes` is updated: an argument has another name, and a description gives orders."
-    say("Drifted", said)
-    story.words.write_text("renamed told")
-    async with story.client() as client:
-        await _drifted(story, client, memory)
+    with story.servers_that_can_start():
+        say("Used", "The client starts again. Its agent sees the servers' tools and calls some.")
+        async with story.client() as client:
+            await _used(story, client)
+        said = "The server `notes` is updated: an argument has another name, and a description gives orders."
+        say("Drifted", said)
+        story.words.write_text("renamed told")
+        async with story.client() as client:
+            await _drifted(story, client, memory)
     say("Unwrapped")
     await story.terminal("ironcurtain unwrap claude-desktop")
     await story.terminal("cmp before.json .config/Claude/claude_desktop_config.json && echo the same bytes")

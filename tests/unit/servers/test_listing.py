@@ -73,7 +73,7 @@ def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
 
 def test_a_missing_command_is_named(tmp_path: Path) -> None:
     with pytest.raises(ServerFailedError, match="no-such-program-here"):
-        list_tools(config(tmp_path, notes={"command": "no-such-program-here"}))
+        list_tools(config(tmp_path, notes={"command": "no-such-program-here", "sandbox": False}))
 
 
 def test_all_failing_servers_are_reported_together(tmp_path: Path) -> None:
