@@ -44,7 +44,7 @@ def elicited_outcome(request: ApprovalRequest, action: str, content: Json, *, by
     problem = "no such action" if action != "accept" else _problem(request, content)
     if problem:
         reason = f"The answer does not count: {problem}."
-        return Outcome(state=ApprovalState.DENIED, request=request.id, reason=reason, fault="malformed")
+        return Outcome(state=ApprovalState.INVALID, request=request.id, reason=reason, fault="malformed")
     is_approved = content["answer"] == _APPROVED
     return Outcome(
         state=ApprovalState.APPROVED if is_approved else ApprovalState.DENIED,

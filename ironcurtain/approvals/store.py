@@ -270,4 +270,4 @@ def _digest(model: BaseModel) -> str:
 
 
 def _faulty(asked: Asked, fault: Fault, reason: str) -> Outcome:
-    return Outcome(state=ApprovalState.DENIED, request=asked.id, reason=reason, fault=fault)
+    return Outcome(state=ApprovalState.INVALID, request=asked.id, reason=reason, fault=fault)

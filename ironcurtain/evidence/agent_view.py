@@ -37,6 +37,7 @@ _NO_ANSWER = "No decision could be made, so the call was refused; the call itsel
 _AFTER: dict[AgentState, tuple[str, bool]] = {
     "pending": ("A person must approve {what} before it happens, and is being asked.", True),
     "denied": ("A person was asked about {what} and refused.", False),
+    "invalid": ("A person had to approve {what}, and the answer that came does not count as one.", True),
     "expired": ("A person was asked about {what} and did not answer in time.", True),
     "no-approver": ("A person must approve {what}, and there is nobody to ask.", True),
     "withdrawn": ("The call was called off while a person was asked about {what}.", True),

@@ -44,6 +44,8 @@ Fault: TypeAlias = Literal[
 class ApprovalState(StrEnum):
     """What has become of asking. Only `approved` lets a call go on.
 
+    `invalid` is what no person said: something lies where the answer should, and does not count as one.
+
     A call that is called off meanwhile (`withdrawn` in the audit log) has no state here: the request goes on,
     and its answer serves the same call when it comes again.
     """
@@ -51,6 +53,7 @@ class ApprovalState(StrEnum):
     PENDING = "pending"
     APPROVED = "approved"
     DENIED = "denied"
+    INVALID = "invalid"
     EXPIRED = "expired"
     NO_APPROVER = "no-approver"
 

@@ -21,9 +21,13 @@ KeyedDigest: TypeAlias = Annotated[str, Field(pattern=r"^(sha256|hmac-sha256):[0
 """A digest of something that the log does not hold; keyed (`hmac-sha256:`) where the log has a key."""
 
 ApprovalState: TypeAlias = Literal[
-    "approved", "denied", "expired", "no-approver", "pending", "withdrawn", "void"
+    "approved", "denied", "invalid", "expired", "no-approver", "pending", "withdrawn", "void"
 ]
-"""What became of asking a person; `void`: approved, but the call had changed when it was to be forwarded."""
+"""What became of asking a person.
+
+`invalid`: an answer that does not count as a person's; `void`: approved, but the call had changed when it was
+to be forwarded.
+"""
 
 ResultStatus: TypeAlias = Literal["ok", "tool-error", "failed", "cancelled"]
 """How a forwarded call ended: an answer, an answer that says `isError`, no answer, called off."""

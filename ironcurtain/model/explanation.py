@@ -10,7 +10,7 @@ from ironcurtain.model.base import Digest, Frozen, Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 
-AgentState: TypeAlias = Literal["denied", "pending", "expired", "no-approver", "withdrawn", "void"]
+AgentState: TypeAlias = Literal["denied", "pending", "invalid", "expired", "no-approver", "withdrawn", "void"]
 """What became of a call that was not allowed: refused by the policy or a person, waiting for a person,
 not answered in time, nobody there to ask, called off, or approved as another call than what is left of it."""
 

@@ -26,7 +26,7 @@ def view_of(judged: Judged, id_: str) -> AgentView:
     if judged.state == "pending":
         return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
     said = judged.approval.reason if judged.approval else ""
-    if judged.state == "denied" and said:
+    if judged.state == "denied" and said and judged.approval and judged.approval.approver:
         return view.model_copy(update={"reason": f"{view.reason}\nThe person said: {visible(said)}"})
     return view
 

@@ -103,7 +103,7 @@ async def test_a_forged_answer_never_approves(place: Rendezvous, forgery: str) -
         await directory.ask(request)
         forge(place, request, place.sealed_answer(request))
         outcome = await directory.obtain(written(), LONG)
-        assert summary(outcome) == ("denied", fault)
+        assert summary(outcome) == ("invalid", fault)
         assert outcome.by is None
         assert outcome.reason.startswith("The answer does not count: ")
         assert "Traceback" not in outcome.reason
@@ -128,7 +128,7 @@ async def test_a_denial_edited_to_an_approval(place: Rendezvous) -> None:
         await directory.ask(request)
         denial = place.sealed_answer(request, "denied")
         place.response(request.id).write_bytes(edited(denial, "answer", "verdict", value="approved"))
-        assert summary(await directory.obtain(written(), LONG)) == ("denied", "wrong-seal")
+        assert summary(await directory.obtain(written(), LONG)) == ("invalid", "wrong-seal")
 
 
 async def test_an_answer_replayed_for_another_call(place: Rendezvous) -> None:
@@ -137,7 +137,7 @@ async def test_an_answer_replayed_for_another_call(place: Rendezvous) -> None:
         for request in (approved, other):
             await directory.ask(request)
         place.response(other.id).write_bytes(place.sealed_answer(approved))
-        assert summary(await directory.obtain(other, LONG)) == ("denied", "other-request")
+        assert summary(await directory.obtain(other, LONG)) == ("invalid", "other-request")
 
 
 async def test_an_answer_replayed_for_the_same_call(place: Rendezvous) -> None:
@@ -155,7 +155,7 @@ async def test_an_answer_replayed_for_the_same_call(place: Rendezvous) -> None:
         outcome = await directory.obtain(written(), 0)
         assert (outcome.state, outcome.request == request.id) == ("pending", False)
         place.response(outcome.request).write_bytes(answer)
-        assert summary(await directory.obtain(written(), LONG)) == ("denied", "other-request")
+        assert summary(await directory.obtain(written(), LONG)) == ("invalid", "other-request")
 
 
 async def test_a_late_answer(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ async def test_a_request_edited_after_it_was_shown(place: Rendezvous) -> None:
         # The person sees another text under the id of the harmful call, and approves that.
         shown = harmless.model_copy(update={"id": harmful.id, "binding": harmful.binding})
         assert place.answer(shown) == "recorded"
-        assert summary(await directory.obtain(harmful, LONG)) == ("denied", "other-request")
+        assert summary(await directory.obtain(harmful, LONG)) == ("invalid", "other-request")
 
 
 async def test_a_request_under_another_requests_name(place: Rendezvous) -> None:

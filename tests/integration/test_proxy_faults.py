@@ -148,7 +148,7 @@ async def answers_that_do_not_count(client: Client, place: Place) -> None:
         forge(own / f"response-{request}.json")
         assert (await client.call_tool("fix__remove", given)).is_error
         found = place.decisions[-1]["approval"]
-        assert (found["state"], found["request"]) == ("denied", request)
+        assert (found["state"], found["request"]) == ("invalid", request)
         assert "does not count" in found["reason"]
     assert "forged" not in str(place.sent())
 

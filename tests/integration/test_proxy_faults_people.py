@@ -197,7 +197,7 @@ def a_client_that_answers_nonsense_for_its_person(process: Proxy, place: Place) 
         assert answer(process, 10 + number)["result"]["isError"] is True
     send(process, call(20, "echo"))
     assert not answer(process, 20)["result"].get("isError")
-    assert [state for state, _ in asked_about(place)] == [*["denied"] * 3, "pending"]
+    assert [state for state, _ in asked_about(place)] == [*["invalid"] * 3, "pending"]
     assert removed(place) == []
 
 

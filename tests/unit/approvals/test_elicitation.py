@@ -58,12 +58,16 @@ def test_what_counts(action: str, content: Any, state: str, scope: str) -> None:
 )
 def test_what_does_not_count(action: str, content: Any, fault: str) -> None:
     outcome = elicited_outcome(REQUEST, action, content, by="owner")
-    assert (outcome.state, outcome.fault, outcome.by) == ("denied", fault, None)
+    assert (outcome.state, outcome.fault, outcome.by) == (
+        "denied" if fault == "cancelled" else "invalid",
+        fault,
+        None,
+    )
 
 
 def test_a_call_that_cannot_be_widened_is_not_widened() -> None:
     outcome = elicited_outcome(NARROW, "accept", YES | {"session": True}, by="owner")
-    assert (outcome.state, outcome.fault) == ("denied", "malformed")
+    assert (outcome.state, outcome.fault) == ("invalid", "malformed")
     assert "session" not in elicitation_schema(NARROW)["properties"]
 
 

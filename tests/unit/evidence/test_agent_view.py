@@ -36,6 +36,7 @@ def decision(rule: str, verdict: Verdict, reason: str = "Because.") -> Decision:
         (None, True, False, "must approve"),
         ("pending", True, False, "must approve"),
         ("denied", False, True, "refused"),
+        ("invalid", True, True, "does not count"),
         ("expired", True, True, "in time"),
         ("no-approver", True, True, "nobody to ask"),
         ("withdrawn", True, True, "called off"),
