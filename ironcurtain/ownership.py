@@ -6,16 +6,23 @@ new files writable by it (umask 002), and a clone of a repository then is.
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
 import stat
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from ironcurtain.access_lists import AccessList, access_list
 from ironcurtain.errors import FileError
 from ironcurtain.text import visible
+
+_MOST_LINKS = 40
+_MACOS_ADMINISTRATORS = 80
 
 
 def others_can_write(status: os.stat_result) -> bool:
@@ -26,8 +33,8 @@ def others_can_write(status: os.stat_result) -> bool:
 def check_own(path: Path, what: str) -> None:
     """See that nobody but us and root can change a file or directory, or put another one in its place.
 
-    Its own owner and mode count, and those of the directory that it lies in; where it is reached through a
-    link, those of the link's directory, too.
+    Owner, mode and access list count: its own, and those of every directory and link that the kernel passes
+    on the way to it. Where all of them are ours, nobody else can change what is opened afterwards.
 
     Args:
         path: Of something that exists.
@@ -48,7 +55,13 @@ def check_all_own(named: Iterable[tuple[Path, str]]) -> None:
     """
     check = _Check()
     for path, what in named:
-        check.own(path, what)
+        found = check.weakness(path)
+        if found is not None:
+            raise FileError(
+                found.told.format(f"{found.relation}{what}"),
+                where=str(found.place),
+                hint=found.hint,
+            )
 
 
 def check_own_bundle(bundle: Path) -> None:
@@ -62,6 +75,53 @@ def check_own_bundle(bundle: Path) -> None:
     check_all_own((path, "the bundle") for path in (bundle, *inside))
 
 
+def weakness(path: Path) -> str | None:
+    """Return how somebody else could change what stands at a path, or put another there; None if nobody can.
+
+    Raises:
+        OSError: If it cannot be looked at.
+    """
+    found = _Check().weakness(path)
+    return found.told.format(visible(str(found.place))) if found else None
+
+
+def places_on_the_way(path: Path) -> Iterator[Path]:
+    """Yield every directory and link that the kernel passes to a path, from the root on, then where it ends.
+
+    Raises:
+        OSError: If a link cannot be read, or there are too many.
+    """
+    here, links = Path("/"), 0
+    waiting = [*reversed(path.absolute().parts[1:])]
+    yield here
+    while waiting:
+        name = waiting.pop()
+        if name == "..":
+            here = here.parent
+            continue
+        place = here / name
+        yield place
+        if not place.is_symlink():
+            here = place
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        target = place.readlink()
+        here = Path("/") if target.is_absolute() else here
+        waiting += reversed([part for part in target.parts if part != "/"])
+
+
+@dataclass(frozen=True)
+class _Weakness:
+    """How somebody else could change a place: `told` has a gap for what it is to what was asked about."""
+
+    place: Path
+    told: str
+    hint: str
+    relation: str = ""
+
+
 class _Check:
     """One check of many files: no directory is looked at twice, no list of a group is read twice.
 
@@ -72,30 +132,59 @@ class _Check:
         self._is_private = cache(_is_private)
         self._fine: set[tuple[Path, bool]] = set()
 
-    def own(self, path: Path, what: str) -> None:
-        real = Path(os.path.realpath(path))
-        for place in dict.fromkeys((real, real.parent, path.absolute().parent)):
-            is_file = place == real
-            if (place, is_file) not in self._fine:
-                self._look(place, what if is_file else f"the directory of {what}", may_be_sticky=not is_file)
-                self._fine.add((place, is_file))
+    def weakness(self, path: Path) -> _Weakness | None:
+        *above, end = dict.fromkeys(places_on_the_way(path))
+        for place in (end, *reversed(above)):
+            is_end = place == end
+            if (place, is_end) not in self._fine:
+                found = self._look(place, may_be_sticky=not is_end)
+                if found is not None:
+                    return replace(found, relation="" if is_end else _relation(place, path.absolute(), end))
+                self._fine.add((place, is_end))
+        return None
 
-    def _look(self, place: Path, named: str, *, may_be_sticky: bool) -> None:
-        status = place.stat()
+    def _look(self, place: Path, *, may_be_sticky: bool) -> _Weakness | None:
+        status = place.lstat()
         if status.st_uid not in (0, os.geteuid()):
-            raise FileError(
-                f"{named} belongs to another user (id {status.st_uid}), who could change it",
-                where=str(place),
-                hint=f"Run `chown {os.geteuid()} {visible(str(place))}`, or use a copy of your own.",
+            return _Weakness(
+                place,
+                f"{{}} belongs to another user (id {status.st_uid}), who could change it",
+                f"Run `chown {os.geteuid()} {visible(str(place))}`, or use a copy of your own.",
             )
-        # In a sticky directory, such as /tmp, nobody can replace what is another's.
-        sticky = may_be_sticky and status.st_mode & stat.S_ISVTX
-        if _others_can_write(status, self._is_private) and not sticky:
-            raise FileError(
-                f"others can write {named} (mode {stat.S_IMODE(status.st_mode):04o})",
-                where=str(place),
-                hint=f"Run `chmod go-w {visible(str(place))}`.",
+        # In a sticky directory, such as /tmp, nobody can replace what is another's; a link has no mode.
+        if stat.S_ISLNK(status.st_mode) or (may_be_sticky and status.st_mode & stat.S_ISVTX):
+            return None
+        listed = access_list(place)
+        if listed is not None and not status.st_mode & stat.S_IWOTH:
+            return self._by_list(place, status.st_uid, status.st_gid, listed)
+        if _others_can_write(status, self._is_private):
+            return _Weakness(
+                place,
+                f"others can write {{}} (mode {stat.S_IMODE(status.st_mode):04o})",
+                f"Run `chmod go-w {visible(str(place))}`.",
             )
+        return None
+
+    def _by_list(self, place: Path, owner: int, group: int, listed: AccessList) -> _Weakness | None:
+        """Look who can write by an access list: there the mode's group bits tell of no group."""
+        users = [f"user {user}" for user in listed.users if user not in (0, os.geteuid())]
+        named = [each for each in listed.groups if not self._is_private(each, owner)]
+        if listed.owning_group and not self._is_private(group, owner):
+            named.append(group)
+        others = [*users, *(f"group {each}" for each in named)]
+        if not others:
+            return None
+        return _Weakness(
+            place,
+            f"others can write {{}} by its access list ({', '.join(others)})",
+            f"Run `setfacl -b {visible(str(place))}`.",
+        )
+
+
+def _relation(place: Path, path: Path, end: Path) -> str:
+    if place in (path.parent, end.parent):
+        return "the directory of "
+    return "a link on the way to " if place.is_symlink() else "a directory on the way to "
 
 
 def _others_can_write(status: os.stat_result, is_private: Callable[[int, int], bool]) -> bool:
@@ -106,6 +195,8 @@ def _others_can_write(status: os.stat_result, is_private: Callable[[int, int], b
 
 def _is_private(group: int, owner: int) -> bool:
     """Tell whether a group holds nobody but a user, as far as this system's lists of both tell."""
+    if sys.platform == "darwin" and group == _MACOS_ADMINISTRATORS:
+        return True  # they can become root
     try:
         name, members = pwd.getpwuid(owner).pw_name, grp.getgrgid(group).gr_mem
     except KeyError:

@@ -33,7 +33,7 @@ from ironcurtain.opa.engine import Engine
 from ironcurtain.opa.locate import Opa, find
 from ironcurtain.opa.nodes import Nodes
 from ironcurtain.opa.remote import RemoteEngine
-from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
@@ -58,6 +58,7 @@ class Policy:
         opa: Path | None = None,
         trust: Trust = _UNVERIFIED,
         nodes: Nodes | None = None,
+        reachable: tuple[Path, ...] = (),
     ) -> None:
         """Take a policy that is ready; `load` is the way to get one."""
         self._bundle = bundle
@@ -65,7 +66,8 @@ class Policy:
         self._loaded = loaded
         self._nodes = nodes
         self._opa_path = opa
-        self._opa = None if nodes else find(opa)
+        self._reachable = reachable
+        self._opa = None if nodes else find(opa, reachable=reachable)
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
         self._engine: AnyEngine | None = None
@@ -121,13 +123,16 @@ class Policy:
             protected=[*protected, *own, *origin(Path(bundle), sorted(content.sources))],
             config=config,
         )
-        world = DiskWorld(home=site.home, git_environ=_git_environments(site.home, config))
+        reachable = _reachable(site, config)
+        environments = _git_environments(site.home, config)
+        world = DiskWorld(home=site.home, git_environ=environments, reachable=reachable)
         loaded = LoadedPolicy(content, site, world)
         return cls(
             read,
             loaded,
             opa=Path(opa) if opa is not None else None,
             trust=trust,
+            reachable=reachable,
             nodes=Nodes.of(
                 [engine] if isinstance(engine, str) else engine, ca=engine_ca, token_file=engine_token_file
             ),
@@ -142,6 +147,11 @@ class Policy:
     def revision(self) -> str:
         """The bundle's revision."""
         return self._loaded.revision
+
+    @property
+    def reachable(self) -> tuple[Path, ...]:
+        """What tools in the sandbox and contained servers can write, as real paths."""
+        return self._reachable
 
     @property
     def verified(self) -> bool:
@@ -160,7 +170,7 @@ class Policy:
         Raises:
             EngineMissingError, EngineVersionError: If there is none, and other OPAs decide.
         """
-        return self._opa or find(self._opa_path)
+        return self._opa or find(self._opa_path, reachable=self._reachable)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -276,6 +286,13 @@ def _site(
         working_roots={n: _absolute(base / s.working_root) for n, s in servers.items() if s.working_root},
         domains={name: s.domains for name, s in servers.items() if s.domains is not None},
     )
+
+
+def _reachable(site: Site, config: ServerConfig | None) -> tuple[Path, ...]:
+    """Return what tools or contained servers can write: no program of ours is taken from there."""
+    home = Path(site.home)
+    session = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
+    return (*session, *(config.writable(home) if config else ()))
 
 
 def _git_environments(home: str, config: ServerConfig | None) -> dict[str, dict[str, str]]:

@@ -6,9 +6,11 @@ import os
 import stat
 import unicodedata
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from ironcurtain.canonical.git import remote_urls, repository_places
+from ironcurtain.canonical.git_process import Git
 from ironcurtain.canonical.process_links import is_own_process, is_process_relative
 from ironcurtain.canonical.world import Entry, Kind, RemoteUrls, RepositoryPlaces, UnreadableError
 
@@ -16,16 +18,23 @@ _NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 class DiskWorld:
-    """A `World` that asks the kernel at every question and remembers nothing.
+    """A `World` that asks the kernel at every question and remembers nothing but where git is.
 
     Args:
         home: Absolute path of the user's home directory; git's `HOME` where a server has no environment.
         git_environ: By server, the variables that git has when that server runs it.
+        reachable: Directories that tools or servers can write: no git is taken from there.
     """
 
-    def __init__(self, *, home: str, git_environ: Mapping[str, Mapping[str, str]] = _NO_ENVIRONMENTS) -> None:
-        self._minimal = {"HOME": home}
-        self._git_environ = git_environ
+    def __init__(
+        self,
+        *,
+        home: str,
+        git_environ: Mapping[str, Mapping[str, str]] = _NO_ENVIRONMENTS,
+        reachable: tuple[Path, ...] = (),
+    ) -> None:
+        self._minimal = Git.of({"HOME": home}, reachable)
+        self._gits = {server: Git.of(environ, reachable) for server, environ in git_environ.items()}
 
     def entry(self, path: str) -> Entry | None:
         """See `World.entry`; the name is the stored one where the file system accepts several spellings."""
@@ -60,14 +69,14 @@ class DiskWorld:
 
     def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
         """See `World.repository`."""
-        return repository_places(path, environ=self._environ(server))
+        return repository_places(path, git=self._git(server))
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
         """See `World.remote`."""
-        return remote_urls(repository, remote, environ=self._environ(server))
+        return remote_urls(repository, remote, git=self._git(server))
 
-    def _environ(self, server: str) -> Mapping[str, str]:
-        return self._git_environ.get(server, self._minimal)
+    def _git(self, server: str) -> Git:
+        return self._gits.get(server, self._minimal)
 
 
 # Paths cross to the kernel as bytes: servers write UTF-8 whatever the locale of this process is.

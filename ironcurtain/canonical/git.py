@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from ironcurtain.canonical.git_config import Settings, read_settings
 from ironcurtain.canonical.git_local import is_local, other_places
-from ironcurtain.canonical.git_process import GitFailedError
+from ironcurtain.canonical.git_process import Git, GitFailedError
 from ironcurtain.canonical.git_redirects import configured_redirect, environment_redirect
 from ironcurtain.canonical.git_survey import Survey, survey
 from ironcurtain.canonical.world import RemoteUrls, RepositoryPlaces, UnreadableError
@@ -22,12 +21,12 @@ _REFUSED_ELSEWHERE = re.compile(r"-|[A-Za-z0-9+.-]*::|.*[\x00-\x1f\x7f-\x9f]", r
 _MAXIMUM_NAMES = 100
 
 
-def repository_places(path: str, *, environ: Mapping[str, str]) -> RepositoryPlaces | None:
+def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
     """Return the directories of the repository that git would use from a directory.
 
     Args:
         path: Real absolute path; where nothing stands there yet, its deepest existing directory counts.
-        environ: The environment that the server's git will have.
+        git: The git of the server.
 
     Returns:
         The places as real absolute paths, or None if git uses no repository there.
@@ -36,7 +35,7 @@ def repository_places(path: str, *, environ: Mapping[str, str]) -> RepositoryPla
         UnreadableError: If git is missing, refuses to work there, or gives no clear answer.
     """
     try:
-        found = survey(_existing(path), environ=environ)
+        found = survey(_existing(path), git=git)
     except GitFailedError as error:
         raise UnreadableError(error.reason) from error
     if found is None:
@@ -47,13 +46,13 @@ def repository_places(path: str, *, environ: Mapping[str, str]) -> RepositoryPla
     return RepositoryPlaces(str(Path(found.top).resolve()) if found.top else None, str(common))
 
 
-def remote_urls(repository: str | None, remote: str | None, *, environ: Mapping[str, str]) -> RemoteUrls:
+def remote_urls(repository: str | None, remote: str | None, *, git: Git) -> RemoteUrls:
     """Return every URL that git could contact, to fetch or to push, for one remote argument.
 
     Args:
         repository: Real path of the call's repository, or None if the call has none.
         remote: The argument: a URL, a name, or None when it is absent.
-        environ: The environment that the server's git will have.
+        git: The git of the server.
 
     Returns:
         The URLs in git's spelling, relative local paths joined to the directory that git means by them,
@@ -66,12 +65,12 @@ def remote_urls(repository: str | None, remote: str | None, *, environ: Mapping[
         return RemoteUrls((), "the remote is empty or no text")
     if repository is not None and not _is_directory(Path(repository)):
         return RemoteUrls((), "the repository does not exist")
-    reason = environment_redirect(environ)
+    reason = environment_redirect(git.environ)
     if reason:
         return RemoteUrls((), reason)
     try:
-        place = None if repository is None else survey(repository, environ=environ)
-        settings = read_settings(repository or os.sep, environ=environ)
+        place = None if repository is None else survey(repository, git=git)
+        settings = read_settings(repository or os.sep, git=git)
         return _resolve(settings, place, remote)
     except GitFailedError as error:
         return RemoteUrls((), error.reason)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ironcurtain.canonical.git_process import OVERRIDES, GitFailedError, run_git, to_bytes, to_text
+from ironcurtain.canonical.git_process import OVERRIDES, Git, GitFailedError, run_git, to_bytes, to_text
 from ironcurtain.text import quoted
 
 _LIST = ("config", "--list", "--includes", "--show-scope", "-z")
@@ -191,13 +191,13 @@ class Settings:
         return {name: tuple(words) for name, words in members.items()}
 
 
-def read_settings(directory: str, *, environ: Mapping[str, str]) -> Settings:
+def read_settings(directory: str, *, git: Git) -> Settings:
     """Return the configuration that git would use from a directory: one git process.
 
     Raises:
         GitFailedError: If git refuses it, or gives no clear answer.
     """
-    answer = run_git(_LIST, directory=directory, environ=environ)
+    answer = run_git(_LIST, directory=directory, git=git)
     if answer.status:
         raise GitFailedError(f"git refuses its configuration: {quoted(answer.errors.strip())}")
     fields = answer.output.split("\0")

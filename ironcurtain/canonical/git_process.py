@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import selectors
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.programs import Search
 
 _SECONDS = 5.0
 _OUTPUT_BYTES = 1 << 20
@@ -27,8 +29,8 @@ OVERRIDES = (
     ("core.sshcommand", "false"),
     ("protocol.ext.allow", "never"),
 )
-# What tells git where its configuration is. PATH is not among them: we find git ourselves, and the
-# commands that we call start no other program.
+# What tells git where its configuration is. PATH is not among them: git was found before, and the commands
+# that we call start no other program.
 _SELECTS_CONFIGURATION = re.compile(
     r"HOME|XDG_CONFIG_HOME|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
     r"|GIT_CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)"
@@ -62,6 +64,31 @@ class GitFailedError(Exception):
 
 
 @dataclass(frozen=True)
+class Git:
+    """The git of one server, found once: whatever appears on a PATH later is not run.
+
+    Attributes:
+        program: Where it is; None if there is none that may be run.
+        missing: Why there is none.
+        environ: The environment that the server's own git will have.
+        helpers: Where git finds programs of its own that it starts by name, which it does in rare cases.
+    """
+
+    program: str | None
+    missing: str
+    environ: Mapping[str, str]
+    helpers: str
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], reachable: tuple[Path, ...] = ()) -> Git:
+        """Find git on an environment's PATH, outside what tools and servers can write."""
+        search = Search(environ.get("PATH", os.defpath), reachable)
+        found = search.find("git")
+        missing = f"git {search.passed_over('git') or 'was not found'} on the server's PATH"
+        return cls(str(found) if found else None, "" if found else missing, environ, search.safe_path())
+
+
+@dataclass(frozen=True)
 class GitAnswer:
     """What one git process said.
 
@@ -76,27 +103,27 @@ class GitAnswer:
     errors: str
 
 
-def run_git(
-    arguments: tuple[str, ...], *, directory: str, environ: Mapping[str, str], placed: bool = False
-) -> GitAnswer:
+def run_git(arguments: tuple[str, ...], *, directory: str, git: Git, placed: bool = False) -> GitAnswer:
     """Run one built-in, read-only git command.
 
     Args:
         arguments: The command and its arguments.
         directory: Where it runs.
-        environ: The environment that the server's own git will have.
+        git: The server's git.
         placed: Whether variables that put the repository elsewhere (`GIT_DIR`, …) are to be respected.
 
     Raises:
         GitFailedError: If git is missing, takes too long, or says too much.
     """
+    if git.program is None:
+        raise GitFailedError(git.missing)
     overrides = (part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
-    command = (_find(environ), "--no-pager", *overrides, *arguments)
+    command = (git.program, "--no-pager", *overrides, *arguments)
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell; the program and the options are ours
             command,
             cwd=directory,
-            env=_environment(environ, placed=placed),
+            env=_environment(git, placed=placed),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -127,21 +154,11 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _find(environ: Mapping[str, str]) -> str:
-    # A relative entry would mean another program in every directory.
-    entries = environ.get("PATH", os.defpath).split(os.pathsep)
-    directories = [entry for entry in entries if entry.startswith("/")]
-    found = shutil.which("git", path=os.pathsep.join(directories)) if directories else None
-    if found is None:
-        raise GitFailedError("git was not found on the server's PATH")
-    return found
-
-
-def _environment(environ: Mapping[str, str], *, placed: bool) -> dict[str, str]:
+def _environment(git: Git, *, placed: bool) -> dict[str, str]:
+    environ = git.environ
     chosen = {name: value for name, value in environ.items() if _SELECTS_CONFIGURATION.fullmatch(name)}
     places = {name: environ[name] for name in PLACING if placed and name in environ}
-    # git starts helpers of its own by name in rare cases; give them the server's PATH, not ours.
-    return {**chosen, **places, "PATH": environ.get("PATH", os.defpath), **_ALWAYS}
+    return {**chosen, **places, "PATH": git.helpers, **_ALWAYS}
 
 
 def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.canonical.git_process import GitFailedError, run_git
+from ironcurtain.canonical.git_process import Git, GitFailedError, run_git
 from ironcurtain.text import quoted
 
 _QUESTION = "--is-bare-repository"
@@ -58,13 +57,13 @@ class Survey:
         return self.top or self.git_directory
 
 
-def survey(directory: str, *, environ: Mapping[str, str]) -> Survey | None:
+def survey(directory: str, *, git: Git) -> Survey | None:
     """Return the repository that git would use from a real directory, or None if it uses none.
 
     Raises:
         GitFailedError: If git refuses (ownership, a broken repository) or gives no clear answer.
     """
-    answer = run_git(_SURVEY, directory=directory, environ=environ, placed=True)
+    answer = run_git(_SURVEY, directory=directory, git=git, placed=True)
     if answer.status:
         if answer.errors.startswith(_NO_REPOSITORY):
             return None

@@ -21,7 +21,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.http import Address
 from ironcurtain.proxy.recording import Values
-from ironcurtain.proxy.session import ProxyOptions, own_places, run_proxy
+from ironcurtain.proxy.session import ProxyOptions, own_places, places_that_run, run_proxy
 from ironcurtain.text import printable
 
 _LAST_THREADS = 1.0
@@ -53,7 +53,8 @@ def run(
     """Serve until the client goes or a signal comes."""
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
-    places = [*protected, *map(str, own_places()), *([verify_key] if verify_key else [])]
+    own = [*own_places(), *places_that_run(site.get("sandbox"))]
+    places = [*protected, *map(str, own), *([verify_key] if verify_key else [])]
     trusted = {
         "the key that bundles are verified with": verify_key,
         "the certificates that engines are known by": engine_ca,

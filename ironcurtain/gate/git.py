@@ -15,6 +15,7 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.canonical.git_process import OVERRIDES
 from ironcurtain.errors import SystemFailedError, UsageError
+from ironcurtain.programs import Search
 from ironcurtain.text import quoted, visible
 
 _SECONDS = 60.0
@@ -143,9 +144,14 @@ def _git(directory: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, byt
     """Run a built-in, read-only git command; return its status, output and errors."""
     overrides = (part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
+    search = Search.own()
+    program = search.find("git")
+    if program is None:
+        why = search.passed_over("git") or "is not installed"
+        raise SystemFailedError(f"git {why}", where=str(directory))
     try:
         done = subprocess.run(  # noqa: S603 - no shell; every part but the ref and the path is ours
-            ["git", "--no-pager", *overrides, *arguments],  # noqa: S607 - the git on PATH is the user's
+            [str(program), "--no-pager", *overrides, *arguments],
             cwd=directory,
             env=environment,
             input=stdin,

@@ -6,7 +6,6 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import tempfile
 import urllib.request
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.opa.locate import Opa, cache_directory, examine
 from ironcurtain.opa.pin import pin
 from ironcurtain.opa.program import Output, run
+from ironcurtain.programs import Search
 from ironcurtain.text import visible
 
 _BUILD_TIMEOUT = 1800.0
@@ -67,18 +67,18 @@ def install(
 
 def find_go(search_path: str | None = None) -> Path | None:
     """Return the `go` command on PATH if it is new enough to build the pinned OPA."""
-    found = shutil.which("go", path=search_path)
+    found = (Search.own() if search_path is None else Search(search_path)).find("go")
     if found is None:
         return None
     try:
-        output = _run_go(Path(found), ["env", "GOVERSION"], _QUICK_TIMEOUT)
+        output = _run_go(found, ["env", "GOVERSION"], _QUICK_TIMEOUT)
     except OSError:
         return None
     version = re.match(rb"go(\d+)\.(\d+)", output.stdout)
     minimum = tuple(int(part) for part in pin().minimum_go.split("."))
     if output.status != 0 or version is None or (int(version[1]), int(version[2])) < minimum:
         return None
-    return Path(found).absolute()
+    return found
 
 
 def check_build(executable: Path, go: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import platformdirs
 from ironcurtain.errors import EngineMissingError, EngineVersionError, IronCurtainError
 from ironcurtain.opa.pin import parse_version, pin
 from ironcurtain.opa.program import clean_environment, run
+from ironcurtain.programs import Search
 from ironcurtain.text import quoted, visible
 
 Origin: TypeAlias = Literal["configured", "path", "cache"]
@@ -39,25 +39,33 @@ class Opa:
     origin: Origin
 
 
-def find(configured: Path | None = None, *, search_path: str | None = None, cache: Path | None = None) -> Opa:
+def find(
+    configured: Path | None = None,
+    *,
+    search_path: str | None = None,
+    cache: Path | None = None,
+    reachable: tuple[Path, ...] = (),
+) -> Opa:
     """Find OPA: the configured path alone if there is one, else PATH, else the managed cache.
 
     Args:
         configured: A path from configuration. It is never skipped: if it is bad, that is the error.
         search_path: Directories to search instead of the environment's PATH.
         cache: The managed cache instead of the user's.
+        reachable: Real paths of directories that tools or servers can write; nothing there is run.
 
     Raises:
         EngineMissingError: If there is none.
-        EngineVersionError: If all that were found are too old or no OPA; it names each.
+        EngineVersionError: If all that were found are too old or no OPA, or others could change them; it
+            names each.
     """
+    search = Search.own(reachable) if search_path is None else Search(search_path, reachable)
     if configured is not None:
-        return examine(configured.expanduser().absolute(), "configured")
-    found = os.environ.get("PATH", "") if search_path is None else search_path
+        return _safe(configured.expanduser().absolute(), "configured", search)
     refused: list[str] = []
-    for path, origin in _candidates(found, cache_directory() if cache is None else cache):
+    for path, origin in _candidates(search, cache_directory() if cache is None else cache):
         try:
-            return examine(path, origin)
+            return _safe(path, origin, search)
         except IronCurtainError as error:
             refused.append(error.what)
     hint = f"Run `ironcurtain opa install`, or put opa {pin().version} or newer on PATH."
@@ -89,12 +97,17 @@ def examine(path: Path, origin: Origin) -> Opa:
     return Opa(path, version, origin)
 
 
-def _candidates(search_path: str, cache: Path) -> Iterator[tuple[Path, Origin]]:
-    # A relative entry of PATH would let whoever owns the working directory choose the engine.
-    for entry in dict.fromkeys(search_path.split(os.pathsep)):
-        path = Path(entry) / "opa"
-        if path.is_absolute() and path.is_file() and os.access(path, os.X_OK):
-            yield path, "path"
+def _safe(path: Path, origin: Origin, search: Search) -> Opa:
+    """Examine an executable that nobody else can have put there: looking at it means running it."""
+    refusal = search.refusal(path) if path.is_file() else None
+    if refusal is not None:
+        raise _refused(path, refusal, hint="Use an OPA that is yours, outside what tools and servers write.")
+    return examine(path, origin)
+
+
+def _candidates(search: Search, cache: Path) -> Iterator[tuple[Path, Origin]]:
+    for path, _ in search.candidates("opa"):
+        yield path, "path"
     if (cache / "opa").is_file():
         yield cache / "opa", "cache"
 
@@ -122,8 +135,8 @@ def _version(path: Path) -> str:
     return version
 
 
-def _refused(path: Path, reason: str) -> EngineVersionError:
+def _refused(path: Path, reason: str, *, hint: str = "") -> EngineVersionError:
     return EngineVersionError(
         f"{visible(str(path))} cannot be used: {reason}",
-        hint=f"Use opa {pin().version} or newer; `ironcurtain opa install` builds or fetches it.",
+        hint=hint or f"Use opa {pin().version} or newer; `ironcurtain opa install` builds or fetches it.",
     )

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ironcurtain.errors import UsageError
+from ironcurtain.errors import FileError, UsageError
 from ironcurtain.ownership import check_all_own, check_own_bundle
 from ironcurtain.policy import Policy
+from ironcurtain.programs import Search
 from ironcurtain.text import visible
 
 
 def check_configuration(files: Mapping[str, Path]) -> None:
-    """See that nobody else can change what the proxy is configured by.
+    """See that nobody else can change what the proxy is configured by, before any of it is read.
+
+    Every directory on the way is looked at, so what is opened afterwards is what was looked at.
 
     Args:
-        files: Files that exist, by what they are.
+        files: Files, by what they are.
 
     Raises:
-        FileError: Naming the first that others can write, its mode, and what mends it.
+        FileError: Naming the first that is not there, or that others can write, and what mends it.
     """
-    check_all_own((path, what) for what, path in files.items())
+    try:
+        check_all_own((path, what) for what, path in files.items())
+    except OSError as error:
+        raise FileError(f"it cannot be looked at: {error.strerror}", where=str(error.filename)) from error
 
 
 def check_sandbox(policy: Policy) -> None:
     """See that the session's working directory is one: a wrong name would be found out by no policy.
 
     Raises:
-        UsageError: If there is no such directory.
+        UsageError: If there is no such directory, or we ourselves lie where tools or servers can write.
     """
     sandbox = policy.loaded.boundaries("").sandbox
     if sandbox is not None and not Path(sandbox).is_dir():
@@ -36,6 +43,14 @@ def check_sandbox(policy: Policy) -> None:
             where="--sandbox",
             hint="Check the name, or make it: mkdir -p DIR",
         )
+    search = Search(reachable=policy.reachable)
+    for place in (Path(sys.prefix), Path(__file__)):
+        if search.reaches(place):
+            raise UsageError(
+                f"IronCurtain is installed in {visible(str(place))}, where tools or servers can write",
+                where="--sandbox",
+                hint="Install it elsewhere (`pipx install ironcurtain`), or give another directory.",
+            )
 
 
 def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
@@ -44,7 +59,14 @@ def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
     Raises:
         IronCurtainError: If it cannot be loaded, or others could have changed it.
     """
-    policy = load()
-    if not policy.verified:
+    try:
         check_own_bundle(bundle)
+        unsafe: FileError | None = None
+    except FileError as error:
+        unsafe = error
+    except OSError:
+        unsafe = FileError("the bundle cannot be looked at", where=str(bundle), hint="Check the path.")
+    policy = load()  # what is wrong with a bundle that is not there is its own error
+    if unsafe is not None and not policy.verified:
+        raise unsafe
     return policy

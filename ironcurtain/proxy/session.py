@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import ironcurtain
 from anyio import to_thread
 
 from ironcurtain.approvals.answering import default_place
@@ -39,6 +40,7 @@ from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.signals import Signals
 from ironcurtain.proxy.stdio import serve_stdio
+from ironcurtain.programs import Search
 from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.rules import Grounds
@@ -95,6 +97,15 @@ def own_places() -> list[Path]:
     return [user_directory(), audit_directory(), default_key_path(), *default_place(), runtime_directory()]
 
 
+def places_that_run(sandbox: str | None) -> list[Path]:
+    """Return where programs lie that we run ourselves: rules that let tools write there would plant others.
+
+    What lies in the sandbox is not run, and so not kept from tools.
+    """
+    session = (Path(os.path.realpath(sandbox)),) if sandbox is not None else ()
+    return [Path(ironcurtain.__file__).parent, *Search.own(session).changeable(Path.home())]
+
+
 async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     """Serve until the client goes or a signal comes.
 
@@ -105,9 +116,9 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     Raises:
         IronCurtainError: If something that is needed cannot be had; then nothing was served.
     """
+    check_configuration({"the servers' file": options.servers, **options.files})
     config = load_servers(options.servers)
     policy = await to_thread.run_sync(load_own, options.load, options.bundle)
-    check_configuration({"the servers' file": options.servers, **options.files})
     check_sandbox(policy)
     with anyio.CancelScope() as scope, Signals(scope.cancel) as signals:
         await _run(options, config, policy, signals, say)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -15,13 +16,14 @@ from mcp import StdioServerParameters
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
+from ironcurtain.programs import Search
 from ironcurtain.sandbox.contain import Contained, contained
 from ironcurtain.sandbox.programs import Programs, Survey, survey
 from ironcurtain.sandbox.report import Report, Seen
 from ironcurtain.sandbox.rules import Grounds, rules_for
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.pipes import Streams, connect_pipes
-from ironcurtain.text import visible
+from ironcurtain.text import quoted, visible
 
 _POLL = 0.25
 _MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
@@ -51,6 +53,7 @@ class Confiner:
     def __init__(self, config: ServerConfig, grounds: Grounds, found: Survey) -> None:
         """Take a survey that the policy is content with; see `open`."""
         self._config, self._grounds, self._found = config, grounds, found
+        self._reachable = _reachable(config, grounds)
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, _Watch] = {}
 
@@ -64,7 +67,7 @@ class Confiner:
         wanted = [
             name for name, server in config.servers.items() if server.command and server.sandbox is not False
         ]
-        found = survey(config.sandbox.program, near=config.directory)
+        found = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, grounds))
         if wanted and found.programs is None and config.sandbox.policy == "enforce":
             raise SandboxMissingError(
                 found.sentence,
@@ -119,7 +122,8 @@ class Confiner:
         if reason or programs is None:
             self._states[name] = Confinement("none", f"started uncontained: {reason}")
             await tell(name, Seen("uncontained", reason))
-            async with connect_pipes(start, on_words=on_words, on_end=on_end) as streams:
+            free = _without_reachable(start, self._reachable)
+            async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
                 yield streams
             return
         rules = await to_thread.run_sync(rules_for, name, server, self._grounds)
@@ -147,6 +151,30 @@ class Confiner:
         if server.sandbox is False:
             return "the configuration says so"
         return "" if self._found.programs is not None else self._found.sentence
+
+
+def _reachable(config: ServerConfig, grounds: Grounds) -> tuple[Path, ...]:
+    session = (Path(os.path.realpath(grounds.sandbox)),) if grounds.sandbox else ()
+    return (*session, *config.writable(grounds.home))
+
+
+def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]) -> StdioServerParameters:
+    """Return an uncontained start that runs nothing by name from where tools and servers can write.
+
+    Raises:
+        ServerFailedError: If its program is only there.
+    """
+    environment = start.env or {}
+    search = Search(environment.get("PATH", os.defpath), reachable)
+    program = Path(start.command) if "/" in start.command else search.find(start.command)
+    if program is None:
+        raise ServerFailedError(
+            f"the command {quoted(start.command)} {search.passed_over(start.command) or 'was not found'}",
+            hint="Write its absolute path, or install it outside the sandbox.",
+        )
+    return start.model_copy(
+        update={"command": str(program), "env": {**environment, "PATH": search.safe_path()}}
+    )
 
 
 @asynccontextmanager

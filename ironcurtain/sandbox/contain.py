@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shlex
 from collections.abc import Iterator, Mapping
@@ -12,10 +13,12 @@ from pathlib import Path
 
 from mcp import StdioServerParameters
 
+from ironcurtain.errors import ServerFailedError
 from ironcurtain.model.base import Json
 from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.place import private_place, write_private
 from ironcurtain.sandbox.programs import Programs
+from ironcurtain.text import quoted
 
 _RUNNER = Path(__file__).with_name("run.mjs")
 _OPEN = ("own", "here", "tmp")
@@ -28,8 +31,13 @@ for word; do
   if [ "$word" = -- ] && [ "$open" = yes ]; then set -- "$@" --ro-bind /proc/sys /proc/sys; open=no; fi
   set -- "$@" "$word"
 done
-exec {bwrap} "$@"
+if [ "$open" = yes ]; then exec {bwrap} "$@"; fi  # the runtime asks what bubblewrap can do
+exec 8< {environment}
+rm -f -- {environment}
+exec {bwrap} --args 8 "$@"
 """
+_READ_BY_THE_RUNTIME = re.compile(r"GIT_CONFIG_\w+|(?i:https?_proxy|no_proxy)|JAVA_TOOL_OPTIONS")
+"""What the runtime adds to, or goes through itself; none of it makes a program run another one."""
 
 
 @dataclass(frozen=True)
@@ -71,23 +79,48 @@ def contained(
         write_private(place / "settings.json", json.dumps(settings))
         write_private(place / "secret", secrets.token_hex(16))
         write_private(place / "report", "")
-        environment = {
-            **(start.env or {}),
-            "TMPDIR": str(place / "own"),
-            "CLAUDE_CODE_TMPDIR": str(place / "tmp"),
-        }
+        write_private(place / "environment", _environment(start))
         mode = "strict" if strict else "lax"
         words = [str(_RUNNER), programs.library, str(place), mode, str(start.cwd or Path.cwd())]
         yield Contained(
             StdioServerParameters(
                 command=programs.node,
                 args=[*words, start.command, *start.args],
-                env=environment,
+                env=_our_environment(start, place, programs),
                 cwd=place / "here",
             ),
             place / "report",
             tuple(standing),
         )
+
+
+def _our_environment(start: StdioServerParameters, place: Path, programs: Programs) -> dict[str, str]:
+    """Return the environment of all that starts the server from outside its sandbox: it is not the server's.
+
+    A variable of the server's could make these programs run code of its own (`NODE_OPTIONS`, `LD_PRELOAD`).
+    """
+    given = start.env or {}
+    return {
+        **{name: value for name, value in given.items() if _READ_BY_THE_RUNTIME.fullmatch(name)},
+        "HOME": str(Path.home()),
+        "PATH": programs.path,
+        "TMPDIR": str(place / "own"),
+        "CLAUDE_CODE_TMPDIR": str(place / "tmp"),
+    }
+
+
+def _environment(start: StdioServerParameters) -> str:
+    """Return the server's environment as bubblewrap's arguments: they come before the runtime's, which win.
+
+    Raises:
+        ServerFailedError: If a variable can be in no environment.
+    """
+    words = []
+    for name, value in (start.env or {}).items():
+        if not name or "=" in name or "\0" in name + value:
+            raise ServerFailedError(f"the server cannot be started: {quoted(name)} can be no variable")
+        words += ["--setenv", name, value]
+    return "".join(f"{word}\0" for word in words)
 
 
 def _settings(
@@ -106,7 +139,10 @@ def _settings(
     }
     if programs.bwrap is not None:
         wrapper = place / "bwrap"
-        write_private(wrapper, _BWRAP.format(bwrap=shlex.quote(programs.bwrap)))
+        made = _BWRAP.format(
+            bwrap=shlex.quote(programs.bwrap), environment=shlex.quote(str(place / "environment"))
+        )
+        write_private(wrapper, made)
         wrapper.chmod(0o700)
         settings |= {
             "bwrapPath": str(wrapper),

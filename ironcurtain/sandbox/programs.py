@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ironcurtain.programs import Search
 from ironcurtain.text import visible
 
 _COMMAND = "srt"
@@ -35,6 +35,7 @@ class Programs:
         node: Node.js, which runs the sandbox runtime.
         library: The runtime's module.
         bwrap: bubblewrap; None where the system sandboxes by other means. Likewise `socat` and `rg`.
+        path: A PATH for what these start by name.
     """
 
     node: str
@@ -42,6 +43,7 @@ class Programs:
     bwrap: str | None = None
     socat: str | None = None
     rg: str | None = None
+    path: str = os.defpath
 
 
 @dataclass(frozen=True)
@@ -62,34 +64,42 @@ class Survey:
         return f"servers cannot be contained on this machine: {', '.join(self.missing)}"
 
 
-def survey(program: str | None = None, *, near: Path | None = None) -> Survey:
-    """Look for everything that the sandbox needs.
+def survey(
+    program: str | None = None, *, near: Path | None = None, reachable: tuple[Path, ...] = ()
+) -> Survey:
+    """Look for everything that the sandbox needs, outside what tools and servers can write.
 
     Args:
         program: The runtime's command as the configuration names it; None looks for `srt`.
         near: What a relative path of it starts from.
+        reachable: Real paths of directories that tools or servers can write.
     """
     if sys.platform not in {"linux", "darwin"}:
         return Survey(None, (f"there is no sandbox for {sys.platform}",))
     linux = sys.platform == "linux"
-    found = {name: shutil.which(name) for name in (("bwrap", "socat", "rg", "node") if linux else ("node",))}
-    library = _library(program, near)
+    search = Search.own(reachable)
+    wanted = ("bwrap", "socat", "rg", "node") if linux else ("node",)
+    found = {name: str(path) for name in wanted if (path := search.find(name))}
     missing = [
-        f"{_PACKAGED.get(name, name)} is not installed" for name, path in found.items() if path is None
+        f"{_PACKAGED.get(name, name)} {search.passed_over(name) or 'is not installed'}"
+        for name in wanted
+        if name not in found
     ]
+    library, passed_over = _library(program, near, search)
     if library is None:
-        missing.append(f"{visible(program or _COMMAND)} of {_PACKAGE} is not installed")
-    if found.get("bwrap") and (refused := _refused(found["bwrap"] or "")):
+        missing.append(f"{visible(program or _COMMAND)} of {_PACKAGE} {passed_over or 'is not installed'}")
+    if "bwrap" in found and (refused := _refused(found["bwrap"])):
         missing.append(f"bubblewrap may not make namespaces here ({refused})")
     if missing or library is None:
         return Survey(None, tuple(missing))
     return Survey(
         Programs(
-            node=found["node"] or "",
+            node=found["node"],
             library=str(library),
             bwrap=found.get("bwrap"),
             socat=found.get("socat"),
             rg=found.get("rg"),
+            path=search.safe_path(),
         )
     )
 
@@ -97,26 +107,31 @@ def survey(program: str | None = None, *, near: Path | None = None) -> Survey:
 _PACKAGED = {"bwrap": "bubblewrap (bwrap)", "rg": "ripgrep (rg)", "node": "Node.js (node)"}
 
 
-def _library(program: str | None, near: Path | None) -> Path | None:
-    """Return the runtime's module: it stands beside the file that its command leads to."""
-    for candidate in _candidates(program, near):
+def _library(program: str | None, near: Path | None, search: Search) -> tuple[Path | None, str]:
+    """Return the runtime's module, and why one that was found is not run.
+
+    It stands beside the file that its command leads to.
+    """
+    passed_over = ""
+    for candidate in _candidates(program, near, search):
         beside = Path(os.path.realpath(candidate)).with_name("index.js")
         if beside.is_file() and os.access(candidate, os.X_OK):
-            return beside
-    return None
+            refusal = search.refusal(candidate) or search.refusal(beside)
+            if refusal is None:
+                return beside, ""
+            passed_over = f"is passed over ({visible(str(candidate))}: {refusal})"
+    return None, passed_over
 
 
-def _candidates(program: str | None, near: Path | None) -> list[Path]:
+def _candidates(program: str | None, near: Path | None, search: Search) -> list[Path]:
     if program is not None:
         named = Path(program).expanduser()
         if "/" in program:
             return [named if named.is_absolute() else (near or Path()) / named]
-        found = shutil.which(program)
-        return [Path(found)] if found else []
+        return [path for path, _ in search.candidates(program)]
     # Never beside the configuration: an agent may write there.
     own = Path(__file__).parents[2] / "node_modules" / ".bin" / _COMMAND
-    found = shutil.which(_COMMAND)
-    return [own, *([Path(found)] if found else [])]
+    return [own, *(path for path, _ in search.candidates(_COMMAND))]
 
 
 def _refused(bwrap: str) -> str:

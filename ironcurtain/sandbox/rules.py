@@ -13,6 +13,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.servers import FilesystemSettings, SandboxSettings, Server
 from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.repositories import code_of_repositories
+from ironcurtain.servers.config import real_paths
 from ironcurtain.text import quoted
 
 _SECRETS = (
@@ -141,13 +142,7 @@ def _existing(paths: Iterable[Path]) -> list[Path]:
 
 
 def _paths(grounds: Grounds, written: Iterable[str]) -> list[Path]:
-    """Return the configuration's paths: `~` is the session's home, relative ones start at its file."""
-    found = []
-    for text in written:
-        expanded = grounds.home / text[2:] if text.startswith("~/") else Path(text)
-        path = grounds.home if text == "~" else expanded
-        found.append(_real(path if path.is_absolute() else grounds.directory / path))
-    return found
+    return real_paths(written, home=grounds.home, directory=grounds.directory)
 
 
 def _real(path: Path) -> Path:

@@ -2,7 +2,7 @@
 //   node run.mjs LIBRARY PLACE strict|lax DIRECTORY PROGRAM ARGUMENT…
 //
 // LIBRARY is the sandbox runtime's module, DIRECTORY where the server starts. PLACE is a private directory with
-// the runtime's `settings.json` and a file `report`, where goes what is seen, one JSON object a line: what a
+// the runtime's `settings.json`, the server's `environment` and a file `report`, where goes what is seen, one JSON object a line: what a
 // probe in the sandbox could not do (`observed`), what the server tried and was refused (`violation`), or why
 // nothing was started (`refused`). The server has our standard streams; nothing is written to them here.
 //
@@ -10,7 +10,7 @@
 // and waits there until it is told to become the server.
 
 import { spawn } from 'node:child_process';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,6 +23,7 @@ const inPlace = name => join(place, name);
 const report = line => appendFileSync(inPlace('report'), JSON.stringify(line) + '\n');
 const OUTSIDE = inPlace('here/outside');
 const SETTING = '/proc/sys/kernel/core_pattern';
+const SHELL = '/bin/sh'; // by this name, and without a terminal, no shell reads a start-up file
 const quoted = text => `'${text.replaceAll("'", `'\\''`)}'`;
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
@@ -36,8 +37,8 @@ try {
   const probe = await newProbe();
   watch([OUTSIDE, SETTING]);
   const server = `cd -- ${quoted(directory)} && exec ${command.map(quoted).join(' ')}`;
-  const wrapped = await SandboxManager.wrapWithSandbox(`${probe.script}; ${server}`, '/bin/bash');
-  child = spawn('/bin/bash', ['-c', wrapped], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] });
+  const wrapped = await SandboxManager.wrapWithSandbox(`${probe.script}; ${server}`, SHELL);
+  child = spawn(SHELL, ['-c', wrapped], { env: environment(), stdio: ['inherit', 'inherit', 'inherit', 'pipe'] });
   child.stdio[3].on('error', () => {}); // it has ended; that is told of below
   const end = ended(child);
   const held = await probe.result(child.stdio[3]);
@@ -62,6 +63,16 @@ function ended(started) {
   });
 }
 
+// Our environment is not the server's. bubblewrap gives the server its own; elsewhere it comes from here.
+function environment() {
+  if (process.platform === 'linux') return process.env;
+  const words = readFileSync(inPlace('environment'), 'utf8').split('\0');
+  unlinkSync(inPlace('environment'));
+  const given = {};
+  for (let at = 0; at + 2 < words.length; at += 3) given[words[at + 1]] = words[at + 2];
+  return { ...given, TMPDIR: process.env.TMPDIR, CLAUDE_CODE_TMPDIR: process.env.CLAUDE_CODE_TMPDIR };
+}
+
 // Each thing is tried in there; what came of it is looked at from out here, as far as it can be.
 async function newProbe() {
   writeFileSync(OUTSIDE, '');
@@ -71,7 +82,7 @@ async function newProbe() {
   const tries = [
     `echo written > ${quoted(OUTSIDE)}`,
     `cat ${quoted(inPlace('secret'))}`,
-    `: > /dev/tcp/127.0.0.1/${listener.address().port}`,
+    `BASH_ENV= /bin/bash --norc --noprofile -c ': > /dev/tcp/127.0.0.1/${listener.address().port}'`,
     `: >> ${SETTING} && echo system`,
   ];
   const lines = tries.map(one => `( ${one} );`).join(' ');

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.files import load
-from ironcurtain.model.servers import SandboxDefaults, Server, Servers
+from ironcurtain.model.servers import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.text import quoted
 
 _KEYS = tuple(field.alias or name for name, field in Server.model_fields.items())
@@ -36,6 +38,27 @@ class ServerConfig:
     def directory(self) -> Path:
         """The directory that relative paths of the file start from."""
         return self.path.absolute().parent
+
+    def writable(self, home: Path) -> tuple[Path, ...]:
+        """Return what the file lets any server write, as real paths; `~` is the home."""
+        settings = [self.sandbox.filesystem]
+        settings += [
+            each.sandbox.filesystem
+            for each in self.servers.values()
+            if isinstance(each.sandbox, SandboxSettings)
+        ]
+        written = (text for each in settings for text in each.allow_write)
+        return tuple(real_paths(written, home=home, directory=self.directory))
+
+
+def real_paths(written: Iterable[str], *, home: Path, directory: Path) -> list[Path]:
+    """Return the real paths of what a configuration names: relative ones start at its directory."""
+    found = []
+    for text in written:
+        expanded = home / text[2:] if text.startswith("~/") else Path(text)
+        path = home if text == "~" else expanded
+        found.append(Path(os.path.realpath(path if path.is_absolute() else directory / path)))
+    return found
 
 
 def load_servers(path: Path) -> ServerConfig:

@@ -76,8 +76,8 @@ async def connect_pipes(
     Raises:
         ServerFailedError: If it cannot be started.
     """
-    process = await _start(parameters, limits)
-    pipes = _Pipes(process, limits, on_words, on_end)
+    process, stdin = await _start(parameters, limits)
+    pipes = _Pipes(process, stdin, limits, on_words, on_end)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pipes.read)
         tasks.start_soon(pipes.write)
@@ -90,21 +90,36 @@ async def connect_pipes(
             tasks.cancel_scope.cancel()
 
 
-async def _start(parameters: StdioServerParameters, limits: PipeLimits) -> asyncio.subprocess.Process:
+async def _start(
+    parameters: StdioServerParameters, limits: PipeLimits
+) -> tuple[asyncio.subprocess.Process, asyncio.StreamWriter]:
+    """Return the process and what its input is written to.
+
+    That is a pipe of our own: asyncio would make a pair of sockets, by which bash takes itself for a remote
+    shell and runs `~/.bashrc`.
+    """
+    theirs, ours = os.pipe()
     try:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())),
             *(parameters.command, *parameters.args),
             cwd=parameters.cwd,
             env=parameters.env,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=theirs,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
             limit=limits.line,
         )
     except (OSError, ValueError) as error:
+        os.close(ours)
         raise ServerFailedError(f"the server cannot be started: {visible(str(error))}") from error
+    finally:
+        os.close(theirs)
+    loop = asyncio.get_running_loop()
+    written = os.fdopen(ours, "wb", 0)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, written)
+    return process, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 class _Pipes:
@@ -113,11 +128,13 @@ class _Pipes:
     def __init__(
         self,
         process: asyncio.subprocess.Process,
+        stdin: asyncio.StreamWriter,
         limits: PipeLimits,
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
     ) -> None:
         self._process = process
+        self._stdin = stdin
         self._limits = limits
         self._on_words = on_words
         self._on_end = on_end
@@ -174,13 +191,13 @@ class _Pipes:
 
     async def write(self) -> None:
         """Write what the session sends; if that fails, the connection is over."""
-        stdin = self._process.stdin
-        assert stdin is not None  # noqa: S101 - as above
         async with self._to_send:
             async for item in self._to_send:
-                stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                self._stdin.write(
+                    item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                )
                 try:
-                    await stdin.drain()
+                    await self._stdin.drain()
                 except (ConnectionError, OSError):
                     break
         self._arrived.close()
@@ -201,8 +218,7 @@ class _Pipes:
         """End the process: its input first, then a signal, then a kill; return when it is gone."""
         self.sent.close()
         self.received.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._stdin.close()
         for seconds, number in ((self._limits.grace, signal.SIGTERM), (self._limits.killing, signal.SIGKILL)):
             if await self._ended(seconds):
                 break

@@ -11,6 +11,7 @@ import pytest
 from support.git import git_environment
 
 from ironcurtain.canonical.git import remote_urls, repository_places
+from ironcurtain.canonical.git_process import Git
 from ironcurtain.canonical.world import RepositoryPlaces, UnreadableError
 
 URL = "https://github.com/u/r"
@@ -49,9 +50,9 @@ def _ran(canary: Path) -> bool:
 
 
 def _look(work: Path, environ: dict[str, str]) -> None:
-    repository_places(str(work), environ=environ)
+    repository_places(str(work), git=Git.of(environ))
     for remote in (None, "origin", URL):
-        remote_urls(str(work), remote, environ=environ)
+        remote_urls(str(work), remote, git=Git.of(environ))
 
 
 EXECUTABLE = {
@@ -81,7 +82,7 @@ def test_what_a_repository_configures_is_not_run(
 def test_an_alias_does_not_shadow_what_we_call(work: Path, canary: Path, environ: dict[str, str]) -> None:
     for command in ("rev-parse", "config"):
         _git(work, environ, "config", f"alias.{command}", f"!{canary}")
-    assert remote_urls(str(work), "origin", environ=environ).urls == (URL,)
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).urls == (URL,)
     assert not _ran(canary)
 
 
@@ -89,7 +90,7 @@ def test_a_git_in_the_repository_is_not_run(work: Path, canary: Path, environ: d
     (work / "git").symlink_to(canary)
     for first in (".", ""):
         relative = environ | {"PATH": f"{first}:{environ['PATH']}"}
-        assert remote_urls(str(work), "origin", environ=relative).urls == (URL,)
+        assert remote_urls(str(work), "origin", git=Git.of(relative)).urls == (URL,)
     assert not _ran(canary)
 
 
@@ -117,41 +118,41 @@ def test_an_included_file_is_followed(condition: str, work: Path, environ: dict[
     (work / "harmless.txt").write_text(f'[url "{EVIL}"]\n\tpushInsteadOf = {URL}\n')
     with (work / ".git/config").open("a") as file:
         file.write(f"[{condition}]\n\tpath = ../harmless.txt\n")
-    assert set(remote_urls(str(work), "origin", environ=environ).urls) == {URL, EVIL}
-    assert set(remote_urls(str(work), URL, environ=environ).urls) == {URL, EVIL}
+    assert set(remote_urls(str(work), "origin", git=Git.of(environ)).urls) == {URL, EVIL}
+    assert set(remote_urls(str(work), URL, git=Git.of(environ)).urls) == {URL, EVIL}
 
 
 def test_configuration_of_one_work_tree_is_seen(work: Path, environ: dict[str, str]) -> None:
     _git(work, environ, "config", "extensions.worktreeConfig", "true")
     _git(work, environ, "config", "--worktree", "remote.origin.pushurl", EVIL)
-    assert EVIL in remote_urls(str(work), "origin", environ=environ).urls
+    assert EVIL in remote_urls(str(work), "origin", git=Git.of(environ)).urls
 
 
 def test_another_configuration_file_hides_nothing(work: Path, environ: dict[str, str]) -> None:
     _git(work, environ, "config", "remote.origin.pushurl", EVIL)
     (work / "clean").write_text(f'[remote "origin"]\n\turl = {URL}\n')
     hidden = environ | {"GIT_CONFIG": str(work / "clean")}
-    assert EVIL in remote_urls(str(work), "origin", environ=hidden).urls
+    assert EVIL in remote_urls(str(work), "origin", git=Git.of(hidden)).urls
 
 
 def test_a_configuration_that_never_ends_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     os.mkfifo(work / "pipe")
     _git(work, environ, "config", "include.path", "../pipe")
-    assert "seconds" in str(remote_urls(str(work), "origin", environ=environ).unresolved)
+    assert "seconds" in str(remote_urls(str(work), "origin", git=Git.of(environ)).unresolved)
 
 
 def test_a_configuration_that_floods_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     with (work / ".git/config").open("a") as file:
         file.write("[flood]\n" + "".join(f"\tk{i} = {'x' * 1000}\n" for i in range(2_000)))
-    assert "bytes" in str(remote_urls(str(work), "origin", environ=environ).unresolved)
+    assert "bytes" in str(remote_urls(str(work), "origin", git=Git.of(environ)).unresolved)
 
 
 def test_groups_that_name_each_other_end(work: Path, environ: dict[str, str]) -> None:
     _git(work, environ, "config", "remotes.a", "b origin a")
     _git(work, environ, "config", "remotes.b", "a " + " ".join(f"h:{i}" for i in range(90)))
-    assert len(remote_urls(str(work), "a", environ=environ).urls) == 91
+    assert len(remote_urls(str(work), "a", git=Git.of(environ)).urls) == 91
     _git(work, environ, "config", "--add", "remotes.b", " ".join(f"i:{i}" for i in range(90)))
-    assert "more than" in str(remote_urls(str(work), "a", environ=environ).unresolved)
+    assert "more than" in str(remote_urls(str(work), "a", git=Git.of(environ)).unresolved)
 
 
 def test_a_git_that_hangs_is_ended_with_all_it_started(work: Path, environ: dict[str, str]) -> None:
@@ -161,7 +162,7 @@ def test_a_git_that_hangs_is_ended_with_all_it_started(work: Path, environ: dict
     (directory / "git").write_text(f"#!/bin/sh\nsleep 600 &\necho $! >{child}\nwait\n")
     (directory / "git").chmod(0o755)
     slow = environ | {"PATH": f"{directory}:{environ['PATH']}"}
-    assert "seconds" in str(remote_urls(str(work), "origin", environ=slow).unresolved)
+    assert "seconds" in str(remote_urls(str(work), "origin", git=Git.of(slow)).unresolved)
     for _ in range(100):
         state = Path(f"/proc/{child.read_text().strip()}/stat")
         if not state.exists() or state.read_text().split(")")[1].split()[0] == "Z":
@@ -175,11 +176,11 @@ def test_a_git_that_hangs_is_ended_with_all_it_started(work: Path, environ: dict
 def test_a_repository_of_another_owner_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     for path in (work, work / ".git"):
         os.chown(path, 12345, 12345)
-    assert "dubious ownership" in str(remote_urls(str(work), "origin", environ=environ).unresolved)
+    assert "dubious ownership" in str(remote_urls(str(work), "origin", git=Git.of(environ)).unresolved)
     with pytest.raises(UnreadableError, match="dubious ownership"):
-        repository_places(str(work), environ=environ)
+        repository_places(str(work), git=Git.of(environ))
     _git(work, environ, "config", "--global", "safe.directory", str(work))
-    assert remote_urls(str(work), "origin", environ=environ).urls == (URL,)
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).urls == (URL,)
 
 
 def test_a_bare_repository_inside_the_work_tree_is_what_git_uses(work: Path, environ: dict[str, str]) -> None:
@@ -187,12 +188,12 @@ def test_a_bare_repository_inside_the_work_tree_is_what_git_uses(work: Path, env
     _git(work / "docs", environ, "remote", "add", "origin", EVIL)
     for inside in ("docs", "docs/objects"):
         place = str(work / inside)
-        assert repository_places(place, environ=environ) == RepositoryPlaces(None, str(work / "docs"))
-        assert remote_urls(place, "origin", environ=environ).urls == (EVIL,)
+        assert repository_places(place, git=Git.of(environ)) == RepositoryPlaces(None, str(work / "docs"))
+        assert remote_urls(place, "origin", git=Git.of(environ)).urls == (EVIL,)
     _git(work, environ, "config", "--global", "safe.bareRepository", "explicit")
-    assert remote_urls(str(work / "docs"), "origin", environ=environ).unresolved
+    assert remote_urls(str(work / "docs"), "origin", git=Git.of(environ)).unresolved
     with pytest.raises(UnreadableError, match="refuses"):
-        repository_places(str(work / "docs"), environ=environ)
+        repository_places(str(work / "docs"), git=Git.of(environ))
 
 
 def test_a_git_file_that_points_elsewhere(work: Path, environ: dict[str, str]) -> None:
@@ -202,14 +203,14 @@ def test_a_git_file_that_points_elsewhere(work: Path, environ: dict[str, str]) -
     (work / "sub").mkdir()
     (work / "sub/.git").write_text(f"gitdir: {other}/.git\n")
     expected = RepositoryPlaces(str(work / "sub"), str(other / ".git"))
-    assert repository_places(str(work / "sub"), environ=environ) == expected
-    assert remote_urls(str(work / "sub"), "origin", environ=environ).urls == (EVIL,)
+    assert repository_places(str(work / "sub"), git=Git.of(environ)) == expected
+    assert remote_urls(str(work / "sub"), "origin", git=Git.of(environ)).urls == (EVIL,)
 
 
 def test_a_git_link_that_points_elsewhere(work: Path, environ: dict[str, str]) -> None:
     (work.parent / "linked").mkdir()
     (work.parent / "linked/.git").symlink_to(work / ".git")
-    places = repository_places(str(work.parent / "linked"), environ=environ)
+    places = repository_places(str(work.parent / "linked"), git=Git.of(environ))
     assert places == RepositoryPlaces(str(work.parent / "linked"), str(work / ".git"))
 
 
@@ -217,7 +218,7 @@ def test_a_broken_git_file_is_no_missing_repository(work: Path, environ: dict[st
     (work / "sub").mkdir()
     (work / "sub/.git").write_text("gitdir: /nowhere\x1b[31m\n")
     with pytest.raises(UnreadableError, match="refuses") as raised:
-        repository_places(str(work / "sub"), environ=environ)
+        repository_places(str(work / "sub"), git=Git.of(environ))
     assert str(raised.value).isprintable()
 
 
@@ -229,15 +230,17 @@ def test_a_line_break_in_a_path_passes_for_nothing(text: str, work: Path, enviro
     (work / "sub").mkdir()
     (work / "sub/.git").write_text(f"gitdir: {elsewhere}\n")
     with pytest.raises(UnreadableError):
-        repository_places(str(work / "sub"), environ=environ)
-    assert remote_urls(str(work / "sub"), "origin", environ=environ).unresolved
+        repository_places(str(work / "sub"), git=Git.of(environ))
+    assert remote_urls(str(work / "sub"), "origin", git=Git.of(environ)).unresolved
 
 
 def test_a_work_tree_configured_elsewhere_is_what_is_touched(work: Path, environ: dict[str, str]) -> None:
     target = work.parent / "private"
     target.mkdir()
     _git(work, environ, "config", "core.worktree", str(target))
-    assert repository_places(str(work), environ=environ) == RepositoryPlaces(str(target), str(work / ".git"))
+    assert repository_places(str(work), git=Git.of(environ)) == RepositoryPlaces(
+        str(target), str(work / ".git")
+    )
 
 
 def test_a_common_directory_elsewhere_is_refused(work: Path, environ: dict[str, str]) -> None:
@@ -248,31 +251,31 @@ def test_a_common_directory_elsewhere_is_refused(work: Path, environ: dict[str, 
     (work / "sub").mkdir()
     (work / "sub/.git").write_text(f"gitdir: {split}\n")
     with pytest.raises(UnreadableError, match="outside its git directory"):
-        repository_places(str(work / "sub"), environ=environ)
+        repository_places(str(work / "sub"), git=Git.of(environ))
 
 
 def test_a_remote_named_like_a_url_wins(work: Path, environ: dict[str, str]) -> None:
     _git(work, environ, "config", f"remote.{URL}.url", EVIL)
-    assert remote_urls(str(work), URL, environ=environ).urls == (EVIL,)
+    assert remote_urls(str(work), URL, git=Git.of(environ)).urls == (EVIL,)
 
 
 def test_a_rewriting_to_a_program_is_shown_as_such(work: Path, environ: dict[str, str]) -> None:
     _git(work, environ, "config", "url.ext::sh -c id .insteadOf", URL)
-    assert remote_urls(str(work), "origin", environ=environ).urls == ("ext::sh -c id ",)
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).urls == ("ext::sh -c id ",)
 
 
 def test_the_environments_git_dir_decides(work: Path, environ: dict[str, str]) -> None:
     _git(work.parent, environ, "init", "-q", "other")
     placed = environ | {"GIT_DIR": str(work.parent / "other/.git")}
     expected = RepositoryPlaces(str(work), str(work.parent / "other/.git"))
-    assert repository_places(str(work), environ=placed) == expected
-    assert "GIT_DIR" in str(remote_urls(str(work), "origin", environ=placed).unresolved)
+    assert repository_places(str(work), git=Git.of(placed)) == expected
+    assert "GIT_DIR" in str(remote_urls(str(work), "origin", git=Git.of(placed)).unresolved)
 
 
 def test_a_prefix_that_ends_inside_a_character_rewrites(work: Path, environ: dict[str, str]) -> None:
     with (work / ".git/config").open("ab") as file:
         file.write(b'[url "https://evil.example/\xc3"]\n\tinsteadOf = "https://h/\xc3"\n')
-    assert remote_urls(str(work), "https://h/\u00e9", environ=environ).urls == (
+    assert remote_urls(str(work), "https://h/\u00e9", git=Git.of(environ)).urls == (
         "https://evil.example/\u00e9",
     )
 
@@ -281,7 +284,7 @@ def test_a_local_remote_with_a_linked_git_directory_names_it(work: Path, environ
     outside = work.parent / "bait"
     outside.mkdir()
     (outside / ".git").symlink_to(work / ".git")
-    answer = remote_urls(str(work), str(outside), environ=environ)
+    answer = remote_urls(str(work), str(outside), git=Git.of(environ))
     assert str(work / ".git") in {os.path.realpath(url) for url in answer.urls}
 
 
@@ -291,5 +294,5 @@ def test_configuration_of_a_flooding_size_is_judged_in_linear_work(
     rules = "".join(f'[url "b{i}:"]\n\tinsteadOf = p{i}:\n' for i in range(12_000))
     urls = "".join(f"\turl = p{i}:x\n" for i in range(12_000))
     (work / ".git/config").write_text(f'{rules}[remote "origin"]\n{urls}')
-    answer = remote_urls(str(work), "origin", environ=environ)
+    answer = remote_urls(str(work), "origin", git=Git.of(environ))
     assert answer.urls == tuple(f"b{i}:x" for i in range(12_000))

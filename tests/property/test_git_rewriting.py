@@ -15,6 +15,7 @@ from support.examples import examples
 
 from ironcurtain.canonical.git import remote_urls
 from ironcurtain.canonical.git_config import read_settings
+from ironcurtain.canonical.git_process import Git
 
 NAMES = ("origin", "Origin", "a.b", "x y", "h:p", "https://h/r", 'q"\\', "ü")
 PREFIXES = ("", "h", "h:", "h:p", "https://", "https://h", "https://h/", "https://h/r", "or", "ssh://é/")
@@ -73,7 +74,7 @@ def test_urls_are_those_of_git(
     (work / ".git/config").write_text(
         "[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + "".join(lines)
     )
-    read = read_settings(str(work), environ=_environ(work))
+    read = read_settings(str(work), git=Git.of(_environ(work)))
 
     if any(a == "remote" and b == name and key.lower() == "url" for a, b, key, _ in entries):
         fetch = _git(work, "remote", "get-url", "--all", name)
@@ -82,7 +83,7 @@ def test_urls_are_those_of_git(
         assert push is not None
         contacts = read.contacts(name)
         assert (list(contacts.fetch), list(contacts.push)) == (fetch, push)
-        answer = remote_urls(str(work), name, environ=_environ(work))
+        answer = remote_urls(str(work), name, git=Git.of(_environ(work)))
         # Rewriting may leave nothing of a URL; no one can say what git makes of that.
         assert (answer.unresolved is None) == ("" not in (*fetch, *push))
         assert _hosted(answer.urls) == _hosted([*fetch, *push])
@@ -97,6 +98,6 @@ def test_urls_are_those_of_git(
 )
 def test_no_configuration_and_no_remote_raises(work: Path, content: bytes, remote: str) -> None:
     (work / ".git/config").write_bytes(b'[remote "origin"]\n\turl = h:p\n' + content)
-    answer = remote_urls(str(work), remote, environ=_environ(work))
+    answer = remote_urls(str(work), remote, git=Git.of(_environ(work)))
     assert answer.urls or answer.unresolved
     assert answer.unresolved is None or answer.unresolved.isprintable()

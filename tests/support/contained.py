@@ -136,6 +136,26 @@ class Scene:
             told.answers["sleeper"] = "alive" if sleeper.poll() is None else "dead"
         return told
 
+    def run(self, script: str, **server: Any) -> list[str]:
+        """Start a shell script as the server; return what it wrote to its standard error."""
+        config = self.config(**{"command": "/bin/sh", "args": ["-c", script], **server})
+        return asyncio.run(self._run(config))
+
+    async def _run(self, config: ServerConfig) -> list[str]:
+        words: list[str] = []
+        ended = asyncio.Event()
+
+        async def tell(_name: str, seen: Seen) -> None:
+            self.said.append(seen.text)
+
+        confiner = Confiner.open(config, self.grounds(config))
+        start = parameters("escaping", config.servers["escaping"], self.root)
+        async with confiner.connect(
+            "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
+        ):
+            await asyncio.wait_for(ended.wait(), 60)
+        return words
+
     async def _visit(self, config: ServerConfig, ways: tuple[str, ...]) -> Told:
         told = Told()
 

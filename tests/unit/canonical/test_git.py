@@ -11,6 +11,7 @@ import pytest
 from support.git import git_environment
 
 from ironcurtain.canonical.git import remote_urls, repository_places
+from ironcurtain.canonical.git_process import Git
 from ironcurtain.canonical.world import RepositoryPlaces, UnreadableError
 
 Run = Callable[..., str]
@@ -174,7 +175,7 @@ def test_the_urls_are_what_real_git_contacts(
     _configure(work, git, settings)
     remote = remote.replace("T/", f"{work.parent}/") if remote else None
 
-    answer = remote_urls(str(work), remote, environ=environ)
+    answer = remote_urls(str(work), remote, git=Git.of(environ))
 
     assert answer.unresolved is None
     urls = {os.path.realpath(url) for url in answer.urls}
@@ -191,7 +192,7 @@ def test_a_local_path_stands_for_what_git_opens(work: Path, git: Run, environ: d
     expected = {"b": "b.git", "pointer": "hidden.git"}
     for remote, opened in expected.items():
         for spelling in (f"../{remote}", f"{top}/{remote}", f"file://{top}/{remote}"):
-            answer = remote_urls(str(work), spelling, environ=environ)
+            answer = remote_urls(str(work), spelling, git=Git.of(environ))
             assert str(top / opened) in {os.path.realpath(url) for url in answer.urls}
             git(work, "push", "-q", "--force", spelling, "work")
             assert git(top / opened, "rev-parse", "work") == git(work, "rev-parse", "work")
@@ -201,7 +202,7 @@ def test_a_relative_url_means_the_top_of_the_work_tree(work: Path, git: Run, env
     (work / "deep/er").mkdir(parents=True)
     _configure(work, git, [("remote.origin.url", "../a.git")])
 
-    answer = remote_urls(str(work / "deep/er"), "origin", environ=environ)
+    answer = remote_urls(str(work / "deep/er"), "origin", git=Git.of(environ))
 
     assert {os.path.realpath(url) for url in answer.urls} == {str(work.parent / "a.git")}
     git(work / "deep/er", "push", "-q", "origin", "work")
@@ -210,48 +211,48 @@ def test_a_relative_url_means_the_top_of_the_work_tree(work: Path, git: Run, env
 
 def test_the_repository_itself_as_a_remote(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, ("branch.work.remote", ".")])
-    assert remote_urls(str(work), None, environ=environ).urls == (str(work),)
+    assert remote_urls(str(work), None, git=Git.of(environ)).urls == (str(work),)
 
 
 def test_fetch_all_contacts_every_remote(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, OTHER, ("fetch.all", "true")])
-    assert len(remote_urls(str(work), None, environ=environ).urls) == 2
-    assert len(remote_urls(str(work), "origin", environ=environ).urls) == 1
+    assert len(remote_urls(str(work), None, git=Git.of(environ)).urls) == 2
+    assert len(remote_urls(str(work), "origin", git=Git.of(environ)).urls) == 1
 
 
 def test_promisor_remotes_are_contacted_too(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, OTHER, ("remote.other.promisor", "true")])
-    assert len(remote_urls(str(work), "origin", environ=environ).urls) == 2
+    assert len(remote_urls(str(work), "origin", git=Git.of(environ)).urls) == 2
 
 
 def test_unborn_branch_and_detached_head(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, OTHER, ("branch.new.remote", "other"), ("branch.work.remote", "other")])
     other, origin = (str(work.parent / name) for name in ("b.git", "a.git"))
     git(work, "symbolic-ref", "HEAD", "refs/heads/new")
-    assert remote_urls(str(work), None, environ=environ).urls == (other,)
+    assert remote_urls(str(work), None, git=Git.of(environ)).urls == (other,)
     git(work, "symbolic-ref", "HEAD", "refs/heads/work")
     git(work, "checkout", "-q", "--detach")
-    assert remote_urls(str(work), None, environ=environ).urls == (origin,)
+    assert remote_urls(str(work), None, git=Git.of(environ)).urls == (origin,)
 
 
 def test_a_branch_that_names_another_one(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, OTHER, ("branch.work.remote", "other")])
     git(work, "symbolic-ref", "refs/heads/alias", "refs/heads/work")
     git(work, "symbolic-ref", "HEAD", "refs/heads/alias")
-    assert remote_urls(str(work), None, environ=environ).urls == (str(work.parent / "b.git"),)
+    assert remote_urls(str(work), None, git=Git.of(environ)).urls == (str(work.parent / "b.git"),)
 
 
 def test_a_deleted_tracking_remote_leaves_origin(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, OTHER, ("branch.work.remote", "gone")])
-    assert remote_urls(str(work), None, environ=environ).urls == (str(work.parent / "a.git"),)
+    assert remote_urls(str(work), None, git=Git.of(environ)).urls == (str(work.parent / "a.git"),)
     assert _contacted(work, git, None) == set()
     git(work.parent, "clone", "-q", "--bare", "c.git", str(work / "gone"))
-    assert remote_urls(str(work), None, environ=environ).urls == (str(work / "gone"),)
+    assert remote_urls(str(work), None, git=Git.of(environ)).urls == (str(work / "gone"),)
 
 
 @pytest.mark.parametrize("remote", [None, "origin", "nobody"])
 def test_no_remote_is_unresolved(remote: str | None, work: Path, environ: dict[str, str]) -> None:
-    answer = remote_urls(str(work), remote, environ=environ)
+    answer = remote_urls(str(work), remote, git=Git.of(environ))
     assert answer.urls == ()
     assert "no remote" in str(answer.unresolved)
 
@@ -259,7 +260,7 @@ def test_no_remote_is_unresolved(remote: str | None, work: Path, environ: dict[s
 @pytest.mark.parametrize("remote", [None, "origin"])
 def test_no_repository_is_unresolved(remote: str | None, tmp_path: Path, environ: dict[str, str]) -> None:
     for repository in (str(tmp_path), str(tmp_path / "missing"), None):
-        answer = remote_urls(repository, remote, environ=environ)
+        answer = remote_urls(repository, remote, git=Git.of(environ))
         assert answer.urls == ()
         assert answer.unresolved
 
@@ -268,7 +269,7 @@ def test_a_clone_is_rewritten_by_the_users_configuration(
     tmp_path: Path, git: Run, environ: dict[str, str]
 ) -> None:
     git(tmp_path, "config", "--global", "url.ssh://evil.example/.insteadOf", "https://github.com/")
-    answer = remote_urls(None, "https://github.com/u/r", environ=environ)
+    answer = remote_urls(None, "https://github.com/u/r", git=Git.of(environ))
     assert answer.urls == ("ssh://evil.example/u/r",)
     assert answer.unresolved is None
 
@@ -278,12 +279,12 @@ def test_a_clone_uses_urls_that_the_user_gave_the_new_remote(
 ) -> None:
     a, b = (str(work.parent / name) for name in ("a.git", "b.git"))
     git(work.parent, "config", "--global", "remote.origin.url", b)
-    assert set(remote_urls(None, a, environ=environ).urls) == {a, b}
+    assert set(remote_urls(None, a, git=Git.of(environ)).urls) == {a, b}
 
 
 @pytest.mark.parametrize("remote", ["--upload-pack=id", "ext::sh -c id", "a\nb", "-", "::x"])
 def test_what_is_refused_elsewhere_is_returned_untouched(remote: str, environ: dict[str, str]) -> None:
-    assert remote_urls("/nowhere", remote, environ=environ).urls == (remote,)
+    assert remote_urls("/nowhere", remote, git=Git.of(environ)).urls == (remote,)
 
 
 def test_places(work: Path, git: Run, environ: dict[str, str]) -> None:
@@ -306,13 +307,13 @@ def test_places(work: Path, git: Run, environ: dict[str, str]) -> None:
         top: None,
     }
     for path, places in expected.items():
-        assert repository_places(str(path), environ=environ) == places, path
+        assert repository_places(str(path), git=Git.of(environ)) == places, path
 
 
 def test_a_linked_work_tree_shares_its_remotes(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN])
     git(work, "worktree", "add", "-q", "../linked")
-    answer = remote_urls(str(work.parent / "linked"), "origin", environ=environ)
+    answer = remote_urls(str(work.parent / "linked"), "origin", git=Git.of(environ))
     assert answer.urls == (str(work.parent / "a.git"),)
 
 
@@ -323,42 +324,42 @@ def test_variables_that_select_configuration_count(work: Path, git: Run, environ
         "GIT_CONFIG_KEY_0": "remote.origin.pushurl",
         "GIT_CONFIG_VALUE_0": "h:x",
     }
-    assert "h:x" in remote_urls(str(work), "origin", environ=environ | added).urls
+    assert "h:x" in remote_urls(str(work), "origin", git=Git.of(environ | added)).urls
     elsewhere = work.parent / "gitconfig"
     elsewhere.write_text('[remote "origin"]\n\tpushurl = h:y\n')
     assert (
         "h:y"
-        in remote_urls(str(work), "origin", environ=environ | {"GIT_CONFIG_GLOBAL": str(elsewhere)}).urls
+        in remote_urls(str(work), "origin", git=Git.of(environ | {"GIT_CONFIG_GLOBAL": str(elsewhere)})).urls
     )
 
 
 def test_settings_of_the_servers_command_line_count(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN])
     added = environ | {"GIT_CONFIG_PARAMETERS": "'remote.origin.pushurl=h:z'"}
-    assert "h:z" in remote_urls(str(work), "origin", environ=added).urls
+    assert "h:z" in remote_urls(str(work), "origin", git=Git.of(added)).urls
 
 
 def test_ceilings_count(work: Path, environ: dict[str, str]) -> None:
     (work / "deep").mkdir()
-    assert repository_places(str(work / "deep"), environ=environ)
+    assert repository_places(str(work / "deep"), git=Git.of(environ))
     assert (
-        repository_places(str(work / "deep"), environ=environ | {"GIT_CEILING_DIRECTORIES": str(work)})
+        repository_places(str(work / "deep"), git=Git.of(environ | {"GIT_CEILING_DIRECTORIES": str(work)}))
         is None
     )
 
 
 def test_names_too_long_for_the_kernel_raise_nothing(work: Path, environ: dict[str, str]) -> None:
     long = str(work / ("n" * 300))
-    assert repository_places(long, environ=environ) == RepositoryPlaces(str(work), str(work / ".git"))
-    assert remote_urls(long, "origin", environ=environ).unresolved
-    assert remote_urls(str(work), long, environ=environ).urls == (long,)
+    assert repository_places(long, git=Git.of(environ)) == RepositoryPlaces(str(work), str(work / ".git"))
+    assert remote_urls(long, "origin", git=Git.of(environ)).unresolved
+    assert remote_urls(str(work), long, git=Git.of(environ)).urls == (long,)
 
 
 def test_without_git(work: Path, environ: dict[str, str], tmp_path: Path) -> None:
     without = environ | {"PATH": str(tmp_path)}
-    assert "not found" in str(remote_urls(str(work), "origin", environ=without).unresolved)
+    assert "not found" in str(remote_urls(str(work), "origin", git=Git.of(without)).unresolved)
     with pytest.raises(UnreadableError, match="not found"):
-        repository_places(str(work), environ=without)
+        repository_places(str(work), git=Git.of(without))
 
 
 def test_a_call_costs_three_git_processes(work: Path, git: Run, environ: dict[str, str]) -> None:
@@ -371,7 +372,7 @@ def test_a_call_costs_three_git_processes(work: Path, git: Run, environ: dict[st
     counted = environ | {"PATH": str(bin_directory)}
     for remote in (None, "all", "https://github.com/u/r"):
         log.write_text("")
-        assert repository_places(str(work), environ=counted)
+        assert repository_places(str(work), git=Git.of(counted))
         assert len(log.read_text().splitlines()) == 1
-        assert remote_urls(str(work), remote, environ=counted).unresolved is None
+        assert remote_urls(str(work), remote, git=Git.of(counted)).unresolved is None
         assert len(log.read_text().splitlines()) == 3

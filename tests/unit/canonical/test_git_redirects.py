@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.canonical.git import remote_urls
+from ironcurtain.canonical.git_process import Git
 
 URL = "https://github.com/u/r"
 
@@ -62,9 +63,9 @@ REDIRECTS = [
 
 @pytest.mark.parametrize(("key", "value"), REDIRECTS)
 def test_a_redirect_is_unresolved(key: str, value: str, work: Path, environ: dict[str, str]) -> None:
-    assert remote_urls(str(work), "origin", environ=environ).unresolved is None
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).unresolved is None
     _configure(work, key, value)
-    assert remote_urls(str(work), "origin", environ=environ).unresolved
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).unresolved
 
 
 HARMLESS = [
@@ -83,7 +84,7 @@ HARMLESS = [
 @pytest.mark.parametrize(("key", "value"), HARMLESS)
 def test_other_settings_do_not_matter(key: str, value: str, work: Path, environ: dict[str, str]) -> None:
     _configure(work, key, value)
-    answer = remote_urls(str(work), "origin", environ=environ)
+    answer = remote_urls(str(work), "origin", git=Git.of(environ))
     assert answer.unresolved is None
     assert answer.urls == (URL,)
 
@@ -91,12 +92,12 @@ def test_other_settings_do_not_matter(key: str, value: str, work: Path, environ:
 def test_submodules_are_no_matter_where_git_does_not_fetch_them(work: Path, environ: dict[str, str]) -> None:
     _configure(work, "submodule.x.url", "https://evil.example")
     _configure(work, "fetch.recurseSubmodules", "false")
-    assert remote_urls(str(work), "origin", environ=environ).unresolved is None
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).unresolved is None
 
 
 def test_a_persons_own_ssh_program_is_no_redirect(work: Path, environ: dict[str, str]) -> None:
     Path(environ["HOME"], ".gitconfig").write_text("[core]\n\tsshCommand = ssh -i key\n")
-    assert remote_urls(str(work), "origin", environ=environ).unresolved is None
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).unresolved is None
 
 
 @pytest.mark.parametrize("key", ["remote.origin.url", "branch.main.remote", "remote.pushDefault"])
@@ -106,12 +107,12 @@ def test_a_setting_without_a_value_is_unresolved(key: str, work: Path, environ: 
     with (work / ".git/config").open("a") as file:
         file.write(f'[{head} "{sub}"]\n\t{name}\n' if sub else f"[{head}]\n\t{name}\n")
     subprocess.run(["git", "-C", str(work), "symbolic-ref", "HEAD", "refs/heads/main"], check=True)
-    assert "no value" in str(remote_urls(str(work), None, environ=environ).unresolved)
+    assert "no value" in str(remote_urls(str(work), None, git=Git.of(environ)).unresolved)
 
 
 def test_a_push_default_of_several_names_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     _configure(work, "remote.pushDefault", "fork origin")
-    assert "several" in str(remote_urls(str(work), None, environ=environ).unresolved)
+    assert "several" in str(remote_urls(str(work), None, git=Git.of(environ)).unresolved)
 
 
 @pytest.mark.parametrize("directory", ["remotes", "branches"])
@@ -125,12 +126,12 @@ def test_a_remote_described_in_a_file_is_unresolved(
         ["git", "-C", str(work), "ls-remote", "--get-url", "old"], capture_output=True, text=True, check=True
     )
     assert shown.stdout == "https://evil.example/r\n"
-    assert remote_urls(str(work), "old", environ=environ).unresolved
+    assert remote_urls(str(work), "old", git=Git.of(environ)).unresolved
 
 
 def test_the_file_of_git_lfs_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     (work / ".lfsconfig").write_text("[lfs]\n\turl = https://evil.example\n")
-    assert remote_urls(str(work), "origin", environ=environ).unresolved
+    assert remote_urls(str(work), "origin", git=Git.of(environ)).unresolved
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_the_file_of_git_lfs_is_unresolved(work: Path, environ: dict[str, str]) 
     ],
 )
 def test_a_redirecting_variable_is_unresolved(name: str, work: Path, environ: dict[str, str]) -> None:
-    answer = remote_urls(str(work), "origin", environ=environ | {name: "/tmp/x"})
+    answer = remote_urls(str(work), "origin", git=Git.of(environ | {name: "/tmp/x"}))
     assert answer.urls == ()
     assert name in str(answer.unresolved)
 
@@ -155,7 +156,7 @@ def test_a_redirecting_variable_is_unresolved(name: str, work: Path, environ: di
 def test_what_a_repository_wrote_is_escaped_in_reasons(work: Path, environ: dict[str, str]) -> None:
     _configure(work, "remote.\x1b[31m\u202ered.vcs", "hg")
     _configure(work, "remotes.all", "\x1b[31m\u202ered origin")
-    reason = str(remote_urls(str(work), "all", environ=environ).unresolved)
+    reason = str(remote_urls(str(work), "all", git=Git.of(environ)).unresolved)
     assert "\\x1b" in reason
     assert "\\u202e" in reason
     assert not {"\x1b", "\u202e"} & set(reason)
@@ -164,4 +165,4 @@ def test_what_a_repository_wrote_is_escaped_in_reasons(work: Path, environ: dict
 def test_a_url_that_is_no_text_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     with (work / ".git/config").open("ab") as file:
         file.write(b'[remote "raw"]\n\turl = https://h/\xff\n')
-    assert remote_urls(str(work), "raw", environ=environ).unresolved
+    assert remote_urls(str(work), "raw", git=Git.of(environ)).unresolved
