@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import ironcurtain
 from anyio import to_thread
 
+import ironcurtain
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.approvals.directory import ApprovalDirectory
 from ironcurtain.audit.keys import default_key_path, make_key
@@ -24,6 +24,7 @@ from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
+from ironcurtain.programs import Search
 from ironcurtain.proxy.board import Board
 from ironcurtain.proxy.breaker import CircuitBreaker
 from ironcurtain.proxy.clients import Clients
@@ -40,7 +41,6 @@ from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.signals import Signals
 from ironcurtain.proxy.stdio import serve_stdio
-from ironcurtain.programs import Search
 from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.rules import Grounds
