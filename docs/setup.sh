@@ -16,7 +16,7 @@ say() {
 tick() {
 	seconds=0
 	while kill -0 $$ 2> /dev/null; do
-		last=$(tail -n 1 "$2" 2> /dev/null | tr -cd '[:print:]')
+		last=$(tail -n 1 "$2" 2> /dev/null | LC_ALL=C tr -cd '[:print:]')
 		printf '\r\033[K%.78s' "$1 ... $seconds s  $last" >&2
 		sleep 1
 		seconds=$((seconds + 1))
@@ -72,7 +72,7 @@ need() {
 	if [ -n "$PYTHON" ]; then
 		read_pin
 		engine_is_here || can_build_engine || can_download_engine || lack "IronCurtain needs OPA $opa_version or" \
-			"newer, or Go $opa_go to build it with; neither is here, and $opa_release cannot be reached."
+			"newer, or Go $opa_go to build it with; install one: neither is here, and $opa_release cannot be reached."
 	fi
 	[ $complete = yes ] || exit 1
 }
@@ -156,9 +156,8 @@ download_whatwg() {
 sandbox() {
 	why=$(uncontained)
 	[ -n "$why" ] || return 0
-	set -- bwrap:bubblewrap socat:socat rg:ripgrep
 	# shellcheck disable=SC2046 # the packages, a word each
-	set -- $(not_on_path "$@")
+	set -- $([ "$(uname)" != Linux ] || not_on_path bwrap:bubblewrap socat:socat rg:ripgrep)
 	remedy="see docs/sandbox.md"
 	if [ $# != 0 ]; then
 		remedy=$(by_hand "$@")
@@ -201,8 +200,9 @@ install() {
 	limit=$(command -v timeout > /dev/null && echo "timeout 900") || limit=
 	case $(manager) in
 	apt-get)
-		set -- install --yes --no-install-recommends -o DPkg::Lock::Timeout=60 "$@"
-		$limit apt-get "$@" || { $limit apt-get update && $limit apt-get "$@"; }
+		limit="$limit apt-get -o DPkg::Lock::Timeout=60 -o Acquire::http::Timeout=20"
+		set -- install --yes --no-install-recommends "$@"
+		$limit "$@" || { $limit update && $limit "$@"; }
 		;;
 	dnf) $limit dnf install --assumeyes "$@" ;;
 	apk) $limit apk add --no-cache "$@" ;;

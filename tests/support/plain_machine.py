@@ -12,31 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MAKE = shutil.which("make") or ""
 # What a script needs of any system.
-_TOOLS = (
-    "cat",
-    "chmod",
-    "cp",
-    "cut",
-    "date",
-    "grep",
-    "ln",
-    "ls",
-    "mkdir",
-    "sh",
-    "sleep",
-    "tail",
-    "touch",
-    "tr",
-)
-_FILES = (
-    "Makefile",
-    "docs/setup.sh",
-    "pyproject.toml",
-    "requirements.txt",
-    "tests/whatwg.txt",
-    "package-lock.json",
-    "opa/version.json",
-)
+_TOOLS = """
+cat chmod cp cut grep ln ls mkdir sh sleep tail touch tr uname
+"""
+_FILES = """
+Makefile docs/setup.sh pyproject.toml requirements.txt tests/whatwg.txt package-lock.json opa/version.json
+"""
 # Makes a virtual environment whose programs are scripts: pip and OPA end as `status` says, and the sandbox
 # lacks what is not on PATH.
 _PYTHON = """\
@@ -44,7 +25,8 @@ case "$*" in
 "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/ironcurtain" ;;
 "-m pip "*) {pip} ;;
 *survey*)
-    for each in bwrap socat rg; do command -v $each > /dev/null || printf "$each is not installed "; done ;;
+    for each in bwrap socat rg; do command -v $each > /dev/null || printf "$each is not installed "; done
+    ! command -v bwrap > /dev/null || bwrap || echo "no namespaces" ;;
 "opa which") [ -e opa-was-installed ] && echo {opa} ;;
 "opa install") touch opa-was-installed ;;
 *) exec {python} "$@" ;;
@@ -75,10 +57,10 @@ class Machine:
         """Copy what is set up, and put what every machine has on PATH."""
         self.bin = self.root / "path"
         self.bin.mkdir()
-        for name in _FILES:
+        for name in _FILES.split():
             (self.root / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(ROOT / name, self.root / name)
-        for name in _TOOLS:
+        for name in _TOOLS.split():
             (self.bin / name).symlink_to(str(shutil.which(name)))
         # No address can be reached.
         closed = "http://127.0.0.1:9"
