@@ -15,6 +15,7 @@ from typing import Any
 import re2
 
 from ironcurtain.audit.seal import keyed_digest
+from ironcurtain.audit.secret_forms import compiled
 from ironcurtain.canonical import pointers
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.audit import DecisionRecord, SubjectRecord
@@ -23,21 +24,7 @@ from ironcurtain.model.base import Json
 _SHOWN = 8
 _MOST = 20_000
 """A text with so much in it that could be secret is redacted whole: nobody's call may hold up the others."""
-_TOKENS = (
-    r"\bsk-[A-Za-z0-9_-]{16,}",
-    r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}",
-    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-    r"\bglpat-[A-Za-z0-9_-]{16,}",
-    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-    r"\bAIza[A-Za-z0-9_-]{30,}",
-    r"\b(?:npm|hf|pypi|rk_live|sk_live|sk_test|pk_live)[_-][A-Za-z0-9_-]{16,}",
-    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]*-----END [A-Z ]*PRIVATE KEY-----|[^-]*)",
-    r"(?i:\bbearer\s+)[A-Za-z0-9._~+/=-]{12,}",
-    r"(?i:\b(?:password|passwd|secret|token|api_?key|access_?key|auth)=)[^&\s\"']{4,}",
-)
-_TOKEN = re2.compile("|".join(f"(?:{one})" for one in _TOKENS))
+_TOKEN = compiled()
 _LONG, _FOURS, _UNEVEN = (
     r"[0-9]{12,18}",
     r"[0-9]{3}(?:[ -][0-9]{4}){3}",
@@ -58,8 +45,16 @@ _CARD_FORMS = (
 )
 _ZERO = ord("0")
 _DOUBLED = bytes(sum(divmod(2 * (code - _ZERO), 10)) if 0 <= code - _ZERO <= 9 else 0 for code in range(256))  # noqa: PLR2004
+_DOTTED = re2.compile(r"\b[0-9]{4}\.(?:[0-9]{4}\.){2}[0-9]{1,7}\b|\b[0-9]{4}\.[0-9]{6}\.[0-9]{4,5}\b")
+_SEPARATORS = {
+    **dict.fromkeys(
+        map(ord, "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"), " "
+    ),
+    **dict.fromkeys(map(ord, "\u202f\u205f\u3000\u00b7\u2022\t"), " "),
+    **dict.fromkeys(map(ord, "\u00ad\u2010\u2011\u2012\u2013\u2014\u2212\u30fb"), "-"),
+}
+"""Other blanks and strokes that stand between the groups of a card's number."""
 _SOCIAL = re2.compile(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
-_ANY = re2.compile("|".join(f"(?:{one.pattern})" for one in (_TOKEN, _CARD_SHAPE, _SOCIAL)))
 _BETWEEN = "\0"
 """No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
 
@@ -78,11 +73,11 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """Return a text without what looks like a secret."""
-        if _ANY.search(text) is None:
+        if not _may_hold_a_secret(text):
             return text
         shown, tokens = _TOKEN.subn(lambda found: self.mark(found.group()), text, _MOST)
         shown, socials = _SOCIAL.subn(self._social, shown, _MOST)
-        cards = _card_places(shown)
+        cards = _card_places(_plainly(shown))
         if cards is None or max(tokens, socials) >= _MOST:
             return self.mark(text)
         parts, at = [], 0
@@ -104,7 +99,7 @@ class Redaction:
             tool: The tool's annotation: it says what is marked as personal.
         """
         hidden = tuple(self._hidden(tool)) if tool is not None else ()
-        if not (hidden or self.roles) and _ANY.search(_BETWEEN.join(_texts_of(record))) is None:
+        if not (hidden or self.roles) and not _may_hold_a_secret(_BETWEEN.join(_texts_of(record))):
             return record
         found: list[str] = []
         arguments = None
@@ -184,6 +179,18 @@ class Redaction:
         never = area in {"000", "666"} or area.startswith("9") or group == "00" or serial == "0000"
         text: str = found.group()
         return text if never else self.mark(text)
+
+
+def _may_hold_a_secret(text: str) -> bool:
+    """Tell whether anything in a text has the form of a secret."""
+    plain = _plainly(text)
+    return any(form.search(plain) is not None for form in (_TOKEN, _CARD_SHAPE, _SOCIAL))
+
+
+def _plainly(text: str) -> str:
+    """Return a text, of the same length, with plain blanks and hyphens between the groups of card numbers."""
+    plain = text if text.isascii() else text.translate(_SEPARATORS)
+    return _DOTTED.sub(lambda found: found.group().replace(".", "-"), plain) if "." in plain else plain
 
 
 def _card_places(text: str) -> list[tuple[int, int]] | None:

@@ -236,6 +236,7 @@ CERTAIN = "sk-abcdefghijklmnop1234"
 @given(TEXTS)
 def test_a_text_is_redacted_alike_whether_or_not_a_secret_follows(text: str) -> None:
     assume("PRIVATE KEY" not in text)  # a key without an end takes everything with it
+    assume(not text.rstrip(" \t").endswith(("=", ":", ">")))  # then the secret is what is named there
     assert REDACTION.text(f'{text}"{CERTAIN}') == f'{REDACTION.text(text)}"{REDACTION.mark(CERTAIN)}'
 
 

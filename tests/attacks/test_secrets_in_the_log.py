@@ -1,0 +1,113 @@
+"""Secrets of many kinds go through a real proxy as arguments: none of them may stand in its log in clear."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import string
+
+import pytest
+from mcp import Client
+from support.audited import KEY
+from support.proxied import Place, visit_all
+
+from ironcurtain.audit.redaction import Redaction
+
+pytestmark = pytest.mark.timeout(600)
+
+_DRAW = random.Random(15)
+
+
+def _any(count: int, letters: str = string.ascii_letters + string.digits) -> str:
+    return "".join(_DRAW.choices(letters, k=count))
+
+
+_HEX = string.digits + "abcdef"
+_BODY = "\n".join(_any(64) for _ in range(3))
+
+
+def _key(kind: str, head: str = "") -> str:
+    return f"-----BEGIN {kind}-----\n{head}{_BODY}\n-----END {kind}-----"
+
+
+SECRETS: dict[str, str] = {
+    "a PGP key": _key("PGP PRIVATE KEY BLOCK", "Version: 1\n\n"),
+    "an encrypted key": _key("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,A1B2\n\n"),
+    "an encrypted PKCS#8 key": _key("ENCRYPTED PRIVATE KEY"),
+    "a key that does not end": f"-----BEGIN EC PRIVATE KEY-----\nDEK-Info: A-B\n{_BODY}",
+    "a PuTTY key": f"PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\n{_BODY}",
+    "a token after _": f"DEPLOY_ghp_{_any(36)}",
+    "a key after _": f"MY_sk-{_any(40)}",
+    "SendGrid": f"SG.{_any(22)}.{_any(43)}",
+    "Vault": f"hvs.{_any(95)}",
+    "an older Vault": f"s.{_any(24)}",
+    "DigitalOcean": f"dop_v1_{_any(64, _HEX)}",
+    "Slack, of an app": f"xapp-1-A{_any(10, string.digits)}-{_any(13, string.digits)}-{_any(64, _HEX)}",
+    "Slack, a webhook": f"https://hooks.slack.com/services/T{_any(8)}/B{_any(8)}/{_any(26)}",
+    "Stripe": f"rk_prod_{_any(30)}",
+    "Shopify": f"shpat_{_any(32, _HEX)}",
+    "Hugging Face": f"hf_{_any(34, string.ascii_letters)}",
+    "GitLab, of a runner": f"glrt-{_any(20)}",
+    "Grafana": f"glsa_{_any(32)}_{_any(8, _HEX)}",
+    "Databricks": f"dapi{_any(32, _HEX)}",
+    "age": f"AGE-SECRET-KEY-1{_any(58, 'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L')}",
+    "a password after a colon": f"password: {_any(9)}",
+    "a password in JSON": json.dumps({"password": _any(9)}),
+    "a password with blanks": f'passphrase: "{_any(8)} {_any(9)} {_any(12)}"',
+    "a password in YAML": f"db_password:   {_any(9)}",
+    "an API key by name": f"X-Api-Key: {_any(12)}",
+    "credentials in an address": f"https://user:{_any(19)}@example.org/x",
+    "Basic": f"Authorization: Basic {_any(24)}",
+    "a card with dots": "4111.1111.1111.1111",
+    "a card with hard spaces": "4111\u00a01111\u00a01111\u00a01111",
+    "a card with narrow spaces": "4111\u202f1111\u202f1111\u202f1111",
+    "a card with hard hyphens": "4111\u20111111\u20111111\u20111111",
+    "another card with dots": "3782.822463.10005",
+}
+PLAIN = [
+    "s.ignoreFetchAbort",
+    "this.getElementsByClassNameAnd()",
+    "192.168.100.200",
+    "0.4111111111111112",
+    "1.2.3.4.5.6.7",
+    "https://example.org:8080/a@b",
+    "the token of the session",
+    "secrets are kept elsewhere",
+    "a password is asked for",
+    "commit 2f1c6d6f9a3b4c5d6e7f8091a2b3c4d5e6f70812",
+    "sha256:0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+    "shipping-token-list",
+]
+
+
+def _kernel(secret: str) -> str:
+    """Return the part of a secret that must not be seen: its longest word."""
+    return max(re.split(r'[ \n":@/]+', secret), key=len)
+
+
+async def _sent(client: Client, place: Place) -> None:
+    for name, secret in SECRETS.items():
+        for text in (secret, f"see {secret} here", f"({secret}),"):
+            await client.call_tool("fix__echo", {"text": text, "data": {"deep": [secret]}})
+        assert len(place.decisions[-1]["redacted"]) == 2, name
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = Place(tmp_path_factory.mktemp("secrets").resolve())
+    for error in visit_all(place, {"sent": _sent}, up=["fix"]).values():
+        raise error
+    return (place.home / ".ironcurtain" / "audit" / "test.jsonl").read_text()
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_in_the_log(log: str, name: str) -> None:
+    shown = json.dumps(_kernel(SECRETS[name]), ensure_ascii=False).strip('"')
+    assert len(shown) > 7
+    assert shown not in log
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert Redaction(KEY).text(text) == text
