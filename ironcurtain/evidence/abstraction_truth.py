@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from ironcurtain.canonical import pointers
-from ironcurtain.evidence.abstraction import MEMBER, NUMBER, STRING, Digests
-from ironcurtain.evidence.atoms import Atom, Root, compare
+from ironcurtain.evidence.abstraction import MEMBER, NUMBER, Digests
+from ironcurtain.evidence.atoms import Atom, compare
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.unknown import Root, json_type
 
 Skeletons: TypeAlias = Mapping[Root, Mapping[str, Json]]
 """The skeletons of the arguments and of the caller facts of a call."""
@@ -43,14 +44,16 @@ class SkeletonReader:
             operand = self._find(skeletons[reference[0]], reference[1])
         root, path = skeletons[atom.root], atom.path
         if pointers.EVERY not in path:
-            return self._compare(test, self._find(root, path), operand)
+            return self._compare(atom, test, self._find(root, path), operand)
         star = path.index(pointers.EVERY)
         elements = self._find(root, path[:star])
-        if elements is None:
-            return self._compare(test, None, operand)
-        if not isinstance(elements, list) or not elements:
+        if elements is None or (atom.needs.operand and operand is None):
+            return self._compare(atom, test, None, operand)
+        if not isinstance(elements, list):
+            return atom.unknown and atom.needs.tested
+        if not elements:
             return False
-        found = [self._compare(test, self._find(each, path[star + 1 :]), operand) for each in elements]
+        found = [self._compare(atom, test, self._find(each, path[star + 1 :]), operand) for each in elements]
         return _any(found) if test.over == "some" else _negated(_any([_negated(each) for each in found]))
 
     def _find(self, value: Json, path: tuple[str, ...]) -> Json:
@@ -60,8 +63,10 @@ class SkeletonReader:
             value = value.get(token, value.get(self._digests.member(token)))
         return value
 
-    def _compare(self, test: ArgCondition, value: Json, operand: Json) -> bool | None:
+    def _compare(self, atom: Atom, test: ArgCondition, value: Json, operand: Json) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
+        if atom.needs.unknown(_type(value), _type(operand)):
+            return atom.unknown
         if test.op == "present":
             return (value is not None) is test.value
         if value is None:
@@ -104,14 +109,11 @@ def _compare_size(test: ArgCondition, value: Json) -> bool | None:
     return compare(test, value, test.value) if is_known else None
 
 
-def _type(value: Json) -> str:
+def _type(value: Json) -> str | None:
+    """Return the JSON type of what a skeleton stands for, None for null."""
     if isinstance(value, str):
-        return "string" if value.startswith(STRING) else "number" if value.startswith(NUMBER) else "?"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, list):
-        return "array"
-    return "object" if isinstance(value, Mapping) else type(value).__name__
+        return "number" if value.startswith(NUMBER) else "string"
+    return json_type(value)
 
 
 def _any(found: Iterable[bool | None]) -> bool | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
 import re2
 
@@ -19,14 +19,16 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import When
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.unknown import NO_FACTS, Needs, Root, holds_unknown, json_type, needs, reference
+from ironcurtain.model.verdict import Verdict
 
-Root: TypeAlias = Literal["args", "caller"]
 Place: TypeAlias = tuple[Root, str]
 """A top-level argument or caller fact, by its name."""
 Values: TypeAlias = Mapping[Root, Mapping[str, Json]]
 """The arguments and the caller facts of a call."""
 
 _ORDERED = {"lt", "le", "gt", "ge"}
+_UNKNOWN = "or unknown"
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,14 @@ class Atom:
         root: Where its pointer begins.
         condition: The test of a rule, or
         when: the test of a conditional role.
+        unknown: Whether it holds where a fact that it needs is not known, as in rules that ask or deny.
     """
 
     key: str
     root: Root
     condition: ArgCondition | None = None
     when: When | None = None
+    unknown: bool = False
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -55,7 +59,8 @@ class Atom:
     @property
     def reference(self) -> tuple[Root, tuple[str, ...]] | None:
         """The other place that the tested one is compared with, if it is compared with one."""
-        return _reference(self.condition.value) if self.condition else None
+        found = reference(self.condition.value) if self.condition else None
+        return None if found is None else ("caller" if found[0] == "caller" else "args", _path(found[1]))
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -70,13 +75,48 @@ class Atom:
             return _branch_holds(self.when, values[self.root].get(self.when.arg))
         if self.condition is None:
             return False
-        return _test_holds(self.condition, self.path, values[self.root], values)
+        other = self.reference
+        operand = self.condition.value if other is None else find(values[other[0]], other[1])
+        return self._test_holds(self.condition, values[self.root], operand)
+
+    def compare(self, value: Json, operand: Json) -> bool:
+        """Tell whether one value, without `*`, satisfies the test of a rule."""
+        if self.condition is None or self.needs.unknown(json_type(value), json_type(operand)):
+            return self.unknown
+        return compare(self.condition, value, operand)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """The facts that the test needs."""
+        return NO_FACTS if self.condition is None else needs(self.root, self.condition)
+
+    def _test_holds(self, test: ArgCondition, root: Mapping[str, Json], operand: Json) -> bool:
+        path = self.path
+        if pointers.EVERY not in path:
+            return self.compare(find(root, path), operand)
+        star = path.index(pointers.EVERY)
+        elements = find(root, path[:star])
+        if elements is None or (self.needs.operand and operand is None):
+            return self.compare(None, operand)
+        if not isinstance(elements, list):
+            return self.unknown and self.needs.tested
+        results = [self.compare(find(element, path[star + 1 :]), operand) for element in elements]
+        return bool(results) and (any(results) if test.over == "some" else all(results))
 
 
-def rule_atom(root: Root, condition: ArgCondition) -> Atom:
-    """Return the atom of a rule's test."""
-    content = condition.model_dump(mode="json", exclude_defaults=True)
-    return Atom(jsontext.canonical([root, content]).decode(), root, condition=condition)
+def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Atom:
+    """Return the atom of a test in a rule of a verdict."""
+    content = [root, condition.model_dump(mode="json", exclude_defaults=True)]
+    unknown = needs(root, condition).any and holds_unknown(then)
+    key = jsontext.canonical([*content, _UNKNOWN] if unknown else content).decode()
+    return Atom(key, root, condition=condition, unknown=unknown)
+
+
+def atom_of_key(key: str) -> Atom:
+    """Return the atom of a rule's test that a key was made of."""
+    root, content, *rest = jsontext.parse(key)
+    condition = ArgCondition.model_validate_json(jsontext.canonical(content))
+    return Atom(key, root, condition=condition, unknown=rest == [_UNKNOWN])
 
 
 def role_atom(when: When) -> Atom:
@@ -93,7 +133,7 @@ def find(value: Json, path: tuple[str, ...]) -> Json:
 
 
 def compare(test: ArgCondition, value: Json, operand: Json) -> bool:
-    """Tell whether one value, without `*`, satisfies a test's operator."""
+    """Tell whether one value, without `*`, satisfies a test's operator; every fact that it needs is known."""
     if test.op == "present":
         return (value is not None) is operand
     if value is None:
@@ -110,7 +150,7 @@ def compare(test: ArgCondition, value: Json, operand: Json) -> bool:
 def _compare_typed(op: str, value: Json, operand: Json) -> bool:
     listed = op in ("in", "not_in")
     operands = list(operand) if listed else [operand]
-    if _type(value) != _type(operands[0]):
+    if json_type(value) != json_type(operands[0]):
         return False
     if op in ("equals", "in"):
         return any(same_json(value, one) for one in operands)
@@ -118,7 +158,7 @@ def _compare_typed(op: str, value: Json, operand: Json) -> bool:
         return not any(same_json(value, one) for one in operands)
     if op == "matches":
         return matcher(operand).fullmatch(value) is not None
-    if op not in _ORDERED or _type(value) != "number":
+    if op not in _ORDERED or json_type(value) != "number":
         return False
     outcomes = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
     return bool(outcomes[op])
@@ -130,21 +170,6 @@ def matcher(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
     return re2.compile(f"(?s:{pattern})")
 
 
-def _test_holds(test: ArgCondition, path: tuple[str, ...], root: Mapping[str, Json], values: Values) -> bool:
-    reference = _reference(test.value)
-    operand = test.value if reference is None else find(values[reference[0]], reference[1])
-    if pointers.EVERY not in path:
-        return compare(test, find(root, path), operand)
-    star = path.index(pointers.EVERY)
-    elements = find(root, path[:star])
-    if elements is None:
-        return compare(test, None, operand)
-    if not isinstance(elements, list) or not elements:
-        return False
-    results = [compare(test, find(element, path[star + 1 :]), operand) for element in elements]
-    return any(results) if test.over == "some" else all(results)
-
-
 def _branch_holds(when: When, value: Json) -> bool:
     if when.present is not None:
         return (value is not None) == when.present
@@ -154,23 +179,5 @@ def _branch_holds(when: When, value: Json) -> bool:
     return any(same_json(value, candidate) for candidate in candidates)
 
 
-def _reference(value: Json) -> tuple[Root, tuple[str, ...]] | None:
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((kind, pointer),) = value.items()
-        if kind in ("caller", "arg") and isinstance(pointer, str):
-            return ("caller" if kind == "caller" else "args"), _path(pointer)
-    return None
-
-
 def _path(name: str) -> tuple[str, ...]:
     return pointers.steps_of(name)
-
-
-def _type(value: Json) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, list | tuple):
-        return "array"
-    return "object" if isinstance(value, Mapping) else type(value).__name__

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ironcurtain.canonical import pointers
 from ironcurtain.canonical.schema import ArgumentSchema, UnusableSchemaError
-from ironcurtain.evidence.atoms import Atom, compare, find
+from ironcurtain.evidence.atoms import Atom, find
 from ironcurtain.evidence.numbers import distinguishing_numbers, is_number
 from ironcurtain.evidence.texts import TextTests, distinguishing_texts
 from ironcurtain.model import jsontext
@@ -307,14 +307,14 @@ def _outcome(atom: Atom, path: tuple[str, ...]) -> Callable[[Json], object]:
     if test is None:
         return lambda value: atom.holds({"args": {atom.path[0]: value}, "caller": {}})
     if pointers.EVERY not in path:
-        return lambda value: compare(test, find(value, path), test.value)
+        return lambda value: atom.compare(find(value, path), test.value)
     star = path.index(pointers.EVERY)
 
     def over_elements(value: Json) -> object:
         elements = find(value, path[:star])
         if not isinstance(elements, list):
             return None if elements is None else "no array"
-        kinds = {compare(test, find(element, path[star + 1 :]), test.value) for element in elements}
+        kinds = {atom.compare(find(element, path[star + 1 :]), test.value) for element in elements}
         return (len(elements) == 0, tuple(sorted(kinds)))
 
     return over_elements

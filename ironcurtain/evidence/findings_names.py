@@ -17,6 +17,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.roles.registry import NONE
 from ironcurtain.text import quoted, visible
 
@@ -119,7 +120,8 @@ def _names(tool: ToolAnnotation) -> set[str]:
 def _can_be(one: Examined, test: ArgCondition, value: Json) -> bool:
     """Tell whether an argument of a tool can be, or have an element that is, a value."""
     over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
-    atom: Atom = rule_atom("args", ArgCondition(name=test.name, op="equals", value=value, over=over))
+    equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
+    atom: Atom = rule_atom("args", equals, Verdict.ALLOW)
     sides = one.space.sides
     fitted = sides.sides[0].policy.tool(one.space.server, one.space.tool)
     if fitted is None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.evidence.atoms import Atom, Root, find
+from ironcurtain.evidence.atoms import Atom, find
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path
 from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, answers_of
 from ironcurtain.evidence.questions import Examined, Outcome
 from ironcurtain.evidence.rules import RuleOfTool
-from ironcurtain.evidence.variables import Variable
+from ironcurtain.evidence.variables import Class, Variable
 from ironcurtain.evidence.wording import atom_words
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
+from ironcurtain.model.unknown import Root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import visible
 
@@ -167,9 +168,9 @@ def _evasions(one: Examined, atom: Atom) -> Iterator[_Evasion]:
     variable = one.space.variables[index]
     top = (atom.root, atom.path[0])
     for class_, each in enumerate(variable.classes):
-        values = {name: value for (root, name), value in each.values if root == atom.root}
-        if atom.key not in each.true and find(values, _plain(atom.path)) is None:
-            yield _Evasion("absent", index, class_, None)
+        how = None if atom.key in each.true else _absence(atom, each)
+        if how is not None:
+            yield _Evasion(how, index, class_, None)
     if len(variable.places) > 1 or len(_plain(atom.path)) > 1 or atom.reference is not None:
         return
     for how, value in _odd_values(atom):
@@ -177,6 +178,17 @@ def _evasions(one: Examined, atom: Atom) -> Iterator[_Evasion]:
         fits = atom.root == "caller" or one.space.reader.fits({top[1]: value})
         if odd is not None and fits and atom.key not in variable.classes[odd].true:
             yield _Evasion(how, index, odd, value)
+
+
+def _absence(atom: Atom, class_: Class) -> str | None:
+    """Return which side of a test is absent in a class, None if it has all that it compares."""
+    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    for (root, name), value in class_.values:
+        values[root][name] = value
+    if find(values[atom.root], _plain(atom.path)) is None:
+        return "absent"
+    other = atom.reference
+    return "compared with what is absent" if other and find(values[other[0]], other[1]) is None else None
 
 
 def _odd_values(atom: Atom) -> Iterator[tuple[str, Json]]:

@@ -13,6 +13,7 @@ from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
 from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.roles.registry import NONE, Registry
 from ironcurtain.text import quoted, visible
 
@@ -85,7 +86,12 @@ def _prepare(
     kind = _kind(scope, registry)
     within, outside = (_patterns(p, kind, content, registry, world) for p in (scope.within, scope.outside))
     _check_contradiction(within, outside, kind, registry)
-    atoms = (*(rule_atom("args", t) for t in scope.args), *(rule_atom("caller", t) for t in scope.caller))
+    # A promise to allow speaks of callers that are known; every other one of those that are not, too.
+    demand = guarantee.always or Verdict.DENY
+    atoms = (
+        *(rule_atom("args", test, demand) for test in scope.args),
+        *(rule_atom("caller", test, demand) for test in scope.caller),
+    )
     return ReadGuarantee(guarantee, tools, kind, within, outside, atoms)
 
 

@@ -15,7 +15,7 @@ from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.pointers import tokens
 from ironcurtain.evidence.abstraction import Digests
 from ironcurtain.evidence.abstraction_truth import SkeletonReader, Skeletons
-from ironcurtain.evidence.atoms import Atom, Root, rule_atom
+from ironcurtain.evidence.atoms import Atom, atom_of_key
 from ironcurtain.evidence.replay_subjects import UnknownError
 from ironcurtain.evidence.rules import rules_of_tool
 from ironcurtain.evidence.variables import Class, Variable, variables_of
@@ -23,7 +23,7 @@ from ironcurtain.evidence.witnesses import fresh_words
 from ironcurtain.model import jsontext
 from ironcurtain.model.audit import AbstractArguments, DecisionRecord
 from ironcurtain.model.base import Json
-from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.unknown import Root
 from ironcurtain.roles.registry import Registry
 
 MAX_COMPLETIONS = 64
@@ -104,7 +104,7 @@ class Completions:
     ) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
         memo = (server, tool.annotation.tool, recorded)
         if memo not in self._variables:
-            both = {atom.key: atom for atom in (*map(_atom, sorted(recorded)), *atoms)}
+            both = {atom.key: atom for atom in (*map(atom_of_key, sorted(recorded)), *atoms)}
             fresh = fresh_words([*both, jsontext.canonical(tool.annotation.input_schema or {}).decode()])
             self._variables[memo] = variables_of(both.values(), tool, self._registry, fresh)
         return self._variables[memo]
@@ -126,9 +126,3 @@ def _completion(classes: Iterable[Class]) -> Completion:
         for (root, name), value in each.values:
             values[root][name] = value
     return Completion(values["args"], values["caller"])
-
-
-def _atom(key: str) -> Atom:
-    """Return the test that a key was made of."""
-    root, content = jsontext.parse(key)
-    return rule_atom(root, ArgCondition.model_validate_json(jsontext.canonical(content)))

@@ -150,8 +150,8 @@ def rules_of_tool(
         if not _concerns(condition, server, tool):
             continue
         atoms = (
-            *(rule_atom("args", test) for test in condition.args or ()),
-            *(rule_atom("caller", test) for test in condition.caller or ()),
+            *(rule_atom("args", test, rule.then) for test in condition.args or ()),
+            *(rule_atom("caller", test, rule.then) for test in condition.caller or ()),
         )
         found.append(RuleOfTool(rule.order, name, rule.clause, rule.then, condition, atoms, tokens))
     return tuple(found)

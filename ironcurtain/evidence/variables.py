@@ -13,11 +13,12 @@ from functools import cached_property
 
 from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.schema import permits_null
-from ironcurtain.evidence.atoms import Atom, Place, Root, Values
+from ironcurtain.evidence.atoms import Atom, Place, Values
 from ironcurtain.evidence.candidates import ABSENT, Builder, tree_of
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.model.base import Json
+from ironcurtain.model.unknown import Root
 from ironcurtain.roles.registry import Registry
 
 MAX_COMBINATIONS = 50_000

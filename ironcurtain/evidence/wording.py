@@ -93,9 +93,11 @@ def atom_words(atom: Atom) -> str:
     if "*" in atom.path:
         name = f"{test.over} {name}"
     if test.op == "present":
-        return f"{name} is {'given' if test.value else 'absent'}"
+        words = f"{name} is {'given' if test.value else 'absent'}"
+        return f"{words} or unknown" if atom.unknown and test.value else words
     words = _compared(name, test.op, test.value)
-    return f"{words} or absent" if test.or_absent else words
+    words += " or absent" if test.or_absent else ""
+    return f"{words} or unknown" if atom.unknown else words
 
 
 def _compared(name: str, op: str, value: Json) -> str:

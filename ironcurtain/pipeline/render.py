@@ -81,8 +81,8 @@ def _bodies(rule: Rule, tools: Iterable[str]) -> Iterator[list[str]]:
     """Yield the body of every block: call, justified subjects, guards, tests, ids."""
     before = _call_lines(rule, tools)
     tests = [
-        *(line for test in rule.if_.args or () for line in condition_lines("input.args", test)),
-        *(line for test in rule.if_.caller or () for line in condition_lines("input.caller", test)),
+        *(line for test in rule.if_.args or () for line in condition_lines("args", test, rule.then)),
+        *(line for test in rule.if_.caller or () for line in condition_lines("caller", test, rule.then)),
     ]
     if not rule.if_.named_roles:
         everything = "subjects" if rule.if_.in_sandbox else "undischarged"

@@ -1,7 +1,8 @@
 """Conditions of a rule into lines of Rego: tests of arguments and caller facts, and guards.
 
 A plain test of one argument is written out, with the type guard that OPA's comparisons across types
-need; everything else goes through a function of `rego/ironcurtain/matching`.
+need; everything else goes through a function of `rego/ironcurtain/matching`. So does a test of a fact in a
+rule that asks or denies, which holds where the fact is not known, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Iterable
 from ironcurtain.canonical import pointers
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition, RoleCondition
+from ironcurtain.model.unknown import Needs, Root, demanded_type, holds_unknown, needs
+from ironcurtain.model.unknown import reference as value_reference
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.render_terms import collection, raw_string, reference, string, term
 
 MISSING = "null"
@@ -18,32 +22,25 @@ _COMPARISONS = {"equals": "==", "not_equals": "!=", "lt": "<", "le": "<=", "gt":
 _GUARDED = {"not_equals", "not_in", "lt", "le", "gt", "ge", "matches"}
 
 
-def value_reference(value: Json) -> tuple[str, str] | None:
-    """Return (`caller` or `arg`, pointer) if an operand refers to another value, else None."""
-    if isinstance(value, dict) and len(value) == 1:
-        ((kind, pointer),) = value.items()
-        if kind in {"caller", "arg"} and isinstance(pointer, str):
-            return kind, pointer
-    return None
-
-
 def anchored(pattern: str) -> str:
     """Return a regular expression that matches whole strings only, line breaks included."""
     return rf"\A(?s:{pattern})\z"
 
 
-def condition_lines(root: str, condition: ArgCondition) -> list[str]:
-    """Return the lines that test one argument (`root` is `input.args`) or caller fact (`input.caller`)."""
-    path = pointers.steps_of(condition.name)
-    simple = condition.measure is None and not condition.or_absent
-    if simple and pointers.EVERY not in path and value_reference(condition.value) is None:
-        return _plain_lines(root, path, condition)
-    test = _test(condition)
+def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[str]:
+    """Return the lines that test one argument or caller fact in a rule of a verdict."""
+    place, path, needed = f"input.{root}", pointers.steps_of(condition.name), needs(root, condition)
+    asks_unknown = needed.any and holds_unknown(then)
+    asks_absence = condition.op == "present" and not condition.value
+    if _is_plain(condition, path) and (asks_absence or not asks_unknown):
+        return _plain_lines(place, path, condition)
+    lines = [_known_line(condition)] if needed.operand and condition.or_absent and not asks_unknown else []
+    test = _test(condition, needed if asks_unknown else None)
     if pointers.EVERY not in path:
-        return [f"matching.satisfies({_lookup(root, path)}, {test})"]
+        return [*lines, f"matching.satisfies({_lookup(place, path)}, {test})"]
     star = path.index(pointers.EVERY)
-    elements = _lookup(root, path[:star])
-    return [f"matching.{condition.over}_element({elements}, {term(list(path[star + 1 :]))}, {test})"]
+    elements, below = _lookup(place, path[:star]), term(list(path[star + 1 :]))
+    return [*lines, f"matching.{condition.over}_element({elements}, {below}, {test})"]
 
 
 def guard_line(condition: RoleCondition, *, allow: bool, in_sandbox: bool) -> str:
@@ -69,6 +66,22 @@ def member_line(left: str, values: Iterable[Json]) -> str:
     return f"{left} in {collection(members, '{}', used=len(left) + 8)}"
 
 
+def _is_plain(condition: ArgCondition, path: tuple[str, ...]) -> bool:
+    """Tell whether a test can be written out, without a function."""
+    simple = condition.measure is None and not condition.or_absent
+    return simple and pointers.EVERY not in path and value_reference(condition.value) is None
+
+
+def _known_line(condition: ArgCondition) -> str:
+    """Return the line that asks for the fact that an argument is compared with.
+
+    A rule that allows needs it even where a missing argument would satisfy the test.
+    """
+    referred = value_reference(condition.value)
+    pointer = referred[1] if referred else ""
+    return f"{reference('input.caller', pointers.steps_of(pointer))} != {MISSING}"
+
+
 def _plain_lines(root: str, path: tuple[str, ...], condition: ArgCondition) -> list[str]:
     left = reference(root, path)
     lines = [f"{_type_test(condition)}({left})"] if condition.op in _GUARDED else []
@@ -86,26 +99,27 @@ def _plain_lines(root: str, path: tuple[str, ...], condition: ArgCondition) -> l
 
 
 def _type_test(condition: ArgCondition) -> str:
-    sample = condition.value[0] if condition.op == "not_in" else condition.value
-    if isinstance(sample, bool):
-        return "is_boolean"
-    if isinstance(sample, int | float):
-        return "is_number"
-    if isinstance(sample, list):
-        return "is_array"
-    return "is_object" if isinstance(sample, dict) else "is_string"
+    return f"is_{demanded_type(condition)}"
 
 
 def _lookup(root: str, path: tuple[str, ...]) -> str:
     return f"matching.lookup({root}, {term(list(path))})"
 
 
-def _test(condition: ArgCondition) -> str:
+def _test(condition: ArgCondition, needed: Needs | None) -> str:
+    """Return the test as a term; with the facts that it needs, it holds where one is not known."""
     members = [f'"op": {string(condition.op)}', f'"value": {_operand(condition)}']
     if condition.or_absent:
         members.append('"or_absent": true')
     if condition.measure:
         members.append(f'"measure": {string(condition.measure)}')
+    if needed is not None:
+        sides = [
+            name for name, is_fact in (("tested", needed.tested), ("operand", needed.operand)) if is_fact
+        ]
+        members.append(f'"facts": {_set(sides, used=0)}')
+        if needed.type is not None:
+            members.append(f'"type": {string(needed.type)}')
     return "{" + ", ".join(members) + "}"
 
 

@@ -12,7 +12,9 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition, If
-from ironcurtain.pipeline.render_conditions import anchored, value_reference
+from ironcurtain.model.unknown import reference
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.pipeline.render_conditions import anchored
 from ironcurtain.pipeline.schema_leaves import schema_leaves
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import is_hidden, quoted, visible
@@ -22,11 +24,14 @@ _LISTED = {"in", "not_in"}
 _EQUALITY = {"equals", "not_equals"}
 
 
-def test_problems(condition: If, tools: list[ToolAnnotation], registry: Registry) -> Iterator[RuleError]:
+def test_problems(
+    condition: If, then: Verdict, tools: list[ToolAnnotation], registry: Registry
+) -> Iterator[RuleError]:
     """Yield what is wrong with the tests of one rule.
 
     Args:
         condition: The rule's `if`.
+        then: Its verdict.
         tools: The annotated tools that the rule concerns.
         registry: The roles.
     """
@@ -35,8 +40,10 @@ def test_problems(condition: If, tools: list[ToolAnnotation], registry: Registry
         yield from _in_place("args", test, *_problems(test, tools, registry))
     for test in condition.caller or ():
         yield from _in_place("caller", test, _name_problem(test.name), *_problems(test, tools, registry))
-        if test.or_absent or (test.op == "present" and test.value is False):
-            problem = "a caller fact that is missing must not make a rule apply"
+        takes_absent = test.or_absent or (test.op == "present" and test.value is False)
+        if then is Verdict.ALLOW and takes_absent:
+            problem = "a caller fact that is missing must not make a rule allow"
+            problem += "\nDeny or escalate where it is missing."
             yield from _in_place("caller", test, problem)
 
 
@@ -51,7 +58,7 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
     """Return what is wrong with operator, operand and flags; an empty string is no problem."""
     if pointers.EVERY not in _path(test.name) and test.over == "some":
         return ["`over` needs a pointer with `*`"]
-    referred = value_reference(test.value)
+    referred = reference(test.value)
     if referred:
         return _reference_problems(test, referred, tools, registry)
     if isinstance(test.value, dict) and {"caller", "arg"} & set(test.value):

@@ -100,7 +100,7 @@ def _rule_problems(
         )
     yield from _name_problems(condition, annotations)
     yield from _role_problems(rule, registry)
-    yield from test_problems(condition, concerned_tools(condition, annotations), registry)
+    yield from test_problems(condition, rule.then, concerned_tools(condition, annotations), registry)
 
 
 def _is_empty(condition: If) -> bool:

@@ -179,8 +179,8 @@ def _atoms(tool: ToolAnnotation, server: str, ground: Ground) -> tuple[Atom, ...
 
 def _tests(rule: Rule) -> list[Atom]:
     return [
-        *(rule_atom("args", test) for test in rule.if_.args or ()),
-        *(rule_atom("caller", test) for test in rule.if_.caller or ()),
+        *(rule_atom("args", test, rule.then) for test in rule.if_.args or ()),
+        *(rule_atom("caller", test, rule.then) for test in rule.if_.caller or ()),
     ]
 
 

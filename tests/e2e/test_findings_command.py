@@ -22,7 +22,10 @@ RULES = [
     {
         "name": "deny-guests",
         "then": "deny",
-        "if": {"roles": ["read-path"], "caller": [{"name": "kind", "op": "equals", "value": "guest"}]},
+        "if": {
+            "roles": ["read-path"],
+            "caller": [{"name": "/groups/*", "op": "equals", "value": "guests", "over": "some"}],
+        },
     },
     {
         "name": "allow-read",

@@ -1,11 +1,13 @@
-"""Structure only ever tightens: protecting more, or naming more, never loosens a verdict."""
+"""Protecting more, naming more, and knowing less of the caller never loosen a verdict."""
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import rendered, twin
 from support.called import answering, decide_with, one_tool
 from support.drawn import PATHS, PROTECTED, ROLES, TEXTS, WORLD, plausible, tools
 from support.examples import examples
@@ -55,6 +57,31 @@ def test_a_further_element_never_loosens(paths: list[str], more: str, place: int
     longer = [*paths[:place], more, *paths[place:]]
     assert severity(POLICY, {"a": longer}) >= severity(POLICY, {"a": paths})
     assert severity(POLICY, {"a": longer[::-1]}) == severity(POLICY, {"a": longer})
+
+
+FACTS = ["sub", "age", "a", "list"]
+
+
+def _forgotten(facts: dict[str, Any], name: str, how: str) -> dict[str, Any]:
+    """Return facts of which one is missing or null."""
+    rest = {key: value for key, value in facts.items() if key != name}
+    return rest if how == "missing" else {**rest, name: None}
+
+
+@stable
+@given(st.integers(0, 10**9), st.sampled_from(FACTS), st.sampled_from(["missing", "null"]))
+def test_a_forgotten_fact_never_loosens(seed: int, name: str, how: str) -> None:
+    random = Random(seed)
+    rules = [rendered.random_rule(random, f"r{number}") for number in range(random.choice([1, 3, 6]))]
+    call = rendered.random_call(random, "s0")
+    known, forgotten = (
+        twin.decide(rules, {**call, "caller": facts})["verdict"]
+        for facts in (call["caller"], _forgotten(call["caller"], name, how))
+    )
+    # A question to a person may take the place of a refusal, if its rule comes first; permission never does.
+    assert forgotten != "allow" or known == "allow"
+    if all(rule["then"] != "escalate" for rule in rules):
+        assert twin.SEVERITY[forgotten] >= twin.SEVERITY[known]
 
 
 @stable

@@ -84,6 +84,48 @@ def test_every_operator_with_every_json_type_absent_and_null(tmp_path: Path, nam
     assert _compare(tmp_path, policies, calls) > 1_000
 
 
+FACTS: list[dict] = [
+    {},
+    *({"f": value} for value in rendered.VALUES[::2]),
+    *({"f": {"g": value}} for value in (None, "a", 1, True)),
+    *({"f": items} for items in (["a", None], [1, "a"], [{"g": "a"}, {}], [{"g": 1}])),
+]
+
+
+def _fact_tests(name: str, then: str) -> list[dict]:
+    flags: list[dict] = [{}] if then == "allow" else [{}, {"or_absent": True}]
+    return [
+        {"name": name, "op": op, "value": operand, **more, **over}
+        for op in rendered.OPERANDS
+        for operand in _operands("f", op)
+        for more in [*flags, *([{"measure": "count"}, {"measure": "length"}] if op == "le" else [])]
+        for over in ([{}, {"over": "some"}] if "*" in name else [{}])
+        if not (op == "present" and (more or (then == "allow" and operand is False)))
+    ]
+
+
+@pytest.mark.parametrize("then", ["allow", "deny"])
+def test_every_operator_with_facts_absent_null_and_of_every_type(tmp_path: Path, then: str) -> None:
+    conditions = [
+        {"caller": [test]} for name in ("f", "/f/g", "/f/*", "/f/*/g") for test in _fact_tests(name, then)
+    ] + [
+        {"args": [{"name": name, "op": op, "value": {"caller": "/f"}, **flags}]}
+        for name in ("a", "/a/*", "/a/*/b")
+        for op in ("equals", "not_equals")
+        for flags in ({}, {"or_absent": True}, *([{"over": "some"}] if "*" in name else []))
+    ]
+    after = "deny" if then == "allow" else "allow"
+    rest = rendered.rule("rest", after, {"side_effects": True})
+    policies = [[rendered.rule(f"r{n}", then, each), rest] for n, each in enumerate(conditions)]
+    arguments: list[dict] = [{}, {"a": "a"}, {"a": 1}, {"a": []}, {"a": ["a", 1]}, {"a": [{"b": "a"}, {}]}]
+    calls = {}
+    for index, condition in enumerate(conditions):
+        given = arguments if "args" in condition or "arg" in str(condition) else [{"b": "a"}]
+        for number, (facts, args) in enumerate(itertools.product(FACTS, given)):
+            calls[f"{index}-{number}"] = rendered.call(f"s{index}", "read", [], args=args, caller=facts)
+    assert _compare(tmp_path, policies, calls) > 5_000
+
+
 def _placed(name: str, value):
     if name == "a":
         return value

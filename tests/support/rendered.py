@@ -36,6 +36,7 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 OPERANDS: dict[str, list[Any]] = {
     "equals": [
+        {"caller": "/a/b"},
         True,
         False,
         1,
@@ -134,7 +135,7 @@ def random_call(random: Random, server: str) -> dict[str, Any]:
         subjects,
         side_effects=random.random() < 0.8,
         args=_random_object(random, ["a", "b", "list", "not"]),
-        caller=_random_object(random, ["sub", "age"]) if random.random() < 0.7 else {},
+        caller=_random_object(random, ["sub", "age", "a", "list"]) if random.random() < 0.8 else {},
     )
 
 
@@ -157,22 +158,26 @@ def random_rule(random: Random, name: str) -> dict[str, Any]:
             random_test(random, random.choice(names)) for _ in range(random.choice([1, 1, 2]))
         ]
     if random.random() < 0.2:
-        condition["caller"] = [random_test(random, random.choice(["/sub", "age"]), caller=True)]
+        names = ["/sub", "age", "/a/b", "/list/*", "/list/*/a"]
+        tests = [
+            random_test(random, random.choice(names), caller=then) for _ in range(random.choice([1, 1, 2]))
+        ]
+        condition["caller"] = tests
     condition = condition or {"side_effects": True}
     if random.random() < 0.2:
         condition["in_sandbox"] = True
     return rule(name, then, condition)
 
 
-def random_test(random: Random, name: str, *, caller: bool = False) -> dict[str, Any]:
-    """Return a random valid test of an argument or caller fact."""
+def random_test(random: Random, name: str, *, caller: str | None = None) -> dict[str, Any]:
+    """Return a random valid test of an argument, or of a caller fact in a rule that says `caller`."""
     op = random.choice(list(OPERANDS))
     test: dict[str, Any] = {"name": name, "op": op, "value": random.choice(OPERANDS[op])}
-    if caller and op == "present":
+    if caller == "allow" and op == "present":
         test["value"] = True
     if "*" in name and random.random() < 0.5:
         test["over"] = "some"
-    if not caller and op != "present" and random.random() < 0.3:
+    if caller != "allow" and op != "present" and random.random() < 0.3:
         test["or_absent"] = True
     if op in ("lt", "le", "gt", "ge") and random.random() < 0.4:
         test["measure"] = random.choice(["count", "length"])

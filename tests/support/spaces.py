@@ -96,6 +96,7 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"name": "note", "op": "equals", "value": "abx"},
         {"name": "note", "op": "ge", "value": 3, "measure": "length", "or_absent": True},
         {"name": "note", "op": "equals", "value": {"caller": "/sub"}},
+        {"name": "note", "op": "not_equals", "value": {"caller": "/sub"}, "or_absent": True},
     ],
     "send": [
         {"name": "/tags/*", "op": "in", "value": ["red", "green"]},
@@ -116,6 +117,14 @@ CALLER = [
     {"name": "/sub", "op": "equals", "value": "alice"},
     {"name": "/age", "op": "ge", "value": 18},
     {"name": "/groups/*", "op": "equals", "value": "staff", "over": "some"},
+    {"name": "/groups/*", "op": "not_in", "value": ["staff"]},
+    {"name": "/sub", "op": "not_equals", "value": "alice"},
+    {"name": "/sub", "op": "matches", "value": "a.*"},
+    {"name": "/age", "op": "present", "value": True},
+]
+DENIED_CALLER = [
+    {"name": "/sub", "op": "present", "value": False},
+    {"name": "/sub", "op": "in", "value": ["x", "abx"], "or_absent": True},
 ]
 CONDITIONS = {
     "paths": (["read-path", "write-path", "delete-path"], "within", DIRECTORIES),
@@ -166,7 +175,7 @@ def random_rule(random: Random, name: str) -> dict[str, Any]:
         pool = [*TESTS[tool], *numeric]
         condition["args"] = random.sample(pool, min(len(pool), random.randint(1, 2)))
     if random.random() < 0.25:
-        condition["caller"] = [random.choice(CALLER)]
+        condition["caller"] = [random.choice(CALLER if then == "allow" else [*CALLER, *DENIED_CALLER])]
     if random.random() < 0.2:
         condition["in_sandbox"] = True
     if set(condition) <= {"in_sandbox"}:

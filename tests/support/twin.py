@@ -12,6 +12,8 @@ import re2
 
 SEVERITY = {"deny": 2, "escalate": 1, "allow": 0}
 ABSENT = None
+UNKNOWN = None
+"""The third outcome of a test: it needs a fact that is absent or of another type."""
 
 
 def decide(rules: list[dict[str, Any]], call: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def _justifies(rule: dict, call: dict, id_: str, role: str) -> bool:
             return False
     if "roles" in condition and role not in condition["roles"] and not _seen(rule, call, condition["roles"]):
         return False
-    return _call_holds(condition, call)
+    return _call_holds(condition, call, rule["then"])
 
 
 def _guard(rule: dict, call: dict, c: dict) -> bool:
@@ -79,50 +81,76 @@ def _covered(call: dict, id_: str, role: str, c: dict) -> bool:
     return any(id_ in place.get(role, {}).get(p, {}) for place in places for p in patterns)
 
 
-def _call_holds(condition: dict, call: dict) -> bool:
+def _call_holds(condition: dict, call: dict, then: str) -> bool:
     return (
         call["server"] in condition.get("server", [call["server"]])
         and call["tool"] in condition.get("tool", [call["tool"]])
         and call["side_effects"] is condition.get("side_effects", call["side_effects"])
-        and all(holds(t, call["args"], call) for t in condition.get("args", []))
-        and all(holds(t, call["caller"], call) for t in condition.get("caller", []))
+        and all(holds(t, "args", call, then) for t in condition.get("args", []))
+        and all(holds(t, "caller", call, then) for t in condition.get("caller", []))
     )
 
 
-def holds(test: dict, root: Any, call: dict) -> bool:
-    """Tell whether a test of an argument or caller fact holds; null counts as absent."""
+def holds(test: dict, root: str, call: dict, then: str) -> bool:
+    """Tell whether a test of an argument or caller fact holds in a rule that says `then`.
+
+    A condition on an unknown is false in an allow rule and true in a deny or escalate rule.
+    """
+    outcome = _outcome(test, root, call)
+    return then != "allow" if outcome is UNKNOWN else outcome
+
+
+def _outcome(test: dict, root: str, call: dict) -> bool | None:
+    """Return true, false or UNKNOWN; null counts as absent."""
     path = _path(test["name"])
+    if _operand(test, call)[0] == "caller" and _operand(test, call)[1] is ABSENT:
+        return UNKNOWN
     if "*" not in path:
-        return _compare(test, _find(root, path), call)
+        return _compare(test, root, _find(call[root], path), call)
     star = path.index("*")
-    elements = _find(root, path[:star])
+    elements = _find(call[root], path[:star])
     if elements is ABSENT:
-        return _compare(test, ABSENT, call)
-    if not isinstance(elements, list) or not elements:
+        return _compare(test, root, ABSENT, call)
+    if not isinstance(elements, list):
+        return UNKNOWN if root == "caller" else False
+    results = [_compare(test, root, _find(element, path[star + 1 :]), call) for element in elements]
+    decisive = test.get("over") == "some"  # one true element settles "some", one false element "every"
+    if not results:
         return False
-    results = [_compare(test, _find(element, path[star + 1 :]), call) for element in elements]
-    return any(results) if test.get("over") == "some" else all(results)
+    if decisive in results:
+        return decisive
+    return UNKNOWN if UNKNOWN in results else not decisive
 
 
-def _compare(test: dict, value: Any, call: dict) -> bool:
-    op, operand = test["op"], test["value"]
+def _operand(test: dict, call: dict) -> tuple[str, Any]:
+    """Return where the operand of a test comes from (`constant`, `args` or `caller`), and its value."""
+    operand = test["value"]
+    if isinstance(operand, dict) and set(operand) in ({"caller"}, {"arg"}):
+        ((kind, pointer),) = operand.items()
+        place = "caller" if kind == "caller" else "args"
+        return place, _find(call[place], _path(pointer))
+    return "constant", operand
+
+
+def _compare(test: dict, root: str, value: Any, call: dict) -> bool | None:
+    op, (place, operand) = test["op"], _operand(test, call)
+    if value is ABSENT and root == "caller":
+        return UNKNOWN if op != "present" or operand is True else True
     if op == "present":
         return (value is not ABSENT) is operand
     if value is ABSENT:
         return test.get("or_absent", False)
-    if isinstance(operand, dict) and set(operand) in ({"caller"}, {"arg"}):
-        ((kind, pointer),) = operand.items()
-        operand = _find(call["caller" if kind == "caller" else "args"], _path(pointer))
-        if operand is ABSENT:
-            return False
+    if operand is ABSENT:
+        return False
+    mistyped = UNKNOWN if "caller" in (root, place) else False
     if "measure" in test:
         wanted = list if test["measure"] == "count" else str
         if not isinstance(value, wanted):
-            return False
+            return mistyped
         value = len(value)
     kind = _type(operand[0] if op in ("in", "not_in") else operand)
     if _type(value) != kind:
-        return False
+        return mistyped
     same = [_same(value, one) for one in (operand if op in ("in", "not_in") else [operand])]
     if op in ("equals", "in"):
         return any(same)

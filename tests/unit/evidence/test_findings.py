@@ -17,7 +17,7 @@ from ironcurtain.model.findings import Finding, FindingReport
 from ironcurtain.model.waivers import Waiver, Waivers
 
 READ = {"tool": ["read_file"], "paths": {"roles": ["read-path"], "within": ["~/Documents"]}}
-GUEST = {"name": "kind", "op": "equals", "value": "guest"}
+GUEST = {"name": "/groups/*", "op": "equals", "value": "guests", "over": "some"}
 DENY_GUESTS: dict[str, Any] = {
     "name": "deny-guests",
     "then": "deny",
@@ -72,26 +72,57 @@ def test_every_witness_is_a_whole_call_with_its_decision() -> None:
     (finding,) = found(DENY_GUESTS, ALLOW_READ).findings
     assert finding.kind == "evadable-rule"
     assert finding.witness is not None
-    assert finding.witness.caller == {}
+    assert finding.witness.caller == {"groups": []}
     assert finding.witness.arguments["path"].startswith("/home/user/Documents/")
     assert (finding.witness.verdict, finding.witness.rule) == ("allow", "allow-read")
 
 
 @pytest.mark.parametrize(
-    ("test", "how"),
+    "test",
     [
-        ({"name": "kind", "op": "equals", "value": "guest"}, "absent"),
-        ({"name": "kind", "op": "in", "value": ["guest", "bot"]}, "absent"),
-        ({"name": "age", "op": "lt", "value": 18}, "absent"),
-        ({"name": "/groups/*", "op": "equals", "value": "guests", "over": "some"}, "absent"),
+        {"name": "kind", "op": "equals", "value": "guest"},
+        {"name": "kind", "op": "not_in", "value": ["staff", "admin"]},
+        {"name": "age", "op": "lt", "value": 18},
+        {"name": "kind", "op": "present", "value": False},
     ],
-    ids=["equals", "in", "lt", "element"],
+    ids=["equals", "not_in", "lt", "missing"],
 )
-def test_a_caller_who_says_nothing_gets_around_a_rule(test: dict[str, Any], how: str) -> None:
+def test_a_caller_who_says_nothing_does_not_get_around_a_rule(test: dict[str, Any]) -> None:
     denying = {"name": "deny", "then": "deny", "if": {"roles": ["read-path"], "caller": [test]}}
-    (finding,) = found(denying, ALLOW_READ).findings
+    assert found(denying, ALLOW_READ).findings == ()
+
+
+def test_a_list_of_facts_that_is_empty_gets_around_a_rule_and_a_missing_one_does_not() -> None:
+    (finding,) = found(DENY_GUESTS, ALLOW_READ).findings
+    assert "where that is empty" in finding.message
+
+
+def test_a_rule_that_asks_whether_a_fact_is_given_tests_nothing_where_it_denies() -> None:
+    given = {"name": "kind", "op": "present", "value": True}
+    denying = {"name": "deny", "then": "deny", "if": {"roles": ["read-path"], "caller": [given]}}
+    assert "vacuous-condition" in dict(kinds(found(denying, ALLOW_READ)))
+
+
+OTHERS = {
+    "an argument": {"args": [{"name": "subject", "op": "not_equals", "value": {"caller": "/sub"}}]},
+    "a fact": {"caller": [{"name": "/sub", "op": "not_equals", "value": {"arg": "subject"}}]},
+}
+
+
+@pytest.mark.parametrize("condition", OTHERS.values(), ids=OTHERS)
+def test_an_absent_argument_gets_around_a_comparison_with_a_fact(condition: dict[str, Any]) -> None:
+    denying = {"name": "deny", "then": "deny", "if": {"tool": ["send_mail"], **condition}}
+    (finding,) = found(denying, ALLOW_MAIL).findings
     assert finding.kind == "evadable-rule"
-    assert f"where that is {how}" in finding.message
+    assert finding.witness is not None
+    assert "subject" not in finding.witness.arguments
+    assert finding.witness.caller["sub"] is not None
+
+
+def test_nothing_gets_around_a_comparison_with_a_fact_that_counts_absence() -> None:
+    test = {"name": "subject", "op": "not_equals", "value": {"caller": "/sub"}, "or_absent": True}
+    denying = {"name": "deny", "then": "deny", "if": {"tool": ["send_mail"], "args": [test]}}
+    assert found(denying, ALLOW_MAIL).findings == ()
 
 
 LABELLING = {"tool": ["label_file"], "roles": ["read-path"]}

@@ -163,6 +163,11 @@ BAD = {
         RuleError,
         "caller fact",
     ),
+    "a caller fact or none": (
+        {"caller": [{"name": "/sub", "op": "equals", "value": "a", "or_absent": True}]},
+        RuleError,
+        "caller fact",
+    ),
 }
 
 
@@ -178,6 +183,12 @@ def test_a_mistake_is_refused_and_names_its_rule(
     with pytest.raises(error, match=text) as caught:
         check(condition)
     assert 'rule "r0"' in caught.value.what
+
+
+@pytest.mark.parametrize("then", ["deny", "escalate"])
+def test_a_rule_on_a_missing_caller_fact_may_deny_or_ask(then: str) -> None:
+    missing = {"caller": [{"name": "/sub", "op": "present", "value": False}]}
+    assert len(check(missing, then=then).rules) == 1
 
 
 def test_patterns_become_canonical() -> None:
