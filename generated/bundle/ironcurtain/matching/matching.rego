@@ -3,7 +3,8 @@
 # description: |
 #   What the rendered rules ask about a call: its subjects, guards over them, and tests of arguments and
 #   caller facts. A comparison with a value of another JSON type is false, and so is every comparison
-#   with something that is missing; null counts as missing.
+#   with something that is missing; null counts as missing. Rules that ask or deny name the facts that a
+#   test needs: where one of them is not known, the test holds.
 package ironcurtain.matching
 
 # METADATA
@@ -72,7 +73,9 @@ lookup(root, []) := root if not is_object(root)
 
 # METADATA
 # description: |
-#   The value satisfies the test `{op, value, or_absent?, measure?}`; null is a missing value.
+#   The value satisfies the test `{op, value, or_absent?, measure?, facts?, type?}`; null is a missing
+#   value. `facts` names the sides of the test that are facts, `"tested"` and `"operand"`; it holds where one
+#   of them is missing, or the tested one is not of the type (`type`, or else the operand's).
 satisfies(value, test) if {
 	value != null
 	_compare(_measured(value, object.get(test, "measure", "value")), test.op, test.value)
@@ -81,6 +84,11 @@ satisfies(value, test) if {
 satisfies(null, test) if object.get(test, "or_absent", false)
 
 satisfies(null, {"op": "present", "value": false})
+
+satisfies(value, test) if {
+	test.facts
+	_is_unknown(value, test)
+}
 
 # METADATA
 # description: |
@@ -96,6 +104,11 @@ every_element(elements, path, test) if {
 
 every_element(null, _, test) if satisfies(null, test)
 
+every_element(elements, _, test) if {
+	test.facts
+	_are_unknown(elements, test)
+}
+
 # METADATA
 # description: Like `every_element`, for at least one element.
 some_element(elements, path, test) if {
@@ -105,6 +118,11 @@ some_element(elements, path, test) if {
 }
 
 some_element(null, _, test) if satisfies(null, test)
+
+some_element(elements, _, test) if {
+	test.facts
+	_are_unknown(elements, test)
+}
 
 _named(roles) := {id | some role in roles; some id, _ in input.roles[role]}
 
@@ -120,6 +138,30 @@ _covered_anywhere(roles, patterns) := _covered(roles, patterns) | {id |
 	some role in roles
 	some pattern in patterns
 	some id, _ in input.sandboxed.within[role][pattern]
+}
+
+_is_unknown(null, test) if "tested" in test.facts
+
+_is_unknown(_, test) if _is_operand_unknown(test)
+
+_is_unknown(value, test) if {
+	test.op != "present"
+	value != null
+	test.value != null
+	type_name(value) != object.get(test, "type", type_name(test.value))
+}
+
+_are_unknown(_, test) if _is_operand_unknown(test)
+
+_are_unknown(elements, test) if {
+	"tested" in test.facts
+	elements != null
+	not is_array(elements)
+}
+
+_is_operand_unknown(test) if {
+	"operand" in test.facts
+	test.value == null
 }
 
 _measured(value, "value") := value

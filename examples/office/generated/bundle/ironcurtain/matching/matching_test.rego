@@ -55,6 +55,45 @@ test_deny_elements_of_what_is_no_array if {
 	matching.some_element(["y", "x"], [], test)
 }
 
+_fact := {"op": "not_equals", "value": "u1", "facts": {"tested"}, "type": "string"}
+
+_owner := {"op": "not_equals", "value": "u1", "facts": {"operand"}}
+
+_nobody := {"op": "not_equals", "value": null, "facts": {"operand"}}
+
+test_deny_facts_that_are_not_known if {
+	every fact in [null, 5, true, ["u1"], {"u1": 1}] {
+		matching.satisfies(fact, _fact)
+	}
+	matching.satisfies("u2", _fact)
+	not matching.satisfies("u1", _fact)
+	matching.satisfies(null, {"op": "present", "value": true, "facts": {"tested"}})
+}
+
+test_deny_values_that_are_compared_with_an_unknown_fact if {
+	every value in [null, "u1", 5, []] {
+		matching.satisfies(value, _nobody)
+	}
+	every value in ["u2", 5] {
+		matching.satisfies(value, _owner)
+	}
+	not matching.satisfies("u1", _owner)
+	not matching.satisfies(null, _owner)
+}
+
+test_deny_elements_that_are_not_known if {
+	every elements in [null, "u1", ["u2", null], [5]] {
+		matching.every_element(elements, [], _fact)
+	}
+	every elements in [[], ["u1"], ["u1", null]] {
+		not matching.every_element(elements, [], _fact)
+	}
+	matching.some_element(["u1", null], [], _fact)
+	not matching.some_element([], [], _fact)
+	matching.some_element([], [], _nobody)
+	matching.every_element([], [], _nobody)
+}
+
 test_allow_missing_values_only_where_the_test_says_so if {
 	matching.satisfies(null, {"op": "equals", "value": 1, "or_absent": true})
 	not matching.satisfies(null, {"op": "not_equals", "value": 1})
