@@ -1,19 +1,26 @@
 """Making untrusted text safe to show: terminals, error messages, prompts, pages, reasons.
 
 Whatever an agent, a server or a model wrote may carry terminal escapes, bidirectional overrides or
-invisible characters. `visible` turns all of them into escapes that a person can see.
+invisible characters, and letters that look like others. `visible` turns all of them into escapes that a
+person can see; `isolated` keeps text that is written from right to left from moving what stands around it.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
+
+from ironcurtain.lookalikes import is_of_word, misleading
 
 # Categories whose characters cannot be seen or change how others are seen: controls, formats (bidi,
 # zero-width, tags), surrogates, private use, unassigned, and separators other than the plain space.
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-# Characters of visible categories that render as nothing or only alter their neighbour.
-_HIDDEN_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-_VARIATION_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+# Characters of visible categories that render as nothing or only alter their neighbour. With the categories
+# above, these are all that Unicode calls default-ignorable.
+_HIDDEN_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\U0001d159\U00016fe4")
+_HIDDEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
+_ISOLATE, _POP = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
 
 def is_hidden(character: str) -> bool:
@@ -23,7 +30,7 @@ def is_hidden(character: str) -> bool:
     return (
         unicodedata.category(character) in _HIDDEN_CATEGORIES
         or character in _HIDDEN_CHARACTERS
-        or any(ord(character) in block for block in _VARIATION_SELECTORS)
+        or any(ord(character) in block for block in _HIDDEN_RANGES)
     )
 
 
@@ -36,7 +43,56 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
-    return "".join(_escape(character) for character in text)
+    return "".join(_shown(part) for part in _parts(text))
+
+
+def isolated(text: str) -> str:
+    """Return a text of one line, all of which is safe to show, that is read from left to right.
+
+    What is written from right to left stands between isolating characters: it keeps its own order, and
+    does not reorder what stands before and after it.
+    """
+    if text.isascii():
+        return text
+    shown, end = "", 0
+    for start, stop in _runs(text):
+        shown += text[end:start] + _ISOLATE + text[start:stop] + _POP
+        end = stop
+    return shown + text[end:]
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where characters stand that are written from right to left, with the marks on them."""
+    start = None
+    for n, character in enumerate(f"{text} "):
+        kind = unicodedata.bidirectional(character)
+        if kind in _RIGHT_TO_LEFT and start is None:
+            start = n
+        elif start is not None and kind not in _RIGHT_TO_LEFT and kind != "NSM":
+            yield start, n
+            start = None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text in parts: words, and one by one what is between them."""
+    word = ""
+    for character in text:
+        if is_of_word(character):
+            word += character
+            continue
+        if word:
+            yield word
+            word = ""
+        yield character
+    if word:
+        yield word
+
+
+def _shown(part: str) -> str:
+    if part.isascii():
+        return "".join(map(_escape, part))
+    bad = misleading(part)
+    return "".join(_number(character) if n in bad else _escape(character) for n, character in enumerate(part))
 
 
 def printable(text: str) -> str:
@@ -56,6 +112,10 @@ def _escape(character: str) -> str:
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
     if named:
         return named
+    return _number(character)
+
+
+def _number(character: str) -> str:
     point = ord(character)
     if point <= 0xFF:  # noqa: PLR2004 - the width of the escape
         return f"\\x{point:02x}"

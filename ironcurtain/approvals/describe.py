@@ -15,7 +15,7 @@ from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.text import visible
+from ironcurtain.text import isolated, visible
 
 WIDTH = 78
 _NARROWEST = 64
@@ -29,9 +29,10 @@ def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
     r"""Return a whole request as text of lines of at most `width` columns (never fewer than 64).
 
     Every argument is shown in full. Strings stand in double quotes with `\n`, `\xNN`, `\uNNNN` for what
-    cannot be seen; a line that begins with `|` begins a line of a value, one with `:` continues it.
+    cannot be seen or could be mistaken for something else; a line that begins with `|` begins a line of a
+    value, one with `:` continues it.
     """
-    return "\n".join(_lines(request, max(width, _NARROWEST))) + "\n"
+    return "\n".join(map(isolated, _lines(request, max(width, _NARROWEST)))) + "\n"
 
 
 def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:

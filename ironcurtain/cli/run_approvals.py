@@ -19,7 +19,7 @@ from ironcurtain.cli import terminal
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
 from ironcurtain.model.approval import MAX_REASON, ApprovalRequest, Approvals, ApprovalStatus
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import isolated, quoted, visible
 
 _WATCH_SECONDS = 0.5
 _REASON = 60
@@ -178,7 +178,7 @@ def _print_list(found: tuple[ApprovalStatus, ...], format_: str) -> None:
         return
     now = datetime.now(UTC)
     for each in found:
-        click.echo(_line(each, now))
+        click.echo(isolated(_line(each, now)))
     if not found:
         click.echo("nothing waits for you", err=True)
 
