@@ -11,7 +11,13 @@ import anyio
 
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.bundle.revision import MANIFEST
-from ironcurtain.errors import AuditError, EngineFailedError, IronCurtainError, SeveralErrors
+from ironcurtain.errors import (
+    AuditError,
+    BundleSignatureError,
+    EngineFailedError,
+    IronCurtainError,
+    SeveralErrors,
+)
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.live import Enforced, LivePolicy
@@ -96,6 +102,7 @@ class Reloader:
                     self._retry = _Retry()
                     self._say(f"the bundle is as before: {old}")
                     return
+                _check_serial(policy, self._policy.current.policy, self._bundle)
                 new = await Enforced.start(policy, self._policy.current.recording, wait=_CONVERGENCE)
             except (IronCurtainError, OSError) as error:
                 await self._refused(old, error)
@@ -153,6 +160,21 @@ class Reloader:
             await self._log.event(self._policy.current.recorder.event(event, **detail))
         except AuditError as error:
             self._say(f"the audit log cannot be written: {error.what}")
+
+
+def _check_serial(new: Policy, running: Policy, where: Path) -> None:
+    """Refuse an older release than the one that runs: a signature does not grow old.
+
+    Raises:
+        BundleSignatureError: If the bundle is vouched for, and is older.
+    """
+    least = running.bundle.serial
+    if new.verified and new.bundle.serial < least:
+        raise BundleSignatureError(
+            f"the bundle has serial {new.bundle.serial}, and one of serial {least} runs",
+            where=str(where),
+            hint="Release what shall run under a higher serial; or start the proxy again.",
+        )
 
 
 class _Retry:
