@@ -21,7 +21,7 @@ from ironcurtain.canonical.schema import type_name
 from ironcurtain.canonical.subjects import Subject, SubjectCollector, SubjectLimit
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.canonical.urls import parse_fetch_url
-from ironcurtain.canonical.world import UnreadableError, World
+from ironcurtain.canonical.world import RepositoryPlaces, UnreadableError, World
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.roles.registry import Registry, Role
@@ -29,6 +29,7 @@ from ironcurtain.text import quoted
 
 GIT_REMOTE = "git-remote-url"
 BRANCH_NAME = "branch-name"
+READ_PATH = "read-path"
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,20 @@ class _Call:
                 self._record(
                     leaf, [Subject("", role, common, leaf.pointer, resource=common, git_directory=True)]
                 )
+        self._linked(leaf, roles, places)
+
+    def _linked(self, leaf: _Leaf, roles: list[Role], places: RepositoryPlaces) -> None:
+        """What a repository borrows is read; a submodule is worked in; other work trees can be changed."""
+        reads = [self.around.registry[READ_PATH]]
+        changes = [role for role in roles if role.writes]
+        for others, judged in (
+            (places.stores, reads),
+            (places.submodules, [*roles, *reads]),
+            (places.worktrees, changes),
+        ):
+            for place in (self.resolver.resolve(other, None) for other in others):
+                found = [Subject("", role, place, leaf.pointer, resource=place) for role in judged]
+                self._record(leaf, found)
 
     def _base(self, argument: Argument) -> str | None:
         if argument.relative_to is None:

@@ -1,6 +1,7 @@
 """What real git would touch: the places of a repository, and the URLs behind a remote.
 
-`repository_places` runs one git process and `remote_urls` two, so a call that needs both runs three.
+`repository_places` runs one git process and `remote_urls` two, so a call that needs both runs three; in a
+repository with submodules it runs one more, and one for each of them that is there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from pathlib import Path
 
 from ironcurtain.canonical.git_config import Settings, read_settings
-from ironcurtain.canonical.git_local import is_local, other_places
+from ironcurtain.canonical.git_linked import lent, linked
+from ironcurtain.canonical.git_local import is_local, local_path, other_places
 from ironcurtain.canonical.git_process import Git, GitFailedError
 from ironcurtain.canonical.git_redirects import configured_redirect, environment_redirect
 from ironcurtain.canonical.git_survey import Survey, survey
@@ -36,14 +38,17 @@ def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
     """
     try:
         found = survey(_existing(path), git=git)
+        if found is None:
+            return None
+        others = linked(found, git=git)
     except GitFailedError as error:
         raise UnreadableError(error.reason) from error
-    if found is None:
-        return None
     common, own = (Path(place).resolve() for place in (found.common, found.git_directory))
     if not own.is_relative_to(common):
         raise UnreadableError("the repository keeps a work tree's own state outside its git directory")
-    return RepositoryPlaces(str(Path(found.top).resolve()) if found.top else None, str(common))
+    top = str(Path(found.top).resolve()) if found.top else None
+    others = others.outside(top, str(common))
+    return RepositoryPlaces(top, str(common), others.stores, others.repositories, others.worktrees)
 
 
 def remote_urls(repository: str | None, remote: str | None, *, git: Git) -> RemoteUrls:
@@ -95,7 +100,9 @@ def _resolve(settings: Settings, place: Survey | None, remote: str | None) -> Re
     contacts = [settings.contacts(name) for name in names]
     plain = (url for contact in contacts for url in (*contact.fetch, *contact.push))
     joined = dict.fromkeys(_joined(url, place) for url in plain)
-    urls = tuple(dict.fromkeys(found for url in joined for found in (url, *other_places(url))))
+    opened = dict.fromkeys(found for url in joined for found in (url, *other_places(url)))
+    borrowed = (store for each in opened if (path := local_path(each)) for store in lent(path))
+    urls = tuple(dict.fromkeys((*opened, *borrowed)))
     return RemoteUrls(urls, _doubt(settings, place, remote, names, urls))
 
 

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import unquote
 
+from ironcurtain.files import read_regular
+
 _FILE = "file://"
 _POINTER = "gitdir:"
 _POINTER_BYTES = 8192
@@ -14,6 +16,12 @@ _POINTER_BYTES = 8192
 def is_local(url: str) -> bool:
     """Tell a local path from an scp-like form or URL as git does: a slash comes first, or no colon at all."""
     return "/" in url.partition(":")[0] or ":" not in url
+
+
+def local_path(url: str) -> str | None:
+    """Return the path of an absolute local path or a `file://` URL, None for anything else."""
+    path = unquote(url[len(_FILE) :]) if url.startswith(_FILE) else url
+    return path if path.startswith("/") and "\0" not in path else None
 
 
 def other_places(url: str) -> tuple[str, ...]:
@@ -25,8 +33,8 @@ def other_places(url: str) -> tuple[str, ...]:
     Args:
         url: A remote's URL; anything but an absolute local path or a `file://` URL has no other places.
     """
-    path = unquote(url[len(_FILE) :]) if url.startswith(_FILE) else url
-    if not path.startswith("/") or "\0" in path:
+    path = local_path(url)
+    if path is None:
         return ()
     named = Path(path)
     sibling = named.with_name(f"{named.name}.git") if named.name else named
@@ -35,9 +43,9 @@ def other_places(url: str) -> tuple[str, ...]:
         # A link there is resolved with every other path; named here so that it is judged at all.
         found += [place / ".git"] if _is_link(place / ".git") else []
         for pointer in (place, place / ".git"):
-            target = _pointed(pointer, _POINTER)
+            target = pointed(pointer, _POINTER)
             if target is not None:
-                common = _pointed(target / "commondir", "")
+                common = pointed(target / "commondir", "")
                 found += [target] if common is None else [target, common]
     return tuple(dict.fromkeys(str(place) for place in found))
 
@@ -49,14 +57,11 @@ def _is_link(path: Path) -> bool:
         return False
 
 
-def _pointed(pointer: Path, prefix: str) -> Path | None:
+def pointed(pointer: Path, prefix: str) -> Path | None:
     """Return the directory that a file of one line names, relative to its own directory."""
     try:
-        if not pointer.is_file():
-            return None
-        with pointer.open("rb") as file:
-            text = os.fsdecode(file.read(_POINTER_BYTES))
-    except OSError:
+        text = os.fsdecode(read_regular(pointer, max_bytes=_POINTER_BYTES))
+    except (OSError, ValueError):
         return None
     target = text.removeprefix(prefix).strip(" \r\n")
     return pointer.parent / target if text.startswith(prefix) and target and "\0" not in target else None

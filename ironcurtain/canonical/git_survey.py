@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ironcurtain.canonical.git_pipes import refuse_pipes
 from ironcurtain.canonical.git_process import Git, GitFailedError, run_git
 from ironcurtain.text import quoted
 
@@ -63,6 +64,7 @@ def survey(directory: str, *, git: Git) -> Survey | None:
     Raises:
         GitFailedError: If git refuses (ownership, a broken repository) or gives no clear answer.
     """
+    refuse_pipes(directory, home=git.environ.get("HOME"))
     answer = run_git(_SURVEY, directory=directory, git=git, placed=True)
     if answer.status:
         if answer.errors.startswith(_NO_REPOSITORY):

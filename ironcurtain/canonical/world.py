@@ -63,10 +63,16 @@ class RepositoryPlaces:
     Attributes:
         top: Top of the work tree; None for a bare repository.
         common: The common git directory.
+        stores: Other places that git reads objects and its own files from, outside of these.
+        submodules: Work trees and git directories of submodules that lie outside.
+        worktrees: Other work trees of the repository that lie outside.
     """
 
     top: str | None
     common: str
+    stores: tuple[str, ...] = ()
+    submodules: tuple[str, ...] = ()
+    worktrees: tuple[str, ...] = ()
 
 
 class World(Protocol):

@@ -138,7 +138,7 @@ def test_another_configuration_file_hides_nothing(work: Path, environ: dict[str,
 def test_a_configuration_that_never_ends_is_unresolved(work: Path, environ: dict[str, str]) -> None:
     os.mkfifo(work / "pipe")
     _git(work, environ, "config", "include.path", "../pipe")
-    assert "seconds" in str(remote_urls(str(work), "origin", git=Git.of(environ)).unresolved)
+    assert "wait for" in str(remote_urls(str(work), "origin", git=Git.of(environ)).unresolved)
 
 
 def test_a_configuration_that_floods_is_unresolved(work: Path, environ: dict[str, str]) -> None:
@@ -296,3 +296,14 @@ def test_configuration_of_a_flooding_size_is_judged_in_linear_work(
     (work / ".git/config").write_text(f'{rules}[remote "origin"]\n{urls}')
     answer = remote_urls(str(work), "origin", git=Git.of(environ))
     assert answer.urls == tuple(f"b{i}:x" for i in range(12_000))
+
+
+@pytest.mark.parametrize("form", ["{}", "file://{}", "../lender"])
+def test_a_local_remote_that_borrows_objects(form: str, work: Path, environ: dict[str, str]) -> None:
+    """A clone or fetch of it brings objects of the repository that it borrows from."""
+    lender = work.parent / "lender"
+    _git(work.parent, environ, "init", "-q", str(lender))
+    (lender / ".git/objects/info/alternates").write_text("/victim/.git/objects\n")
+    _git(work, environ, "remote", "add", "lender", form.format(lender))
+    assert "/victim/.git/objects" in remote_urls(str(work), "lender", git=Git.of(environ)).urls
+    assert "/victim/.git/objects" in remote_urls(None, str(lender), git=Git.of(environ)).urls

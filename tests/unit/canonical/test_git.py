@@ -293,12 +293,13 @@ def test_places(work: Path, git: Run, environ: dict[str, str]) -> None:
     git(work, "worktree", "add", "-q", "../linked")
     git(top, "init", "-q", "--separate-git-dir", "elsewhere", "separate")
     git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../a.git", "module")
-    inside = RepositoryPlaces(str(work), str(work / ".git"))
+    trees = (str(top / "linked"),)
+    inside = RepositoryPlaces(str(work), str(work / ".git"), worktrees=trees)
     expected = {
         work: inside,
         work / "deep/er": inside,
         work / "deep/new/newer": inside,
-        work / ".git": RepositoryPlaces(None, str(work / ".git")),
+        work / ".git": RepositoryPlaces(None, str(work / ".git"), worktrees=trees),
         work / "module": RepositoryPlaces(str(work / "module"), str(work / ".git/modules/module")),
         top / "linked": RepositoryPlaces(str(top / "linked"), str(work / ".git")),
         top / "separate": RepositoryPlaces(str(top / "separate"), str(top / "elsewhere")),

@@ -1,0 +1,192 @@
+"""What else git opens for a repository: the object stores, submodules and work trees that it is linked with.
+
+A repository in the sandbox may borrow its objects from another one (`objects/info/alternates`, links), may
+have submodules whose git directory lies anywhere, and knows the work trees that were added to it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.canonical.git_process import Git, GitFailedError, run_git, to_text
+from ironcurtain.canonical.git_survey import Survey, survey
+from ironcurtain.files import read_regular
+
+_MOST_BYTES = 1 << 20
+_MOST_PLACES = 100
+_GITLINK = b"\x00\x00\xe0\x00"
+"""The mode of a submodule in an index, in its four bytes."""
+_LISTED = ("", "objects", "objects/info", "objects/pack", "refs", "info")
+"""Directories of a git directory in which a link would lead git elsewhere; not those of single objects."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Real absolute paths of places, each sorted.
+
+    Attributes:
+        stores: Where git reads objects and its own files.
+        repositories: Work trees and git directories of submodules, which git works in, too.
+        worktrees: Work trees that were added, which git changes and removes.
+    """
+
+    stores: tuple[str, ...]
+    repositories: tuple[str, ...]
+    worktrees: tuple[str, ...]
+
+    def outside(self, *places: str | None) -> Linked:
+        """Return what does not lie in any of some places."""
+        roots = [Path(place) for place in places if place is not None]
+
+        def kept(paths: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(path for path in paths if not any(Path(path).is_relative_to(root) for root in roots))
+
+        return Linked(kept(self.stores), kept(self.repositories), kept(self.worktrees))
+
+
+def linked(found: Survey, *, git: Git) -> Linked:
+    """Return what a repository is linked with, submodules of submodules included.
+
+    Raises:
+        GitFailedError: If it cannot be told, or there is too much of it.
+    """
+    stores: set[str] = set()
+    repositories: set[str] = set()
+    waiting = [found]
+    try:
+        for each in waiting:
+            stores |= {str(path) for path in _stores(each)}
+            inside = _submodules(each, git) if each.top is not None else ()
+            for module in inside:
+                known = {path for path in (module.top, module.git_directory, module.common) if path}
+                if not known <= repositories:
+                    waiting.append(module)
+                repositories |= known
+            if len(waiting) > _MOST_PLACES:
+                raise GitFailedError(f"the repository has more than {_MOST_PLACES} submodules")
+        trees = {str(path) for each in waiting for path in _worktrees(Path(each.common))}
+    except OSError as error:
+        raise GitFailedError(
+            f"what the repository is linked with cannot be read: {error.strerror}"
+        ) from error
+    real = [
+        tuple(sorted({os.path.realpath(path) for path in paths})) for paths in (stores, repositories, trees)
+    ]
+    return Linked(*real)
+
+
+def _real(paths: set[str]) -> tuple[str, ...]:
+    return tuple(sorted({os.path.realpath(path) for path in paths}))
+
+
+def alternates(store: Path) -> tuple[Path, ...]:
+    """Return the object stores that one borrows from, and those that these borrow from.
+
+    Raises:
+        GitFailedError: If there are too many, or one is written in a way that is not followed.
+        OSError: If a list of them cannot be read.
+    """
+    found: dict[Path, None] = {}
+    waiting = [store]
+    for each in waiting:
+        for borrowed in _borrowed(each):
+            if borrowed not in found:
+                found[borrowed] = None
+                waiting.append(borrowed)
+        if len(found) > _MOST_PLACES:
+            raise GitFailedError(f"the repository borrows objects from more than {_MOST_PLACES} others")
+    return tuple(found)
+
+
+def lent(place: str) -> tuple[str, ...]:
+    """Return what a local remote borrows objects from: whoever clones it is given these, too.
+
+    Raises:
+        GitFailedError: As `alternates`, or if that cannot be read.
+    """
+    try:
+        stores = (Path(place, "objects"), Path(place, ".git", "objects"))
+        return tuple(str(borrowed) for store in stores for borrowed in alternates(store))
+    except OSError as error:
+        raise GitFailedError(f"what the remote borrows from cannot be read: {error.strerror}") from error
+
+
+def _borrowed(store: Path) -> Iterator[Path]:
+    for line in _lines(store / "info" / "alternates"):
+        if line.startswith('"'):
+            raise GitFailedError("the repository names an object store in quotation marks")
+        if line and not line.startswith("#"):
+            yield Path(os.path.normpath(Path(os.path.realpath(store)) / line))
+
+
+def _stores(found: Survey) -> Iterator[Path]:
+    yield from alternates(Path(found.common, "objects"))
+    for directory in {found.common, found.git_directory}:
+        for name in _LISTED:
+            yield from _links(f"{directory}/{name}".rstrip("/"))
+
+
+def _links(directory: str) -> Iterator[Path]:
+    """Yield where a directory, if it is a link, and the links in it lead."""
+    try:
+        if stat.S_ISLNK(os.lstat(directory).st_mode):
+            yield Path(os.path.realpath(directory))
+        with os.scandir(directory) as entries:
+            yield from (Path(os.path.realpath(entry.path)) for entry in entries if entry.is_symlink())
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def _submodules(found: Survey, git: Git) -> Iterator[Survey]:
+    """Yield the submodules of a work tree that are there; git is asked only where the index has any."""
+    top = Path(found.top or "")
+    if not any(_has_gitlinks(index) for index in _indexes(found.git_directory)):
+        return
+    listed = run_git(("ls-files", "--stage", "-z"), directory=str(top), git=git)
+    if listed.status:
+        raise GitFailedError("git does not list the repository's files")
+    entries = (line for line in listed.output.split("\0") if line.startswith("160000 "))
+    for place in dict.fromkeys(top / line.partition("\t")[2] for line in entries):
+        if os.path.lexists(place / ".git"):
+            module = survey(str(place), git=git)
+            if module is not None:
+                yield module
+
+
+def _indexes(git_directory: str) -> Iterator[str]:
+    with os.scandir(git_directory) as entries:
+        yield from (entry.path for entry in entries if entry.name.startswith(("index", "sharedindex.")))
+
+
+def _has_gitlinks(index: str) -> bool:
+    try:
+        handle = os.open(index, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise GitFailedError("the repository's index is no file")
+        if status.st_size == 0:
+            return False
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(_GITLINK) >= 0
+
+
+def _worktrees(common: Path) -> Iterator[Path]:
+    """Yield the work trees that were added to a repository."""
+    for pointer in sorted((common / "worktrees").glob("*/gitdir")):
+        for line in _lines(pointer):
+            yield Path(os.path.normpath(pointer.parent / line)).parent
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return to_text(read_regular(path, max_bytes=_MOST_BYTES)).rstrip("\n").split("\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
