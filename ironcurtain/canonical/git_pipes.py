@@ -18,7 +18,8 @@ from ironcurtain.files import read_regular
 from ironcurtain.text import quoted
 
 _READ = ("HEAD", "config", "config.worktree", "commondir", "index", "packed-refs")
-_INCLUDED = re.compile(r"^[ \t]*(?:\[[^\n]*\][ \t]*)?path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_SECTION = re.compile(r"[ \t]*\[[ \t]*([A-Za-z0-9.-]*)[^\n\]]*\]?")
+_PATH = re.compile(r"[ \t]*path[ \t]*=[ \t]*(.*)", re.IGNORECASE)
 _COMMENT = re.compile(r"[ \t]*[#;].*")
 _MOST_BYTES = 1 << 20
 _MOST_FILES = 100
@@ -66,20 +67,25 @@ def _refuse_in(repository: Path, home: str | None) -> None:
         _refuse(str(head))
     waiting = [repository / "config", repository / "config.worktree"]
     for file in waiting:
-        waiting += [each for each in _included(file, home) if each not in waiting]
+        _refuse(str(file))
+        waiting += [each for each in included_files(file, home) if each not in waiting]
         if len(waiting) > _MOST_FILES:
             raise GitFailedError(f"the repository includes more than {_MOST_FILES} files of configuration")
 
 
-def _included(file: Path, home: str | None) -> Iterator[Path]:
-    """Yield whatever a file of configuration could include, and other paths in it."""
-    _refuse(str(file))
+def included_files(file: Path, home: str | None) -> Iterator[Path]:
+    """Yield whatever a file of configuration could include; a pipe is not waited for."""
     try:
         text = to_text(read_regular(file, max_bytes=_MOST_BYTES))
     except OSError:
         return  # git says what it thinks of it
-    for written in _INCLUDED.findall(text.replace("\\\n", "")):
-        for value in {written, _COMMENT.sub("", written)}:
+    includes = False
+    for line in text.replace("\\\n", "").split("\n"):
+        section = _SECTION.match(line)
+        if section is not None:
+            includes = section[1].lower() in ("include", "includeif")
+        written = _PATH.match(line, section.end() if section else 0) if includes else None
+        for value in {written[1], _COMMENT.sub("", written[1])} if written else ():
             plain = re.sub(r"\\(.)", r"\1", value.replace('\\"', "").replace('"', "")).strip()
             expanded = f"{home or ''}{plain[1:]}" if plain.startswith("~/") else plain
             if expanded and "\0" not in expanded:

@@ -20,8 +20,8 @@ from ironcurtain.errors import FileError
 
 _KIND = "server"
 _ABSENT = "absent.json"
-_FILES = frozenset({"config"})
-"""Names without a suffix that are files."""
+_FILES = {"config": "", "commondir": ".\n"}
+"""Names without a suffix that are files, and what stands in for them: an empty `commondir` would stop git."""
 _PATHS = TypeAdapter(list[str])
 
 
@@ -78,7 +78,8 @@ def _standing(path: Path) -> Path:
 
 def _is_directory(path: Path, standing: Path) -> bool:
     """Tell whether a directory stands in: for questions and hooks, so that people can write there."""
-    return path == standing and not path.suffix and path.name not in _FILES
+    is_file = path.name in _FILES or "config" in path.name  # as git's configuration may include
+    return path == standing and not path.suffix and not is_file
 
 
 def _made(path: Path, *, directory: bool) -> bool:
@@ -87,7 +88,7 @@ def _made(path: Path, *, directory: bool) -> bool:
         if directory:
             path.mkdir(mode=0o755)
         else:
-            write_private(path, "")
+            write_private(path, _FILES.get(path.name, ""))
     return os.path.lexists(path)
 
 
@@ -124,9 +125,15 @@ def _remove_stand_ins(place: Path) -> None:
                 _remove_stand_in(Path(path))
 
 
+def _is_ours(path: Path, size: int) -> bool:
+    """Tell whether nobody has written to a stand-in."""
+    made = _FILES.get(path.name, "").encode()
+    return size == len(made) and path.read_bytes() == made
+
+
 def _remove_stand_in(path: Path) -> None:
     found = path.lstat()
-    if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+    if stat.S_ISREG(found.st_mode) and _is_ours(path, found.st_size):
         path.unlink()
     elif stat.S_ISDIR(found.st_mode):
         path.rmdir()  # it stays where somebody has put something there

@@ -6,30 +6,82 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ironcurtain.canonical.git_local import pointed
+from ironcurtain.canonical.git_pipes import included_files
+from ironcurtain.files import read_regular
+
 _DEPTH = 6
+_MODULE_DEPTH = 4
 _MOST_DIRECTORIES = 20_000
+_MOST_BYTES = 1 << 20
 _BARE = frozenset({"HEAD", "objects", "refs"})
-_CODE = ("hooks", "config")
 
 
-def code_of_repositories(roots: Iterable[Path]) -> list[Path]:
-    """Return hooks and configuration of every repository at or below some directories, sorted.
+def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
+    """Return what is code in every repository at or below some directories, sorted, there or not.
 
-    A `.git` that is a file points elsewhere; it is returned itself, because another content would point to
-    another repository. Directories more than 6 levels down, and more than 20,000 in all, are not looked at.
+    That is its hooks and configuration, what its configuration includes, and what names another directory
+    where git would look for these: `commondir`, a `.git` that is a file. The repositories of its submodules
+    and of the work trees that were added to it are looked at, too. Directories more than 6 levels down, and
+    more than 20,000 in all, are not.
     """
-    return sorted({path for root in roots for path in _below(root)})
+    return sorted({path for root in roots for path in _below(root, str(home))})
 
 
-def _below(root: Path) -> Iterator[Path]:
+def _below(root: Path, home: str) -> Iterator[Path]:
     for seen, (place, directories, files) in enumerate(os.walk(root), 1):
         here = Path(place)
         if {*directories, *files} >= _BARE:
-            yield from (here / name for name in _CODE)
+            yield from _code(here, home)
             directories.clear()
         for name in [name for name in (*directories, *files) if name.lower() == ".git"]:
             entry = here / name
-            yield from ((entry / part for part in _CODE) if entry.is_dir() else (entry,))
+            yield from _code(entry, home) if entry.is_dir() else (entry,)
         directories[:] = [name for name in directories if name.lower() != ".git"]
         if len(here.relative_to(root).parts) >= _DEPTH or seen >= _MOST_DIRECTORIES:
             directories.clear()
+
+
+def _code(repository: Path, home: str) -> Iterator[Path]:
+    """Yield what is code in a git directory, and in those that it holds."""
+    yield from (repository / name for name in ("hooks", "config", "commondir"))
+    yield from _configured(repository, home)
+    for tree in _directories(repository / "worktrees"):
+        yield from (tree / name for name in ("commondir", "gitdir") if (tree / name).exists())
+        yield from _configured(tree, home)
+    for module in _modules(repository / "modules", _MODULE_DEPTH):
+        yield from _code(module, home)
+
+
+def _configured(repository: Path, home: str) -> Iterator[Path]:
+    """Yield further configuration: of this work tree, and whatever is included."""
+    own = repository / "config.worktree"
+    common = pointed(repository / "commondir", "") or repository
+    if own.exists() or _has_own(common / "config"):
+        yield own
+    for file in (repository / "config", own):
+        yield from (Path(os.path.realpath(each)) for each in included_files(file, home))
+
+
+def _has_own(config: Path) -> bool:
+    """Tell whether git reads configuration of single work trees there."""
+    try:
+        return b"worktreeconfig" in read_regular(config, max_bytes=_MOST_BYTES).lower()
+    except OSError:
+        return True
+
+
+def _modules(place: Path, depth: int) -> Iterator[Path]:
+    """Yield the git directories of submodules; the names of these may have slashes."""
+    for directory in _directories(place):
+        if (directory / "HEAD").exists() or (directory / "config").exists():
+            yield directory
+        elif depth > 1:
+            yield from _modules(directory, depth - 1)
+
+
+def _directories(place: Path) -> list[Path]:
+    try:
+        return sorted(each for each in place.iterdir() if each.is_dir() and not each.is_symlink())
+    except OSError:
+        return []

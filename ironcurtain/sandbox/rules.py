@@ -102,7 +102,7 @@ def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
         *[real for path in grounds.protected if (real := _real(path)) != running],
         *ours,
         *_paths(grounds, (path for each in both for path in each.deny_write)),
-        *[path for path in code_of_repositories(writable) if path not in named],
+        *[path for path in code_of_repositories(writable, home=grounds.home) if path not in named],
     ]
     shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
     network = own.network

@@ -129,16 +129,17 @@ def test_hooks_and_configuration_of_every_repository_are_code(tmp_path: Path) ->
         *(
             root / place / name
             for place in ("bare", "deep/er/two/.git", "one/.git")
-            for name in ("config", "hooks")
+            for name in ("commondir", "config", "hooks")
         ),
         root / "tree" / ".git",
     ]
-    assert code_of_repositories([root]) == sorted(expected)
+    assert code_of_repositories([root], home=root) == sorted(expected)
 
 
 def test_a_repository_that_is_the_sandbox_itself_is_found(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
-    assert code_of_repositories([tmp_path]) == [tmp_path / ".git" / "config", tmp_path / ".git" / "hooks"]
+    code = [tmp_path / ".git" / name for name in ("commondir", "config", "hooks")]
+    assert code_of_repositories([tmp_path], home=tmp_path) == code
 
 
 def test_who_writes_a_repositorys_configuration_by_name_may(ground: Ground) -> None:
