@@ -6,6 +6,7 @@ a process status. Each class is documented for users by the page ``docs/errors/<
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
@@ -46,16 +47,20 @@ class IronCurtainError(Exception):
         what: One sentence: what is wrong.
         where: Where it is wrong, if it has a place.
         hint: One sentence: what to do about it.
+        block: Lines to put into a file as they are, in the file's own format.
     """
 
     code: ClassVar[str] = "IC0001"
     exit: ClassVar[Exit] = Exit.BUG
 
-    def __init__(self, what: str, *, where: Place | str | None = None, hint: str = "") -> None:
+    def __init__(
+        self, what: str, *, where: Place | str | None = None, hint: str = "", block: Sequence[str] = ()
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.where = Place(where) if isinstance(where, str) else where
         self.hint = hint
+        self.block = tuple(block)
 
 
 class SeveralErrors(IronCurtainError):  # noqa: N818 - it is several errors
@@ -156,6 +161,13 @@ class UnconfirmedAnnotationError(IronCurtainError):
     """A new annotation of a tool is weaker than the published one."""
 
     code = "IC1103"
+    exit = Exit.PERSON
+
+
+class ProposedRoleError(IronCurtainError):
+    """A model proposes a role for a kind of identifier, and nobody has declared or declined it."""
+
+    code = "IC1104"
     exit = Exit.PERSON
 
 

@@ -67,6 +67,7 @@ class Settings(Frozen):
         judge_model: Who judges failed scenarios, if not `model`.
         second_model: Who answers in the second and later runs, if not `model`.
         intent: Whether a model writes scenarios of what the author means; the rules are held against them.
+            Where nobody says, those are used that were written before and are kept.
         runs: How often the rules are compiled, to compare the results.
         serial: Number of this policy for "not older than" checks.
         case_insensitive_hosts: Hosts whose path segments compare case-folded.
@@ -89,7 +90,7 @@ class Settings(Frozen):
     model: str = "manual"
     judge_model: str | None = None
     second_model: str | None = None
-    intent: bool = False
+    intent: bool | None = None
     runs: int = Field(default=1, ge=1, le=9)
     serial: int = Field(default=1, ge=0)
     case_insensitive_hosts: tuple[str, ...] = DEFAULT_HOSTS

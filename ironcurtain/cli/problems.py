@@ -63,6 +63,8 @@ def _rendered(error: IronCurtainError) -> str:
         lines += [f"  --> {_relative(error.where)}", *_source_line(error.where)]
     if error.hint:
         lines.append(f"  hint: {printable(error.hint)}")
+    if error.block:
+        lines += ["", *(printable(line) for line in error.block), ""]
     lines.append(f"  see: docs/errors/{error.code}.md")
     return "\n".join(lines)
 

@@ -14,8 +14,8 @@ import click
 from ironcurtain.cli.signing import chosen_signer
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.llm.ledger import Ledger
-from ironcurtain.llm.providers import MANUAL, provider_for
-from ironcurtain.llm.question import Provider
+from ironcurtain.llm.providers import provider_for
+from ironcurtain.llm.question import MANUAL, Provider
 from ironcurtain.model import jsontext
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.build import Options, build
@@ -90,7 +90,7 @@ def run(
         saved_tools=saved_tools,
         offline=offline,
         refresh=frozenset(refresh),
-        intent=bool(intent),
+        intent=intent,
         # Who answers by hand sees the table of failures, and can correct the answer itself.
         repair=bool(asks),
         runs=runs or 1,

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import IronCurtainError, ModelFailedError
 from ironcurtain.llm.access import FILE_NAME, Access, Service, access_to, load_user_config
-from ironcurtain.llm.providers import MANUAL, installed, parse_model
+from ironcurtain.llm.providers import installed, parse_model
+from ironcurtain.llm.question import MANUAL
 from ironcurtain.model.doctor import Diagnosis
 
 _TIMEOUT = 30.0

@@ -15,7 +15,7 @@ from ironcurtain.llm.access import Access, Price
 from ironcurtain.llm.call import CallError, Endpoint, Reply, Request, Turn, Usage
 from ironcurtain.llm.failures import WRONG_STOPS, call_failed
 from ironcurtain.llm.ledger import Entry, Ledger
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Keep, Question, answer_to, grouped
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import visible
@@ -96,7 +96,7 @@ class ModelProvider:
         """Do nothing: there are no working files."""
 
     def _content(self, question: Question, entry: Entry) -> Json:
-        turns = [Turn("user", question.prompt)]
+        turns = [Turn("user", question.text)]
         mistakes: list[str] = []
         for correction in range(1 + MAX_CORRECTIONS):
             entry.state = f"correcting ({correction})" if correction else "asking"
@@ -108,7 +108,7 @@ class ModelProvider:
             turns += [Turn("assistant", text), Turn("user", _correction(mistakes))]
         raise ModelFailedError(
             f"question {question.key}: the answer is still not valid after {MAX_CORRECTIONS} corrections: "
-            + "; ".join(mistakes[:_SHOWN_MISTAKES]),
+            + "; ".join(grouped(mistakes)[:_SHOWN_MISTAKES]),
             hint="Try another model, or --model manual to answer the question yourself.",
         )
 
@@ -173,5 +173,5 @@ def _checked(question: Question, text: str) -> tuple[Json, list[str]]:
 
 
 def _correction(mistakes: Sequence[str]) -> str:
-    listed = "\n".join(f"- {mistake}" for mistake in mistakes)
+    listed = "\n".join(f"- {mistake}" for mistake in grouped(mistakes))
     return f"The answer is not valid:\n{listed}\nGive the whole corrected answer, in the same form."

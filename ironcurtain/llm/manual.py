@@ -14,11 +14,10 @@ from pydantic import BaseModel
 
 from ironcurtain.errors import BadAnswerError, FileError, IronCurtainError, OpenQuestionError, raise_all
 from ironcurtain.files import MAX_BYTES, atomic_write, load, read_text
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import MANUAL, Answer, Keep, Question, answer_to
+from ironcurtain.llm.schema_text import schema_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
-
-PROVIDER = "manual"
 
 
 class _Asked(BaseModel):
@@ -55,7 +54,7 @@ class ManualProvider:
             errors += [self._bad(question, mistake) for mistake in mistakes]
         raise_all(errors)
         self._answered += questions
-        return [answer_to(question, contents[question.key], provider=PROVIDER) for question in questions]
+        return [answer_to(question, contents[question.key], provider=MANUAL) for question in questions]
 
     def published(self) -> None:
         """Remove the files of the questions that were answered."""
@@ -86,7 +85,7 @@ class ManualProvider:
             "digest": question.digest,
             "stage": question.stage,
             "key": question.key,
-            "prompt": {"system": question.system, "user": question.prompt},
+            "prompt": {"system": question.system, "user": question.text},
             "answer_schema": question.schema,
         }
         atomic_write(self._directory / f"{question.key}.json", jsontext.pretty(document).encode())
@@ -113,8 +112,8 @@ class ManualProvider:
 def _readable(question: Question) -> str:
     """Return the question as one text that can be read, or pasted into a chat as it is."""
     return (
-        f"{question.system}\n\n{question.prompt}\n\n"
+        f"{question.system}\n\n{question.text}\n\n"
         f"Answer with one JSON document that fits this JSON Schema, and nothing else. "
         f"It belongs into `{question.key}.answer.json` beside this file.\n\n"
-        f"```json\n{jsontext.pretty(question.schema)}```\n"
+        f"```json\n{schema_text(question.schema)}\n```\n"
     )

@@ -12,8 +12,8 @@ from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from ironcurtain.llm import http
 from ironcurtain.llm.access import Access
 from ironcurtain.llm.call import CallError, Reply, Request, Stop, Streamed
+from ironcurtain.llm.schema_text import schema_text
 from ironcurtain.llm.strict import relaxed, strict
-from ironcurtain.model import jsontext
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"
@@ -65,7 +65,7 @@ class OpenAIEndpoint:
     def _messages(self, request: Request) -> list[ChatCompletionMessageParam]:
         system = request.system
         if not self._official:
-            system += f"\n\nAnswer with JSON that fits this JSON Schema:\n{jsontext.pretty(request.schema)}"
+            system += f"\n\nAnswer with JSON that fits this JSON Schema:\n{schema_text(request.schema)}"
         messages: list[ChatCompletionMessageParam] = [{"role": "system", "content": system}]
         for turn in request.turns:
             if turn.role == "user":

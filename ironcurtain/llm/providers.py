@@ -19,11 +19,10 @@ from ironcurtain.llm.asking import PATIENCE, ModelProvider, Patience
 from ironcurtain.llm.call import Endpoint
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.prices import price_of
-from ironcurtain.llm.question import Answer, Keep, Provider, Question
+from ironcurtain.llm.question import MANUAL, Answer, Keep, Provider, Question
 from ironcurtain.settings import user_directory
 from ironcurtain.text import quoted
 
-MANUAL = manual.PROVIDER
 DEFAULT_PROVIDER = "anthropic"
 JUDGE_STAGE = "judge"
 """Questions of this stage go to the judge's model, if there is one."""

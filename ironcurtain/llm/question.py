@@ -1,7 +1,8 @@
 """What a language model (or a person in its place) is asked, and how its answer is kept.
 
 A question is data: its digest is the key under which its answer is found again, so the text of the
-prompt, the schema and every input that appears in them are part of the digest.
+prompt, the schema and every input that appears in them are part of the digest. What only helps to answer
+(which lists exist, the answer of the last compile) stands beside the prompt and is no part of it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from ironcurtain.text import visible
 Check: TypeAlias = Callable[[Json], list[str]]
 """Returns the mistakes of an answer that already fits its schema, one sentence each; empty if none."""
 
-_SHOWN_MISTAKES = 50
+MANUAL = "manual"
+"""The provider of answers that a person gives."""
+
+MAX_MISTAKE_LINES = 1000
+"""The most lines of mistakes that are sent back; no answer of the longest permitted length holds more."""
+
+_MISTAKE_CHARACTERS = 600
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,9 @@ class Question:
         prompt: The request with its data.
         schema: JSON Schema (2020-12) of the answer.
         check: What the schema cannot say; not part of the digest.
+        beside: Told behind the prompt; not part of the digest, so a kept answer outlives a change of it.
+        previous: Told behind that: what was answered to an earlier form of the question. Independent runs
+            and a second opinion do not see it.
     """
 
     stage: str
@@ -42,6 +52,13 @@ class Question:
     prompt: str
     schema: dict[str, Json]
     check: Check
+    beside: str = ""
+    previous: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole request, as who answers reads it."""
+        return "\n\n".join(part for part in (self.prompt, self.beside, self.previous) if part)
 
     @cached_property
     def digest(self) -> str:
@@ -53,10 +70,29 @@ class Question:
     def mistakes(self, content: Json) -> list[str]:
         """Return every mistake of an answer, safe to show and to send back; empty if it is valid."""
         found = [
-            visible(f"{error.json_path}: {error.message}")
+            visible(f"{error.json_path}: {_cut(error.message)}")
             for error in Draft202012Validator(self.schema).iter_errors(content)
         ]
-        return (found or self.check(content))[:_SHOWN_MISTAKES]
+        return found or self.check(content)
+
+
+def grouped(mistakes: Sequence[str]) -> list[str]:
+    """Return all mistakes, those of one kind on one line: `rule "a", rule "b": it has no condition`.
+
+    Beyond `MAX_MISTAKE_LINES` the last line counts what is left out.
+    """
+    places: dict[str, dict[str, None]] = {}
+    for mistake in mistakes:
+        place, colon, what = mistake.partition(": ")
+        places.setdefault(what if colon else mistake, {})[place if colon else ""] = None
+    lines = [f"{', '.join(where)}: {what}" if any(where) else what for what, where in places.items()]
+    more = len(lines) - MAX_MISTAKE_LINES
+    return [*lines[:MAX_MISTAKE_LINES], f"and {more} more"] if more > 0 else lines
+
+
+def _cut(message: str) -> str:
+    """Shorten a message that quotes a whole part of the answer."""
+    return message if len(message) <= _MISTAKE_CHARACTERS else f"{message[:_MISTAKE_CHARACTERS]}…"
 
 
 class Answer(Frozen):
@@ -66,6 +102,7 @@ class Answer(Frozen):
         question: Digest of the question.
         provider: Who gave it: `anthropic`, or `manual` for a person (or a chat that a person used).
         model: The model's id; None for `manual`.
+        as_given: Digest of what was asked, who answered and what: a file that was edited does not fit it.
     """
 
     format: Literal["ironcurtain/answer/v1"] = "ironcurtain/answer/v1"
@@ -75,6 +112,17 @@ class Answer(Frozen):
     provider: str
     model: str | None = None
     content: Json
+    as_given: Digest
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether nobody changed the answer since it was given; a slip is noticed, a forger is not."""
+        return self.as_given == _given(self.question, self.provider, self.model, self.content)
+
+    def by_a_person(self) -> Answer:
+        """Return the answer as one that a person gave, whoever gave it first."""
+        given = _given(self.question, MANUAL, None, self.content)
+        return self.model_copy(update={"provider": MANUAL, "model": None, "as_given": given})
 
     @property
     def file_name(self) -> str:
@@ -112,4 +160,10 @@ def answer_to(question: Question, content: Json, *, provider: str, model: str | 
         provider=provider,
         model=model,
         content=content,
+        as_given=_given(question.digest, provider, model, content),
     )
+
+
+def _given(question: Digest, provider: str, model: str | None, content: Json) -> Digest:
+    given = {"question": question, "provider": provider, "model": model, "content": content}
+    return jsontext.digest(given)

@@ -11,14 +11,30 @@ from jsonschema import Draft202012Validator
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 
-_KEPT = ("type", "enum", "const", "description", "pattern", "minimum", "maximum", "minItems", "maxItems")
+_KEPT = (
+    "$ref",
+    "type",
+    "enum",
+    "const",
+    "description",
+    "pattern",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+)
 _NULL: dict[str, Json] = {"type": "null"}
 _TYPES = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
 def strict(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema in strict form. Ours are made of objects, arrays, `anyOf` and enums, without `$ref`."""
+    """Return a schema in strict form.
+
+    Ours are made of objects, arrays, `anyOf`, enums, and references to `$defs` that do not go in circles.
+    """
     found = {key: schema[key] for key in _KEPT if key in schema}
+    if "$defs" in schema:
+        found["$defs"] = {name: strict(each) for name, each in schema["$defs"].items()}
     if "enum" in schema and "type" not in schema:
         types = sorted({_TYPES[type(value)] for value in schema["enum"]})
         found["type"] = types[0] if len(types) == 1 else types
@@ -43,8 +59,19 @@ def relaxed(text: str, schema: dict[str, Json]) -> str:
         content = jsontext.parse(text)
     except jsontext.MalformedJsonError:
         return text
-    found = _without_nulls(content, schema)
+    found = _without_nulls(content, _resolved(schema, schema.get("$defs", {})))
     return text if found == content else jsontext.canonical(found).decode()
+
+
+def _resolved(schema: Json, definitions: dict[str, Json]) -> Json:
+    """Return a schema with every reference replaced by what it names."""
+    if isinstance(schema, list):
+        return [_resolved(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(definitions[schema["$ref"].removeprefix("#/$defs/")], definitions)
+    return {key: _resolved(value, definitions) for key, value in schema.items() if key != "$defs"}
 
 
 def _without_nulls(value: Json, schema: dict[str, Json]) -> Json:

@@ -38,7 +38,6 @@ class NamedList(Frozen):
         source: The clause that asks for the list.
         resolution: How it was resolved; None for a list that is kept by hand.
         by_compile: Whether a compile resolved it; its values then stand in the published file.
-        by_rules: Whether rules named it first and nobody declared it; questions then do not tell of it.
     """
 
     type: str
@@ -48,7 +47,6 @@ class NamedList(Frozen):
     source: str = ""
     resolution: Resolution | None = None
     by_compile: bool = False
-    by_rules: bool = False
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If, Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.conditional_checks import states_absence
+from ironcurtain.pipeline.rule_values import value_mistakes
 from ironcurtain.pipeline.rules import concerned_tools
 from ironcurtain.pipeline.schema_leaves import Leaf, schema_leaves
 from ironcurtain.roles.registry import NONE, Registry
@@ -46,6 +47,7 @@ def rule_mistakes(rule: Rule, rules: Sequence[Rule], annotations: Annotations) -
         *_structural(rule, rules, annotations),
         *(mistake for test in rule.if_.args or () for mistake in _test_mistakes(rule, test, tools)),
         *(mistake for test in rule.if_.caller or () for mistake in _negative(rule, "caller", test)),
+        *value_mistakes(rule.if_, tools),
     ]
     return [f"rule {quoted(rule.name)}: {mistake}" for mistake in found]
 

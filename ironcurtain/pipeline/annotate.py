@@ -6,13 +6,11 @@ registry, and people have the last word on what could make enforcement judge les
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironcurtain.errors import AnnotationError, raise_all
-from ironcurtain.llm.providers import MANUAL
-from ironcurtain.llm.question import Answer, Question
-from ironcurtain.model import jsontext
+from ironcurtain.llm.question import MANUAL, Answer, Question
 from ironcurtain.model.annotations import (
     Annotations,
     Confirmation,
@@ -25,7 +23,6 @@ from ironcurtain.pipeline.annotate_questions import (
     all_listed,
     batches,
     read_annotation,
-    read_proposals,
     tool_question,
 )
 from ironcurtain.pipeline.annotation_changes import drift_notes, unconfirmed_weakenings
@@ -34,6 +31,7 @@ from ironcurtain.pipeline.answers import AnswerBook, Joint
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.heuristics import check_heuristics, heuristic_notes
 from ironcurtain.pipeline.languages import languages
+from ironcurtain.pipeline.proposed_roles import Proposal, open_proposals
 from ironcurtain.pipeline.tool_texts import text_findings
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.listing import Tools
@@ -46,10 +44,20 @@ class Annotated:
 
     Attributes:
         notes: What a person should know, one line each.
+        proposals: Roles that the answers propose and that nobody has decided about.
     """
 
     annotations: Annotations
     notes: tuple[str, ...]
+    proposals: tuple[Proposal, ...] = ()
+
+    def require_roles(self) -> None:
+        """Make sure that no proposed role is open, before rules are asked for that would need it.
+
+        Raises:
+            ProposedRoleError: For each role that is.
+        """
+        raise_all([proposal.error for proposal in self.proposals])
 
 
 def annotate(
@@ -97,8 +105,8 @@ def annotate(
         notes += drift_notes(previous, annotations)
         raise_all(unconfirmed_weakenings(previous, annotations, confirmations))
     raise_all(check_heuristics(annotations, registry))
-    notes += [*heuristic_notes(annotations, registry), *_proposals(listed, answers)]
-    return Annotated(annotations, tuple(notes))
+    notes += heuristic_notes(annotations, registry)
+    return Annotated(annotations, tuple(notes), open_proposals(listed, answers, confirmations))
 
 
 def _ask(listed: Sequence[Listed], registry: Registry, book: AnswerBook) -> list[Answer]:
@@ -147,24 +155,6 @@ def _contained(
         f"as not contained (confirmations.yaml, schema_digest {tool.schema_digest})"
     )
     return tool.model_copy(update={"contained": False}), [note]
-
-
-def _proposals(listed: Sequence[Listed], answers: Sequence[Answer]) -> Iterator[str]:
-    """Yield a line for each identifier role that answers propose, with the entry that declares it."""
-    declared: dict[str, IdentifierRole] = {}
-    places: dict[str, list[str]] = {}
-    for one, answer in zip(listed, answers, strict=True):
-        for argument, role in read_proposals(answer.content):
-            declared.setdefault(role.name, role)
-            places.setdefault(role.name, []).append(
-                f"{one.server} {visible(one.tool.name)} {visible(argument)}"
-            )
-    for name, role in declared.items():
-        entry = jsontext.canonical(role.model_dump(mode="json", exclude_defaults=True)).decode()
-        yield (
-            f"proposed identifier role {name}, for {', '.join(places[name])}; to use it, declare it under "
-            f"[[roles]] in ironcurtain.toml: {visible(entry)}"
-        )
 
 
 def _check_confirmations(annotations: Annotations, confirmations: Confirmations) -> None:

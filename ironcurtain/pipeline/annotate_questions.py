@@ -105,21 +105,30 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
 
     def divide(content: Json) -> list[Json]:
         return [
-            {"tools": [{key: value for key, value in entry.items() if key != "server"}]}
+            {"tools": [_without_server(entry)]}
             for one in chunk
             for entry in content["tools"]
             if _names(entry, one)
         ]
 
     def check(content: Json) -> list[str]:
-        return _count_mistakes(content["tools"], chunk) or [
+        given = [
+            (one, part, [entry for entry in content["tools"] if _names(entry, one)])
+            for one, part in zip(chunk, parts, strict=True)
+        ]
+        return _count_mistakes(content["tools"], chunk) + [
             f"tool {quoted(one.tool.name)}: {mistake}"
-            for one, part, its_content in zip(chunk, parts, divide(content), strict=True)
-            for mistake in part.mistakes(its_content)
+            for one, part, entries in given
+            if len(entries) == 1
+            for mistake in part.mistakes({"tools": [_without_server(entries[0])]})
         ]
 
     key = f"annotate-{'mixed' if mixed else chunk[0].server}-{number}"
     return Joint(_question(key, chunk, registry, check), parts, divide)
+
+
+def _without_server(entry: Json) -> Json:
+    return {key: value for key, value in entry.items() if key != "server"}
 
 
 def _file_name(tool: str) -> str:

@@ -13,7 +13,7 @@ from typing import get_args
 from ironcurtain.model.annotations import Codec
 from ironcurtain.model.base import Json
 from ironcurtain.pipeline.schema_leaves import schema_leaves
-from ironcurtain.pipeline.schema_parts import array_of, closed_object
+from ironcurtain.pipeline.schema_parts import array_of, closed_object, reference, with_definitions
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.tools import ToolListing
 
@@ -26,8 +26,12 @@ def annotation_schema(
 ) -> dict[str, Json]:
     """Return the schema for a batch of tools; with several servers each entry names its own."""
     places = sorted({leaf.name for tool in tools for leaf in schema_leaves(tool.input_schema)})
-    name: Json = {"enum": places} if places else _STRING
-    roles = array_of({"enum": [role.name for role in registry.all]})
+    definitions: dict[str, Json] = {
+        "place": {"enum": places} if places else _STRING,
+        "roles": array_of({"enum": [role.name for role in registry.all]}),
+        "scalar": {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]},
+    }
+    name = reference("place")
     identifiers = [role.name for role in registry.resources if role.category == "identifier"]
     of_server: dict[str, Json] = {"server": {"enum": list(servers)}} if len(servers) > 1 else {}
     tool = closed_object(
@@ -37,7 +41,7 @@ def annotation_schema(
             "side_effects": _BOOLEAN,
             "contained": _BOOLEAN,
             "comment": _STRING,
-            "args": array_of(_argument(name, roles, places)),
+            "args": array_of(_argument(places)),
         },
         optional={
             "composites": array_of(
@@ -46,11 +50,11 @@ def annotation_schema(
             "proposed_roles": array_of(_proposal(name)),
         },
     )
-    return closed_object({"tools": array_of(tool)})
+    return with_definitions(closed_object({"tools": array_of(tool)}), definitions)
 
 
-def _argument(name: Json, roles: Json, places: Sequence[str]) -> dict[str, Json]:
-    scalar = {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]}
+def _argument(places: Sequence[str]) -> dict[str, Json]:
+    name, roles, scalar = reference("place"), reference("roles"), reference("scalar")
     branch = closed_object(
         required={"arg": name, "roles": roles},
         optional={"equals": scalar, "in": array_of(scalar), "present": _BOOLEAN},
@@ -62,7 +66,7 @@ def _argument(name: Json, roles: Json, places: Sequence[str]) -> dict[str, Json]
             "conditional": closed_object({"default": roles, "when": array_of(branch)}),
             "required": _BOOLEAN,
             "codec": {"enum": list(get_args(Codec))},
-            "relative_to": {"enum": _bases(places)} if places else _STRING,
+            "relative_to": _base(places),
             "recursive": _BOOLEAN,
             "repository": _BOOLEAN,
             "assume_scheme": _STRING,
@@ -70,11 +74,11 @@ def _argument(name: Json, roles: Json, places: Sequence[str]) -> dict[str, Json]
     )
 
 
-def _bases(places: Sequence[str]) -> list[str]:
+def _base(places: Sequence[str]) -> Json:
     """Return what `relative_to` can name: a place by its name, and a top-level one by its pointer too."""
     names = [place for place in places if not place.startswith("/")]
     pointers = ["/" + name.replace("~", "~0").replace("/", "~1") for name in names]
-    return [*(place for place in places if "*" not in place), *pointers]
+    return {"anyOf": [reference("place"), {"enum": pointers}]} if pointers else reference("place")
 
 
 def _proposal(name: Json) -> dict[str, Json]:

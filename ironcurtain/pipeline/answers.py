@@ -2,6 +2,10 @@
 
 Published answers lie in `generated/answers/`. Those given since, but not yet published, lie in a working
 directory; they are dropped when the result is published, which holds exactly the answers it was made from.
+What was asked anew by an interrupted `--refresh` is written down beside them, so that the next one goes on.
+
+An answer that somebody changed since it was given is checked like every other one, and counts as a
+person's from then on.
 """
 
 from __future__ import annotations
@@ -11,13 +15,23 @@ import shutil
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, raise_all
 from ironcurtain.files import atomic_write, load
 from ironcurtain.llm.question import Answer, Keep, Provider, Question, answer_to
 from ironcurtain.model import jsontext
-from ironcurtain.model.base import Json
+from ironcurtain.model.base import Digest, Frozen, Json
 from ironcurtain.text import visible
+
+_JOURNAL = "refresh/answered.json"
+
+
+class _Refreshed(Frozen):
+    """What a refresh has asked until now; it is dropped when all its questions are answered."""
+
+    format: Literal["ironcurtain/refresh/v1"] = "ironcurtain/refresh/v1"
+    answered: tuple[Digest, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,16 +76,18 @@ class AnswerBook:
     ) -> None:
         self._pending = pending
         self._refresh = frozenset(refresh)
-        self._asked: set[str] = set()
         self._run = 1
         self._make_provider = provider
         self._provider: Provider | None = None
         self._kept: dict[str, tuple[Path, Answer]] = {}
+        self._edited: dict[str, str] = {}
         # What waits to be published is newer than what was published.
         for path in [*_files(published), *_files(pending)]:
-            answer = load(path, Answer)
-            self._kept[answer.question] = (path, answer)
+            self._take(path, load(path, Answer))
         self._used: dict[str, Answer] = {}
+        journal = pending / _JOURNAL
+        answered = load(journal, _Refreshed).answered if self._refresh and journal.exists() else ()
+        self._asked = {digest for digest in answered if digest in self._kept}
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
         """Return a valid answer to each question, in their order.
@@ -86,6 +102,25 @@ class AnswerBook:
     def has(self, question: Question) -> bool:
         """Tell whether an answer is kept, so that asking costs nothing."""
         return self._has(self._of_run(question))
+
+    def holds(self, stage: str) -> bool:
+        """Tell whether an answer of a stage is kept, be it to a question that nobody asks any more."""
+        return any(answer.stage == stage for _, answer in self._kept.values())
+
+    def previous(self, key: str) -> Json | None:
+        """Return what was answered last to a question of this key, whatever its text was then."""
+        found = [answer.content for _, answer in self._kept.values() if answer.key == key]
+        return found[-1] if found else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the answers used so far, one line each."""
+        return tuple(self._edited[a.question] for a in self._used.values() if a.question in self._edited)
+
+    def refreshed(self) -> None:
+        """Note that all questions of this compile are answered: the next refresh asks them anew."""
+        if self._refresh:
+            shutil.rmtree((self._pending / _JOURNAL).parent, ignore_errors=True)
 
     def run(self, number: int, provider: Callable[[], Provider] | None) -> AnswerBook:
         """Return a view of this book that asks every question once more, independently of other runs.
@@ -105,10 +140,15 @@ class AnswerBook:
         return other
 
     def _of_run(self, question: Question) -> Question:
+        if question.stage in self._refresh:
+            question = replace(
+                question, previous=""
+            )  # whoever wants a second opinion does not tell the first
         if self._run == 1:
             return question
         return replace(
             question,
+            previous="",
             key=f"{question.key}-run{self._run}",
             prompt=f"{question.prompt}\n\nThis is run {self._run} of several independent ones.",
         )
@@ -126,9 +166,9 @@ class AnswerBook:
         open_questions = [question for question in questions if question.key not in found]
         if open_questions:
             answers = self._ask_provider(open_questions, self._keep)
-            found.update(
-                {question.key: answer for question, answer in zip(open_questions, answers, strict=True)}
-            )
+            for question, answer in zip(open_questions, answers, strict=True):
+                found[question.key] = answer
+                self._answered(answer)
         self._used.update(found)
         return [found[question.key] for question in questions]
 
@@ -154,8 +194,7 @@ class AnswerBook:
         if joints:
             for whole in self._ask_provider([joint.question for joint in joints.values()], keep):
                 for answer in joints[whole.question].answers(whole):
-                    self._kept[answer.question] = (self._pending / answer.file_name, answer)
-                    self._asked.add(answer.question)
+                    self._answered(answer)
         return self.ask(parts)
 
     @property
@@ -165,10 +204,7 @@ class AnswerBook:
 
     def files(self) -> dict[str, bytes]:
         """Return the files of `answers/`: exactly the answers used so far, by file name."""
-        return {
-            answer.file_name: jsontext.pretty(answer.model_dump(mode="json")).encode()
-            for answer in self._used.values()
-        }
+        return {answer.file_name: _file(answer) for answer in self._used.values()}
 
     def published(self) -> None:
         """Drop what was only kept until now: the result holds it."""
@@ -191,8 +227,32 @@ class AnswerBook:
         return self._provider.ask(questions, keep)
 
     def _keep(self, answer: Answer) -> None:
-        data = jsontext.pretty(answer.model_dump(mode="json")).encode()
-        atomic_write(self._pending / answer.file_name, data)
+        atomic_write(self._pending / answer.file_name, _file(answer))
+        if answer.stage in self._refresh:
+            journal = self._pending / _JOURNAL
+            before = load(journal, _Refreshed).answered if journal.exists() else ()
+            atomic_write(journal, _file(_Refreshed(answered=(*before, answer.question))))
+
+    def _answered(self, answer: Answer) -> None:
+        self._kept[answer.question] = (self._pending / answer.file_name, answer)
+        self._asked.add(answer.question)
+        self._edited.pop(answer.question, None)
+
+    def _take(self, path: Path, answer: Answer) -> None:
+        """Take a kept answer; one that was edited is a person's, and not that of who gave it first."""
+        self._edited.pop(answer.question, None)
+        if not answer.is_as_given:
+            who = f"{answer.provider}:{answer.model}" if answer.model else answer.provider
+            self._edited[answer.question] = (
+                f"{path.name} was changed since it was given by {visible(who)}: it was checked again, and "
+                "counts as a person's answer"
+            )
+            answer = answer.by_a_person()
+        self._kept[answer.question] = (path, answer)
+
+
+def _file(document: Frozen) -> bytes:
+    return jsontext.pretty(document.model_dump(mode="json")).encode()
 
 
 def _files(directory: Path) -> list[Path]:

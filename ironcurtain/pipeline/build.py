@@ -29,7 +29,7 @@ from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verification import Verification
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
-from ironcurtain.pipeline.annotate import annotate
+from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.assemble import Release
@@ -40,6 +40,7 @@ from ironcurtain.pipeline.linter import remaining
 from ironcurtain.pipeline.lists import resolve_lists
 from ironcurtain.pipeline.lists_resolve import Site
 from ironcurtain.pipeline.load import Inputs, Sources, load_inputs, shown_path
+from ironcurtain.pipeline.previous_rules import published_policy
 from ironcurtain.pipeline.progress import Progress, Stages
 from ironcurtain.pipeline.proof import FILE_NAME
 from ironcurtain.pipeline.publish import only_one, publish
@@ -81,7 +82,7 @@ class Options:
         offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
         server_timeout: Seconds for each server to list its tools.
         refresh: Stages whose questions are asked anew, whatever answers are kept.
-        intent: Whether to ask for scenarios of what the author means.
+        intent: Whether to ask for scenarios of what the author means; None takes those that are kept.
         repair: Whether to ask who judges and repairs what fails; kept answers are used either way.
         runs: How often the rules are compiled, to compare the results.
         second: Makes the provider of the second and later runs; None takes `provider`.
@@ -97,7 +98,7 @@ class Options:
     offline: bool = False
     server_timeout: float = DEFAULT_TIMEOUT
     refresh: frozenset[str] = frozenset()
-    intent: bool = False
+    intent: bool | None = None
     repair: bool = True
     runs: int = 1
     second: Callable[[], Provider] | None = None
@@ -146,17 +147,11 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             summary.append(f"{len(inputs.clauses)} clauses, {len(fixed.scenarios)} scenarios")
         with stages.stage("annotate") as summary:
             tools = _list_tools(inputs, options, starter, sources.output, progress)
-            annotated = annotate(
-                tools,
-                options.roles,
-                inputs.confirmations,
-                book,
-                previous=published_annotations(sources.output),
-            )
+            annotated = _annotate(inputs, tools, options, sources.output, book)
             annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
             summary.append(f"{sum(map(len, tools.values()))} tools of {len(tools)} servers")
         with stages.stage("compile rules") as summary:
-            context = _rule_context(inputs, annotations, options)
+            context = _rule_context(inputs, annotations, options, sources.output)
             compiled = compile_rules(context, book)
             summary.append(f"{len(compiled.policy.rules)} rules")
         with stages.stage("resolve lists") as summary:
@@ -170,7 +165,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 opa.version, options.serial, case_insensitive_hosts=options.case_insensitive_hosts
             )
             workshop = Workshop(annotations, resolved.lists, fixed, custom, release, opa)
-            intent = _intent(inputs, workshop, book) if options.intent else Intent((), ())
+            intent = _intent(inputs, workshop, book, options)
             summary.append(f"{len(fixed.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
             adviser = book if options.repair else book.kept_only()
@@ -178,7 +173,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             checks = settled.tried.verification.checks
             summary += [*(f"{check.name} {check.count}" for check in checks), f"{settled.rounds} corrections"]
         with stages.stage("compare and record") as summary:
-            _require_demanded(settled, progress)
+            _require_demanded(settled, progress, book)
             compared = _compare(settled.draft.policy, options, context, workshop, book)
             _require_no_questions(settled, compared, sources, inputs, progress)
             recorded = record_policy(settled, workshop, inputs.guarantees)
@@ -205,6 +200,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         *compared.notes,
         *recorded.notes,
         *recorded.verification.warnings,
+        *book.notes,
     )
     return Built(bundle, recorded.verification, findings)
 
@@ -239,7 +235,14 @@ def _list_tools(
     )
 
 
-def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) -> RuleContext:
+def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerBook) -> Annotated:
+    previous = published_annotations(output)
+    annotated = annotate(tools, options.roles, inputs.confirmations, book, previous=previous)
+    annotated.require_roles()
+    return annotated
+
+
+def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, output: Path) -> RuleContext:
     return RuleContext(
         inputs.clauses,
         annotations,
@@ -247,6 +250,7 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options) ->
         options.case_insensitive_hosts,
         confirmations=inputs.confirmations,
         directories=options.directories,
+        published=published_policy(output),
     )
 
 
@@ -269,11 +273,13 @@ def _custom_modules(sources: Sources, opa: Opa) -> Sequence[CustomModule]:
     return check_modules(read_modules(sources.custom), OpaCommand(opa)) if sources.custom else ()
 
 
-def _intent(inputs: Inputs, workshop: Workshop, book: AnswerBook) -> Intent:
+def _intent(inputs: Inputs, workshop: Workshop, book: AnswerBook, options: Options) -> Intent:
+    if options.intent is False:
+        return Intent((), ())
     context = IntentContext(
         inputs.clauses, workshop.annotations, workshop.lists, workshop.fixed, workshop.without_rules()
     )
-    return ask_intent(context, book)
+    return ask_intent(context, book, ask=bool(options.intent) or "intent" in options.refresh)
 
 
 def _ground(workshop: Workshop, policies: Iterable[CompiledPolicy]) -> Ground:
@@ -284,12 +290,13 @@ def _compare(
     policy: CompiledPolicy, options: Options, context: RuleContext, workshop: Workshop, book: AnswerBook
 ) -> Compared:
     """Compile the rules again, as often as the options say, and compare the results with the policy."""
-    if options.runs == 1:
-        return Compared(0, (), ())
     policies = [policy]
     for number in range(2, options.runs + 1):
         again = book.run(number, options.second or options.provider)
         policies.append(compile_rules(context, again).policy)
+    book.refreshed()
+    if len(policies) == 1:
+        return Compared(0, (), ())
     calls = generate_calls(_ground(workshop, policies)).calls
     decide = [partial(workshop.attempt, workshop.bundle(each)) for each in policies]
     return compare(decide, calls, workshop.fixed.scenarios)
@@ -299,9 +306,11 @@ def _open_file(sources: Sources) -> Path:
     return sources.pending.parent / OPEN_FILE
 
 
-def _require_demanded(settled: Settled, progress: Progress) -> None:
+def _require_demanded(settled: Settled, progress: Progress, book: AnswerBook) -> None:
     """Fail if something is wrong that no answer of a person could put right."""
     verification = settled.tried.verification
+    if not verification.ok:
+        book.refreshed()  # its answers are of no use: the next refresh asks anew
     wrong = [mismatch for mismatch in verification.mismatches if mismatch.origin != "intent"]
     if wrong or not verification.mismatches:
         for note in settled.notes if not verification.ok else ():

@@ -1,6 +1,7 @@
 """Whether every clause has a rule or a reason, so that none is silently dropped.
 
-A clause that cannot be enforced on arguments, but concerns tools that can be named, is escalated for them.
+A clause that cannot be enforced on arguments may still have rules that ask a person: the answer names
+their tools.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ def _entry_mistakes(entry: Json, rules: Sequence[Rule], annotated: ServerAnnotat
     for tool in dict.fromkeys(tools):
         if tool not in asked:
             yield (
-                f"clause {clause} cannot be enforced for {quoted(tool)}: add a rule of this clause that "
-                "escalates the tool"
+                f"clause {clause}: `tools` names {quoted(tool)}, and no rule of this clause asks about it: "
+                "leave it out, or add the rule where the constitution wants a person to be asked"
             )
 
 

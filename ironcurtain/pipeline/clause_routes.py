@@ -61,7 +61,7 @@ def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers
     ids = [placed.clause.id for placed in clauses]
     entry = closed_object({"clause": {"enum": ids}, "servers": array_of({"enum": list(servers)})})
     return Question(
-        stage="rules",
+        stage="clauses",
         key="clauses",
         system=fill("clauses.system"),
         prompt=fill(

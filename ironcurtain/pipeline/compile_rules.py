@@ -7,7 +7,6 @@ rules only after the checks that hand-written rules pass, and after those that o
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,8 +27,10 @@ from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.directories import mentioned_directories, unknown_directories
 from ironcurtain.pipeline.lists import used_lists
+from ironcurtain.pipeline.previous_rules import previous_rules
 from ironcurtain.pipeline.rules import check_policy, concerned_tools
 from ironcurtain.pipeline.rules_schema import rules_schema
+from ironcurtain.pipeline.shown_schema import shown_schema
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import quoted, visible
@@ -55,6 +56,7 @@ class RuleContext:
     Attributes:
         confirmations: What people confirmed.
         directories: Directories that the configuration names, by the name that clauses use.
+        published: The rules that the last compile published, which a model is shown where it is asked again.
     """
 
     clauses: tuple[PlacedClause, ...]
@@ -63,6 +65,7 @@ class RuleContext:
     case_insensitive_hosts: frozenset[str]
     confirmations: Confirmations = field(default_factory=Confirmations)
     directories: Mapping[str, str] = field(default_factory=dict)
+    published: CompiledPolicy | None = None
 
     @property
     def registry(self) -> Registry:
@@ -85,7 +88,12 @@ def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
     servers = [name for name, annotated in sorted(context.annotations.servers.items()) if annotated.tools]
     routes = route_clauses(context.clauses, context.annotations, servers, book)
     asked = [server for server in servers if any(not p.clause.principle for p in routes[server])]
-    answers = book.ask([_question(server, routes[server], context) for server in asked])
+    answers = book.ask(
+        [
+            _question(server, routes[server], context, _previous_text(server, routes[server], context, book))
+            for server in asked
+        ]
+    )
     contents = {server: answer.content for server, answer in zip(asked, answers, strict=True)}
     rules = [rule for server, content in contents.items() for rule in read_rules(server, content)]
     policy = _check(_policy(rules, context), context)
@@ -106,15 +114,23 @@ def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
 def model_mistakes(rules: Sequence[Rule], context: RuleContext) -> list[str]:
     """Return what is wrong with one server's rules that a model wrote or patched, one sentence each.
 
-    These are the checks of hand-written rules and, if those pass, what only a model is held to.
+    These are the checks of hand-written rules and, for rules that pass them, what only a model is held to.
     """
-    try:
-        _check(_policy(rules, context), context)
-    except SeveralErrors as error:
-        return [_sentence(each) for each in error.errors]
-    except IronCurtainError as error:
-        return [_sentence(error)]
-    return [mistake for rule in rules for mistake in rule_mistakes(rule, rules, context.annotations)]
+    return [
+        *(_sentence(each) for each in _errors(rules, context)),
+        *(
+            mistake
+            for rule in sound_rules(rules, context)
+            for mistake in rule_mistakes(rule, rules, context.annotations)
+        ),
+    ]
+
+
+def sound_rules(rules: Sequence[Rule], context: RuleContext) -> Sequence[Rule]:
+    """Return the rules that pass the checks of hand-written ones, each taken by itself."""
+    if not _errors(rules, context):
+        return rules
+    return [rule for rule in rules if not _errors([rule], context)]
 
 
 def unconfirmed_rules(
@@ -179,30 +195,45 @@ def rule_prefix(server: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", server.lower()).strip("-") + "-"
 
 
-def _question(server: str, clauses: Sequence[PlacedClause], context: RuleContext) -> Question:
+def _question(
+    server: str, clauses: Sequence[PlacedClause], context: RuleContext, previous: str = ""
+) -> Question:
     annotated = context.annotations.servers[server]
-    # What rules named themselves is not told again: the question would change with its own answer.
-    lists = {n: found.type for n, found in sorted(context.lists.lists.items()) if not found.by_rules}
+    lists = {name: found.type for name, found in sorted(context.lists.lists.items())}
+    prompt = fill(
+        "rules.user",
+        server=server,
+        prefix=rule_prefix(server),
+        clauses=as_data(clause_data(clauses)),
+        tools=as_data([_tool_data(tool) for tool in annotated.tools]),
+        directories=as_data(mentioned_directories(clauses, context.directories)),
+    )
+    if added := [role.model_dump(mode="json") for role in context.annotations.roles]:
+        prompt += "\n\n" + fill("rules.roles", roles=as_data(added))
     return Question(
         stage="rules",
         key=f"rules-{server}",
-        system=fill("rules.system"),
-        prompt=fill(
-            "rules.user",
-            server=server,
-            prefix=rule_prefix(server),
-            clauses=as_data(clause_data(clauses)),
-            tools=as_data([_tool_data(tool) for tool in annotated.tools]),
-            directories=as_data(mentioned_directories(clauses, context.directories)),
-            lists=as_data(lists),
-        ),
+        system=fill("rules.system", conditions=fill("conditions")),
+        prompt=prompt,
         schema=rules_schema(annotated, clauses, context.registry),
         check=lambda content: _mistakes(server, content, clauses, context),
+        beside=fill("rules.lists", lists=as_data(lists)),
+        previous=previous,
     )
 
 
+def _previous_text(
+    server: str, clauses: Sequence[PlacedClause], context: RuleContext, book: AnswerBook
+) -> str:
+    """Return what is told of the rules of the last compile, so that what need not change stays as it is."""
+    if context.published is None:
+        return ""
+    answered = book.previous(f"rules-{server}") or {}
+    data = previous_rules(server, context.published, answered, clauses)
+    return fill("rules.previous", previous=as_data(data)) if data else ""
+
+
 def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
-    schema = tool.input_schema or {}
     return {
         **tool.model_dump(
             mode="json",
@@ -210,36 +241,33 @@ def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
             exclude_unset=True,
             exclude={"input_schema", "schema_digest", "listing_digest"},
         ),
-        "input_schema": {key: schema[key] for key in ("properties", "required") if key in schema},
+        "input_schema": shown_schema(tool.input_schema),
     }
 
 
 def _mistakes(server: str, content: Json, clauses: Sequence[PlacedClause], context: RuleContext) -> list[str]:
-    """Return what is wrong with the rules of an answer that fits its schema."""
-    prefix = rule_prefix(server)
-    mistakes = [
-        f"rule {quoted(rule['name'])}: its name does not begin with {prefix}"
-        for rule in content["rules"]
-        if not rule["name"].startswith(prefix)
-    ]
-    counts = Counter(rule["name"] for rule in content["rules"])
-    mistakes += [f"rule {quoted(name)} is given {count} times" for name, count in counts.items() if count > 1]
+    """Return all that is wrong with an answer that fits its schema: one mistake hides no other one."""
+    mistakes: list[str] = []
+    rules: list[Rule] = []
+    for entry in content["rules"]:
+        try:
+            problems = _name_problems(entry, server) + _empty_conditions(entry["if"])
+            rules += [] if problems else read_rules(server, {"rules": [entry]})
+        except ValidationError as error:
+            problems = [f"{'/'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        mistakes += [f"rule {quoted(entry['name'])}: {visible(problem)}" for problem in problems]
     mistakes += [
-        f"rule {quoted(rule['name'])}: {problem}"
-        for rule in content["rules"]
-        for problem in _empty_conditions(rule["if"])
-    ]
-    if mistakes:
-        return mistakes
-    try:
-        rules = read_rules(server, content)
-    except ValidationError as error:
-        return [visible(f"{'/'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
-    return [
         *model_mistakes(rules, context),
-        *_limit_mistakes(rules, _quotes({server: content}), context),
-        *coverage_mistakes(content, rules, clauses, context.annotations.servers[server]),
+        *_limit_mistakes(sound_rules(rules, context), _quotes({server: content}), context),
     ]
+    if len(rules) < len(content["rules"]):
+        return mistakes  # a clause may be that of a rule that could not be read
+    return mistakes + coverage_mistakes(content, rules, clauses, context.annotations.servers[server])
+
+
+def _name_problems(entry: Json, server: str) -> list[str]:
+    prefix = rule_prefix(server)
+    return [] if entry["name"].startswith(prefix) else [f"its name does not begin with {prefix}"]
 
 
 def _empty_conditions(conditions: dict[str, Json]) -> list[str]:
@@ -278,6 +306,16 @@ def _quotes(contents: Mapping[str, Json]) -> dict[str, str]:
         for rule in content["rules"]
         if rule.get("clause_says")
     }
+
+
+def _errors(rules: Sequence[Rule], context: RuleContext) -> Sequence[IronCurtainError]:
+    try:
+        _check(_policy(rules, context), context)
+    except SeveralErrors as error:
+        return error.errors
+    except IronCurtainError as error:
+        return [error]
+    return []
 
 
 def _check(policy: CompiledPolicy, context: RuleContext) -> CompiledPolicy:

@@ -29,10 +29,15 @@ from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.scenarios import call_key
 from ironcurtain.pipeline.scenarios_checks import no_use
 from ironcurtain.pipeline.schema_parts import array_of, closed_object
+from ironcurtain.pipeline.shown_schema import shown_schema
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.text import quoted, visible
 
 MAX_SCENARIOS = 120
+_OUTDATED = (
+    "the scenarios that --intent had a model write are left out: clauses, tools, lists or the scenarios' "
+    "world changed since; compile with --intent to have them written anew"
+)
 _ONE_QUESTION = 150_000
 """Characters of tool data up to which one question is enough."""
 
@@ -65,14 +70,22 @@ class Intent:
     notes: tuple[str, ...]
 
 
-def ask_intent(context: IntentContext, book: AnswerBook) -> Intent:
+def ask_intent(context: IntentContext, book: AnswerBook, *, ask: bool) -> Intent:
     """Ask for the scenarios and keep those that can come true.
+
+    Args:
+        context: What the model is told.
+        book: Where answers come from.
+        ask: Whether to ask what no kept answer tells; otherwise the scenarios are those that are kept, if
+            they were written for the clauses, tools and lists as they are.
 
     Raises:
         OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
     """
     groups = _groups(context.annotations)
     questions = [_question(f"intent-{number}", servers, context) for number, servers in enumerate(groups, 1)]
+    if not ask and not all(book.has(question) for question in questions):
+        return Intent((), (_OUTDATED,) if book.holds("intent") else ())
     entries = [entry for answer in book.ask(questions) for entry in answer.content["scenarios"]]
     taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
     names = {scenario.id for scenario in context.fixed.scenarios}
@@ -127,7 +140,6 @@ def _question(key: str, servers: Sequence[str], context: IntentContext) -> Quest
 
 def tool_data(server: str, tool: ToolAnnotation) -> dict[str, Json]:
     """Return a tool as prompts show it: what it is called with, and what its arguments are."""
-    schema = tool.input_schema or {}
     return {
         "server": server,
         **tool.model_dump(
@@ -136,17 +148,21 @@ def tool_data(server: str, tool: ToolAnnotation) -> dict[str, Json]:
             exclude_unset=True,
             include={"tool", "contained", "args", "composites"},
         ),
-        "input_schema": {key: schema[key] for key in ("properties", "required") if key in schema},
+        "input_schema": shown_schema(tool.input_schema),
     }
 
 
 def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, Json]:
-    """Return the schema of a call to one of the servers' tools, as properties of an object."""
+    """Return the schema of a call to one of the servers' tools, as properties of an object.
+
+    Arguments and what is known of the caller are JSON objects as text.
+    """
     tools = sorted({tool.tool for server in servers for tool in annotations.servers[server].tools})
     return {
         "server": {"enum": list(servers)},
         "tool": {"enum": tools},
-        "arguments": {"type": "string", "description": "A JSON object, as text."},
+        "arguments": {"type": "string"},
+        "caller": {"type": "string"},
     }
 
 
@@ -163,13 +179,21 @@ def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, Json]:
 
 def read_call(entry: Json) -> ScenarioCall | str:
     """Return the call of an answer, or say why it is none."""
-    try:
-        arguments = jsontext.parse(entry["arguments"])
-    except jsontext.MalformedJsonError as error:
-        return f"the arguments are no JSON: {visible(str(error))}"
-    if not isinstance(arguments, dict):
-        return "the arguments are no JSON object"
-    return ScenarioCall(server=entry["server"], tool=entry["tool"], arguments=arguments)
+    objects: dict[str, dict[str, Json]] = {}
+    for key, what in (("arguments", "the arguments are"), ("caller", "what is known of the caller is")):
+        try:
+            value = jsontext.parse(entry[key])
+        except jsontext.MalformedJsonError as error:
+            return f"{what} no JSON: {visible(str(error))}"
+        if not isinstance(value, dict):
+            return f"{what} no JSON object"
+        objects[key] = value
+    return ScenarioCall(
+        server=entry["server"],
+        tool=entry["tool"],
+        arguments=objects["arguments"],
+        caller=objects["caller"] or None,
+    )
 
 
 def _read(entry: Json, context: IntentContext) -> tuple[Scenario | None, str]:

@@ -78,7 +78,7 @@ def _held(name: str, named: NamedList) -> str:
 def _declared(lists: Lists, policy: CompiledPolicy) -> Lists:
     """Return the lists with those that rules name and nobody declared, asked for by the first such rule."""
     missing = {
-        name: NamedList(type=kind, source=_first_clause(name, policy), by_rules=True)
+        name: NamedList(type=kind, source=_first_clause(name, policy))
         for name, kind in used_lists(policy).items()
         if name not in lists.lists
     }

@@ -15,7 +15,7 @@ from typing import Literal
 from ironcurtain.errors import FormatError, ScenarioError, UsageError, raise_all
 from ironcurtain.files import atomic_write, has_content, load, parse_document, read_text
 from ironcurtain.model import jsontext
-from ironcurtain.model.base import Frozen, Slug
+from ironcurtain.model.base import Frozen, Json, Slug
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.scenario_text import item_text
@@ -85,13 +85,17 @@ def question_lines(question: OpenQuestion, clauses: dict[str, str]) -> list[str]
         f"{question.id}  {_ASKED[question.yes, question.no]}  yes = {question.yes}, no = {question.no}",
         f"    {visible(call.server)} {visible(call.tool)} {visible(arguments)}",
     ]
-    if call.caller:
-        lines.append(f"    on behalf of {visible(json.dumps(call.caller, ensure_ascii=False))}")
+    known = ", ".join(f"{visible(name)} = {_json(value)}" for name, value in (call.caller or {}).items())
+    lines.append(f"    caller: {known or 'nothing is known of the person whom the agent acts for'}")
     if question.clause in clauses:
         lines.append(f"    {question.clause}: {visible(clauses[question.clause])}")
     if question.why:
         lines.append(f"    {visible(question.why)}")
     return lines
+
+
+def _json(value: Json) -> str:
+    return visible(json.dumps(value, ensure_ascii=False))
 
 
 def write_open(path: Path, questions: Sequence[OpenQuestion]) -> None:

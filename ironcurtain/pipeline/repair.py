@@ -284,7 +284,7 @@ def _question(
     return Question(
         stage="repair",
         key=f"repair-{server}-{number}",
-        system=fill("repair.system"),
+        system=fill("repair.system", conditions=fill("conditions")),
         prompt=fill(
             "repair.user",
             server=server,

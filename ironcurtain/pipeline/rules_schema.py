@@ -12,7 +12,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.allow_checks import resource_roles
 from ironcurtain.pipeline.clause_coverage import KINDS
 from ironcurtain.pipeline.clauses import PlacedClause
-from ironcurtain.pipeline.schema_parts import array_of, closed_object
+from ironcurtain.pipeline.schema_parts import array_of, closed_object, reference, with_definitions
 from ironcurtain.roles.registry import NONE, Registry
 
 _STRING: dict[str, Json] = {"type": "string"}
@@ -23,7 +23,7 @@ def rules_schema(
     annotated: ServerAnnotations, clauses: Sequence[PlacedClause], registry: Registry
 ) -> dict[str, Json]:
     """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
-    ids = {"enum": [placed.clause.id for placed in clauses]}
+    ids = reference("clause")
     rule = closed_object(
         {
             "name": _STRING,
@@ -35,22 +35,30 @@ def rules_schema(
         },
         {"clause_says": _STRING},
     )
-    tools = array_of({"enum": [tool.tool for tool in annotated.tools]})
+    tools = array_of(reference("tool"))
     not_enforceable = closed_object(
         {"clause": ids, "reason": _STRING}, {"kind": {"enum": list(KINDS)}, "tools": tools}
     )
-    return closed_object({"rules": array_of(rule), "not_enforceable": array_of(not_enforceable)})
+    return with_definitions(
+        closed_object({"rules": array_of(rule), "not_enforceable": array_of(not_enforceable)}),
+        {
+            "clause": {"enum": [placed.clause.id for placed in clauses]},
+            "tool": {"enum": [tool.tool for tool in annotated.tools]},
+            "scalar": {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]},
+            "test": _argument_test(),
+        },
+    )
 
 
 def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Json]:
     used = {role for tool in annotated.tools for role in resource_roles(tool)}
     resources = [role for role in registry.resources if role.name in used]
     optional: dict[str, Json] = {
-        "tool": array_of({"enum": [tool.tool for tool in annotated.tools]}),
+        "tool": array_of(reference("tool")),
         "roles": array_of({"enum": [*(role.name for role in resources), NONE]}),
         "side_effects": _BOOLEAN,
-        "args": array_of(_argument_test()),
-        "caller": array_of(_argument_test()),
+        "args": array_of(reference("test")),
+        "caller": array_of(reference("test")),
         "in_sandbox": _BOOLEAN,
     }
     for key, values, matches in (
@@ -69,13 +77,13 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Js
 
 
 def _argument_test() -> dict[str, Json]:
-    scalar = [_STRING, {"type": "number"}, _BOOLEAN]
-    reference = [closed_object({"caller": _STRING}), closed_object({"arg": _STRING})]
+    scalar = reference("scalar")
+    referred = [closed_object({"caller": _STRING}), closed_object({"arg": _STRING})]
     return closed_object(
         {
             "name": _STRING,
             "op": {"enum": list(get_args(Operator))},
-            "value": {"anyOf": [*scalar, array_of({"anyOf": scalar}), *reference]},
+            "value": {"anyOf": [scalar, array_of(scalar), *referred]},
         },
         {
             "over": {"enum": ["every", "some"]},

@@ -19,7 +19,7 @@ OTHER = {"path": "/srv/b"}
 
 
 def intended(expect: str, arguments: Any, name: str = "one", **more: Any) -> dict[str, Any]:
-    call = {"server": "notes", "tool": "read_note", "arguments": json.dumps(arguments)}
+    call = {"server": "notes", "tool": "read_note", "arguments": json.dumps(arguments), "caller": "{}"}
     return {"id": name, "clause": "C2", **call, "expect": expect, "why": "so it says", **more}
 
 
@@ -278,7 +278,12 @@ def test_an_answer_against_the_rules_makes_the_rules_change(project: Project) ->
 
 
 def test_the_judge_may_have_calls_tried_three_times(project: Project) -> None:
-    probe = {"server": "notes", "tool": "read_note", "arguments": json.dumps({"path": "/srv"})}
+    probe = {
+        "server": "notes",
+        "tool": "read_note",
+        "arguments": json.dumps({"path": "/srv"}),
+        "caller": "{}",
+    }
     project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
     project.answers["judge"] = [
         *[verdicts(probes=(probe,))] * 3,

@@ -69,7 +69,7 @@ def project(place: Place) -> Project:
 
 def intended(expect: str, path: str) -> dict[str, Any]:
     arguments = json.dumps({"path": path})
-    call = {"server": "notes", "tool": "read_note", "arguments": arguments}
+    call = {"server": "notes", "tool": "read_note", "arguments": arguments, "caller": "{}"}
     return {"scenarios": [{"id": "one", "clause": "C2", **call, "expect": expect, "why": "So it says."}]}
 
 

@@ -67,7 +67,7 @@ class Model:
         self.ledger = Ledger()
         self.kept: list[Answer] = []
 
-    def ask(self, *script: Play, questions: int = 1) -> list[Answer]:
+    def ask(self, *script: Play, questions: int = 1, about: Question | None = None) -> list[Answer]:
         self.server.script = list(script)
         provider = provider_for(
             f"{self.dialect.provider}:test-model",
@@ -75,7 +75,8 @@ class Model:
             ledger=self.ledger,
             patience=HASTY,
         )
-        return provider.ask([question(f"rules-{n}") for n in range(questions)], self.kept.append)
+        asked = [about] if about else [question(f"rules-{n}") for n in range(questions)]
+        return provider.ask(asked, self.kept.append)
 
     @property
     def calls(self) -> int:
@@ -439,3 +440,14 @@ def test_a_broken_answer_may_have_been_paid_for_so_its_repetition_needs_budget(
         model.ask(ANTHROPIC.cut(json.dumps(GOOD), cleanly=True))
     assert model.calls == 1
     assert "~" in str(model.ledger.total)
+
+
+def test_every_mistake_is_sent_back_those_of_one_kind_on_one_line(model: Model) -> None:
+    many = [f"rule {number}: it has no condition" for number in range(120)] + [f"odd {n}" for n in range(60)]
+    asked = dataclasses.replace(question(), check=lambda content: many if content == GOOD else [])
+    first, then = model.dialect.answer(json.dumps(GOOD)), model.dialect.answer('{"colour": "green"}')
+    model.ask(first, then, about=asked)
+    told = model.dialect.user_text(model.server.requests[1], 2)
+    assert told.count("it has no condition") == 1
+    assert all(f"rule {number}" in told for number in range(120))
+    assert all(f"- odd {number}\n" in told for number in range(60))

@@ -81,3 +81,30 @@ def test_nulls_that_stand_for_nothing_go_and_others_stay(said: Any, meant: Any) 
 @pytest.mark.parametrize("text", ["no json", "null", "[]", '{"rules": [{"name": null}]}', '{"x": null}'])
 def test_a_wrong_answer_is_left_to_be_told_so(text: str) -> None:
     assert relaxed(text, SCHEMA) == text
+
+
+NAMED = {
+    "type": "object",
+    "properties": {"rules": {"type": "array", "items": {"$ref": "#/$defs/rule"}}},
+    "required": ["rules"],
+    "additionalProperties": False,
+    "$defs": {
+        "rule": {
+            "type": "object",
+            "properties": {"name": NAME, "value": {"$ref": "#/$defs/scalar"}},
+            "required": ["name"],
+            "additionalProperties": False,
+        },
+        "scalar": SCALAR,
+    },
+}
+
+
+def test_what_stands_once_under_defs_is_strict_and_comes_back_as_meant() -> None:
+    formed = strict(NAMED)
+    assert formed["$defs"]["rule"]["required"] == ["name", "value"]
+    said = {"rules": [{"name": "x", "value": None}, {"name": "y", "value": 1}]}
+    assert Draft202012Validator(formed).is_valid(said)
+    assert json.loads(relaxed(json.dumps(said), NAMED)) == {
+        "rules": [{"name": "x"}, {"name": "y", "value": 1}]
+    }

@@ -12,6 +12,7 @@ import pytest
 from ironcurtain.errors import (
     AnnotationError,
     ModelFailedError,
+    ProposedRoleError,
     UnconfirmedAnnotationError,
     UnconfirmedArgumentError,
 )
@@ -21,6 +22,7 @@ from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.settings import load_settings
 
 NOTHING = Confirmations(format="ironcurtain/confirmations/v1")
 
@@ -345,22 +347,41 @@ def test_a_description_that_talks_the_model_out_of_a_role_needs_a_person_twice(t
     assert any('the description of "send" changed' in note for note in result.notes)
 
 
-def test_a_proposed_role_is_shown_and_not_used(tmp_path: Path) -> None:
-    tool = listing("post", channel={"type": "string"}, text={"type": "string"})
-    proposal = {
-        "arg": "channel",
-        "name": "channel",
-        "description": "A channel.",
-        "guidance": "",
-        "case": "exact",
-    }
-    args = ({"name": "channel", "roles": ["none"]}, {"name": "text", "roles": ["none"]})
-    content = {"tools": [{**entry("post", *args), "proposed_roles": [proposal]}]}
-    result = run(tmp_path, {"s": (tool,)}, Scripted(lambda _: content))
-    (note,) = result.notes
-    assert "proposed identifier role channel, for s post channel" in note
-    assert '"name":"channel"' in note
+CHANNEL = {
+    "arg": "channel",
+    "name": "channel",
+    "description": 'A "channel" \U0001f4ac of \x7f.',
+    "guidance": "Where\nto.",
+    "case": "exact",
+    "separator": "\\",
+    "numbers": True,
+}
+POST = listing("post", channel={"type": "string"}, text={"type": "string"})
+POSTED = {
+    **entry("post", {"name": "channel", "roles": ["none"]}, {"name": "text", "roles": ["none"]}),
+    "proposed_roles": [CHANNEL],
+}
+
+
+def test_a_proposed_role_stops_before_the_rules_with_a_block_that_the_settings_take(tmp_path: Path) -> None:
+    result = run(tmp_path, {"s": (POST,)}, Scripted(lambda _: {"tools": [POSTED]}))
     assert result.annotations.roles == ()
+    with pytest.raises(ProposedRoleError) as caught:
+        result.require_roles()
+    assert "s post channel" in caught.value.what
+    settings = tmp_path / "ironcurtain.toml"
+    settings.write_text("\n".join(['model = "m"', *caught.value.block]), encoding="utf-8")
+    (role,) = load_settings(settings).roles
+    assert role.model_dump(exclude_defaults=True) == {k: v for k, v in CHANNEL.items() if k != "arg"}
+
+
+def test_a_proposed_role_is_declined_for_the_tool_as_it_is(tmp_path: Path) -> None:
+    provider = Scripted(lambda _: {"tools": [POSTED]})
+    declined = confirmations(POST, arg="channel")
+    run(tmp_path, {"s": (POST,)}, provider, declined).require_roles()
+    changed = POST.model_copy(update={"description": "posts to many"})
+    with pytest.raises(ProposedRoleError):
+        run(tmp_path, {"s": (changed,)}, provider, declined).require_roles()
 
 
 def test_a_proposal_of_a_role_that_exists_is_refused(tmp_path: Path) -> None:
@@ -369,3 +390,12 @@ def test_a_proposal_of_a_role_that_exists_is_refused(tmp_path: Path) -> None:
     content = {"tools": [{**entry("post", {"name": "to", "roles": ["none"]}), "proposed_roles": [proposal]}]}
     with pytest.raises(ModelFailedError, match="exists already"):
         run(tmp_path, {"s": (tool,)}, Scripted(lambda _: content))
+
+
+def test_one_mistake_of_a_batch_hides_no_other(tmp_path: Path) -> None:
+    tools = (listing("one", path={"type": "string"}), listing("two", path={"type": "string"}))
+    wrong = entry("two", {"name": "path", "roles": []})
+    with pytest.raises(ModelFailedError) as caught:
+        run(tmp_path, {"s": tools}, Scripted(lambda _: {"tools": [wrong]}))
+    assert '"one" of s is missing' in caught.value.what
+    assert "at least 1 item" in caught.value.what

@@ -12,7 +12,7 @@ import pytest
 
 from ironcurtain.errors import ListError, ModelFailedError, UnconfirmedRuleError
 from ironcurtain.llm.question import Answer, Keep, Question, answer_to
-from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clauses import read_clauses
@@ -132,7 +132,7 @@ def test_a_rule_that_is_not_valid_is_refused(tmp_path: Path, bad: dict[str, Any]
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:
     twice = content(rule("s-a", tool=["send"]), rule("s-a", tool=["send"]))
-    with pytest.raises(ModelFailedError, match="given 2 times"):
+    with pytest.raises(ModelFailedError, match="two rules have the name"):
         run(tmp_path, context("s"), s=twice)
 
 
@@ -157,7 +157,10 @@ def test_reasons_are_told(tmp_path: Path) -> None:
         ((), "clause C3 has no rule and no reason"),
         ((QUICK, QUICK), "clause C3 is given 2 reasons"),
         (({**QUICK, "reason": " "},), "the reason is empty"),
-        (({**QUICK, "kind": "clock", "tools": ["send"]},), 'cannot be enforced for "send": add a rule'),
+        (
+            ({**QUICK, "kind": "clock", "tools": ["send"]},),
+            'names "send", and no rule of this clause asks about it',
+        ),
         (
             ({**QUICK, "clause": "C2", "kind": "not-here"}, QUICK),
             "said not to concern this server, and has a rule",
@@ -272,3 +275,110 @@ def test_a_directory_that_nobody_named_is_told(tmp_path: Path) -> None:
     answer = content(rule("s-a", paths=paths), reasons=(QUICK | {"kind": "not-here"},))
     said, _ = run(tmp_path, within, s=answer).findings[::-1]
     assert '"/srv/other"' in said
+
+
+def test_a_value_that_no_call_can_hold_is_sent_back(tmp_path: Path) -> None:
+    wrong = rule(
+        "s-a", "deny", tool=["send"], args=[{"name": "n", "op": "equals", "value": "7", "or_absent": False}]
+    )
+    with pytest.raises(ModelFailedError, match='"7" can never stand there'):
+        run(tmp_path, context("s"), s=content(wrong))
+
+
+def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
+    wrong = content(
+        rule("other", tool=["send"]),
+        rule("s-empty", lists=[]),
+        rule("s-bad", lists=[{"roles": ["recipient"], "allowed": ["nobody"]}]),
+        rule("s-open", tool=["send"]),
+        rule("s-bare", "deny", args=[{"name": "n", "op": "gt", "value": 1}]),
+        reasons=(QUICK, QUICK),
+    )
+    with pytest.raises(ModelFailedError) as caught:
+        run(tmp_path, context("s"), s=wrong)
+    for said in ("begin with s-", '"lists" is empty', '"s-bad"', "without a limit", "give `or_absent`"):
+        assert said in caught.value.what
+    readable = content(*wrong["rules"][2:], reasons=(QUICK, QUICK))
+    with pytest.raises(ModelFailedError) as caught:
+        run(tmp_path / "readable", context("s"), s=readable)
+    assert '"s-bad"' in caught.value.what
+    assert "clause C3 is given 2 reasons" in caught.value.what
+
+
+class Written(Scripted):
+    """Answers as scripted, and keeps what it was asked."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        super().__init__(answers)
+        self.asked: dict[str, Question] = {}
+
+    def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
+        self.asked |= {question.key: question for question in questions}
+        return super().ask(questions, keep)
+
+
+def test_editing_one_clause_shows_the_rules_that_are_in_force(tmp_path: Path) -> None:
+    friends = rule("s-a", lists=FRIENDS)
+    book = AnswerBook(tmp_path / "a", tmp_path / "k", lambda: Scripted({"rules-s": content(friends)}))
+    before = compile_rules(context("s"), book).policy
+    text = "# Mail\n\n- Be quick.\n- Friends may get mail.\n- Nobody gets two.\n"
+    moved = content(
+        {**friends, "clause": "C2"},
+        reasons=({**QUICK, "clause": "C1"}, {"clause": "C3", "kind": "state", "reason": "no memory"}),
+    )
+    writer = Written({"rules-s": moved})
+    later = AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer)
+    edited = replace(context("s"), clauses=read_clauses(text, "c.md"), published=before)
+    compile_rules(edited, later)
+    asked = writer.asked["rules-s"]
+    shown = json.loads(asked.text.split("<previous-data>")[1].split("</previous-data>")[0])
+    # Each rule stands under the number that its clause has now.
+    assert shown["rules"] == [{**friends, "clause": "C2"}]
+    assert shown["not_enforceable"] == [{**QUICK, "clause": "C1"}]
+    unseen = replace(edited, published=None)
+    assert compile_rules(unseen, AnswerBook(tmp_path / "a", tmp_path / "k", None)).policy.rules
+    gone = replace(edited, clauses=read_clauses("# Mail\n\n- All may get mail.\n- Be quick.\n", "c.md"))
+    writer = Written({"rules-s": content({**friends, "clause": "C1"}, reasons=({**QUICK, "clause": "C2"},))})
+    compile_rules(gone, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    shown = json.loads(writer.asked["rules-s"].text.split("<previous-data>")[1].split("</previous-data>")[0])
+    assert (shown["rules"][0]["clause"], shown["rules"][0]["clause_was"]) == ("", "Friends may get mail.")
+
+
+def test_a_list_that_a_person_adds_asks_no_rules_again(tmp_path: Path) -> None:
+    answer = content(rule("s-a", lists=FRIENDS))
+    run(tmp_path, context("s"), s=answer)
+    filled = {
+        "friends": NamedList(type="recipient", added=("a@example.com",)),
+        "others": NamedList(type="domain", added=("example.com",)),
+    }
+    kept = AnswerBook(tmp_path / "a", tmp_path / "k", None)
+    assert compile_rules(context("s", lists=filled), kept).policy.rules[0].name == "s-a"
+
+
+def test_roles_of_the_project_are_told_with_their_spelling(tmp_path: Path) -> None:
+    role = IdentifierRole(name="channel", description="A channel.", case="fold", separator="/")
+    plain = context("s")
+    within = replace(plain, annotations=plain.annotations.model_copy(update={"roles": (role,)}))
+    writer = Written({"rules-s": content(rule("s-a", lists=FRIENDS))})
+    compile_rules(within, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    assert '"case": "fold"' in writer.asked["rules-s"].prompt
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"arg": "/other"}',
+        '{"caller": "/sub"}',
+        "`or_none`",
+        "`measure`",
+        "`*@partner.example`",
+        "or null for",
+    ],
+)
+def test_what_a_rule_can_say_is_explained_where_rules_are_asked_for(tmp_path: Path, told: str) -> None:
+    writer = Written({"rules-s": content(rule("s-a", lists=FRIENDS))})
+    compile_rules(context("s"), AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    system = writer.asked["rules-s"].system
+    assert told in system
+    # A clause that nothing in a call shows is no reason to ask a person about every call.
+    assert "no rule that asks a person about every call" in system

@@ -52,6 +52,13 @@ def test_a_question_shows_every_argument_in_full_and_nothing_hidden() -> None:
     assert "The clause." in shown
 
 
+def test_a_question_names_the_caller_and_what_is_known_of_it() -> None:
+    known = call(n=1).model_copy(update={"caller": {"sub": "u17", "age": 41}})
+    shown = "\n".join(question_lines(ask_about(known, (A, D), clause=None, why=""), {}))
+    assert '    caller: sub = "u17", age = 41' in shown
+    assert "caller: nothing is known" in "\n".join(question_lines(question(), {}))
+
+
 def test_open_questions_are_kept_and_go(tmp_path: Path) -> None:
     path = tmp_path / "open.json"
     assert read_open(path) == ()

@@ -1,0 +1,100 @@
+"""Roles that a model proposes for a kind of identifier (a channel, a project, a key): a person decides.
+
+Rules about an argument can be written only once it has a role, so a compile asks for no rules while a
+proposal is open: it is declared in `ironcurtain.toml`, or declined by confirming that the argument is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.errors import IronCurtainError, ProposedRoleError
+from ironcurtain.llm.question import Answer
+from ironcurtain.model import jsontext
+from ironcurtain.model.annotations import IdentifierRole
+from ironcurtain.model.base import Json
+from ironcurtain.pipeline.annotate_questions import Listed, read_proposals
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.servers.tools import tool_digest
+from ironcurtain.text import visible
+
+_DEL, _LAST_PLAIN = "\x7f", "\uffff"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A role that somebody has to decide about.
+
+    Attributes:
+        places: The arguments that it is for, each with the tool that takes it.
+    """
+
+    role: IdentifierRole
+    places: tuple[tuple[Listed, str], ...]
+
+    @property
+    def block(self) -> list[str]:
+        """The entry that declares the role, in the format of `ironcurtain.toml`."""
+        given = self.role.model_dump(mode="json", exclude_defaults=True)
+        return ["[[roles]]", *(f"{key} = {_toml(value)}" for key, value in given.items())]
+
+    @property
+    def declining(self) -> str:
+        """What confirms that the arguments are none."""
+        entries = [
+            {
+                "server": one.server,
+                "tool": one.tool.name,
+                "arg": argument,
+                "schema_digest": tool_digest(one.tool),
+                "by": "…",
+                "reason": "…",
+            }
+            for one, argument in self.places
+        ]
+        return ", ".join(jsontext.canonical(entry).decode() for entry in entries)
+
+    @property
+    def error(self) -> IronCurtainError:
+        """What stops a compile before the rules are asked for."""
+        named = ", ".join(f"{one.server} {visible(one.tool.name)} {visible(arg)}" for one, arg in self.places)
+        return ProposedRoleError(
+            f"the model proposes the role {self.role.name} for {named}; without it no rule can be about them",
+            hint="Put the lines below into ironcurtain.toml (all tools are then asked about again), or "
+            f'decline the role: confirmations.yaml, under "confirmed": {self.declining}',
+            block=self.block,
+        )
+
+
+def open_proposals(
+    listed: Sequence[Listed], answers: Sequence[Answer], confirmations: Confirmations
+) -> tuple[Proposal, ...]:
+    """Return the roles that answers propose, without the arguments that a person confirmed to be none."""
+    roles: dict[str, IdentifierRole] = {}
+    places: dict[str, list[tuple[Listed, str]]] = {}
+    for one, answer in zip(listed, answers, strict=True):
+        declined = {
+            entry.arg for entry in confirmations.of_tool(one.server, one.tool.name, tool_digest(one.tool))
+        }
+        for argument, role in read_proposals(answer.content):
+            if argument not in declined:
+                roles.setdefault(role.name, role)
+                places.setdefault(role.name, []).append((one, argument))
+    return tuple(Proposal(role, tuple(places[name])) for name, role in roles.items())
+
+
+def proposal_lines(proposals: Iterable[Proposal]) -> list[str]:
+    """Return each open proposal as one finding, for who only looks at annotations."""
+    return [
+        f"{each.error.what}; declare it in ironcurtain.toml: {'; '.join(each.block)}" for each in proposals
+    ]
+
+
+def _toml(value: Json) -> str:
+    """Return a text or boolean in TOML: as in JSON, but for DEL and what JSON writes as two surrogates."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    written = (f"\\U{ord(c):08x}" if c == _DEL or c > _LAST_PLAIN else json.dumps(c)[1:-1] for c in value)
+    return f'"{"".join(written)}"'
