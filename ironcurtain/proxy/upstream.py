@@ -34,7 +34,7 @@ from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.servers.connect import cause, parameters
 
 _RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-_MAX_EVENT = 64 << 20
+_MAX_EVENT = 32 << 20
 _HTTP_SECONDS = 30.0
 _LAST_WORDS = 3
 _MAX_WORDS = 300

@@ -10,18 +10,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import StdioServerParameters
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 
 from ironcurtain.errors import ServerFailedError
 from ironcurtain.text import visible
@@ -29,6 +32,9 @@ from ironcurtain.text import visible
 _LAUNCHER = Path(__file__).with_name("launch.py")
 _MAX_WORDS = 4_096
 _POLL = 0.01
+_LONG_LINE = 64 << 10
+_SEPARATORS = (b",", b"[", b"{")
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
@@ -39,16 +45,21 @@ class PipeLimits:
 
     Attributes:
         line: Bytes of one message.
+        values: Values in one message: what it takes to hold it is in proportion to these.
         garbage: Lines that are no message, over the life of the process.
-        unasked: Requests and notifications of the server in any `window` seconds.
+        unasked: Requests and notifications of the server in any `window` seconds; `unasked_line` and
+            `unasked_bytes` are the bytes of one and of all of them.
         grace: Seconds that the process has to end after its input has.
         killing: Seconds that our launcher has then to kill whatever the server started: it alone can find
             what left the server's session.
     """
 
-    line: int = 64 << 20
+    line: int = 32 << 20
+    values: int = 250_000
     garbage: int = 100
     unasked: int = 5_000
+    unasked_line: int = 1 << 20
+    unasked_bytes: int = 16 << 20
     window: float = 10.0
     grace: float = 1.5
     killing: float = 15.0
@@ -122,6 +133,19 @@ async def _start(
     return process, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
+def _has_more_values(line: bytes, most: int) -> bool:
+    """Tell whether JSON holds more than so many values, without reading it."""
+    if sum(map(line.count, _SEPARATORS)) <= most:
+        return False
+    count = end = 0
+    for text in _STRING.finditer(line):
+        count += sum(line.count(mark, end, text.start()) for mark in _SEPARATORS)
+        end = text.end()
+        if count > most:
+            return True
+    return count + sum(line.count(mark, end) for mark in _SEPARATORS) > most
+
+
 class _Pipes:
     """One running server and the two memory streams that stand for it."""
 
@@ -141,7 +165,7 @@ class _Pipes:
         self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self.sent, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
         self._garbage = 0
-        self._unasked = 0
+        self._unasked = self._unasked_bytes = 0
         self._window_ends = 0.0
 
     async def read(self) -> None:
@@ -163,31 +187,49 @@ class _Pipes:
                 return ""
             except asyncio.LimitOverrunError:
                 return f"it wrote a line of more than {self._limits.line >> 20} MiB"
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
-                fault = self._count_garbage(line)
+            if len(line) > _LONG_LINE:
+                # What takes a while must not keep the other servers waiting.
+                message, fault = await to_thread.run_sync(self._read_line, line)
             else:
-                fault = self._count_unasked(message)
-                try:
-                    await self._arrived.send(SessionMessage(message))
-                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    return ""
+                message, fault = self._read_line(line)
             if fault:
                 return fault
+            if message is None:
+                continue
+            try:
+                await self._arrived.send(SessionMessage(message))
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return ""
+
+    def _read_line(self, line: bytes) -> tuple[JSONRPCMessage | None, str]:
+        """Return a line's message, if it is one, and which bound it breaks, if it does."""
+        if _has_more_values(line, self._limits.values):
+            return None, f"it wrote a message of more than {self._limits.values:,} values"
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            return None, self._count_garbage(line)
+        return message, self._count_unasked(message, len(line))
 
     def _count_garbage(self, line: bytes) -> str:
         self._garbage += bool(line.strip())
-        return "it wrote what is no MCP message" if self._garbage > self._limits.garbage else ""
+        too_much = self._garbage > self._limits.garbage or len(line) > self._limits.unasked_line
+        return "it wrote what is no MCP message" if too_much else ""
 
-    def _count_unasked(self, message: object) -> str:
+    def _count_unasked(self, message: JSONRPCMessage, size: int) -> str:
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             return ""
-        now = anyio.current_time()
+        if size > self._limits.unasked_line:
+            return (
+                f"it sent a message of more than {self._limits.unasked_line >> 20} MiB that nobody asked for"
+            )
+        now = time.monotonic()
         if now >= self._window_ends:
-            self._window_ends, self._unasked = now + self._limits.window, 0
+            self._window_ends, self._unasked, self._unasked_bytes = now + self._limits.window, 0, 0
         self._unasked += 1
-        return "it sent messages without end" if self._unasked > self._limits.unasked else ""
+        self._unasked_bytes += size
+        endless = self._unasked > self._limits.unasked or self._unasked_bytes > self._limits.unasked_bytes
+        return "it sent messages without end" if endless else ""
 
     async def write(self) -> None:
         """Write what the session sends; if that fails, the connection is over."""

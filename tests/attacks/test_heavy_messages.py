@@ -1,0 +1,59 @@
+"""One server writes what costs its reader seconds and gigabytes: it ends, and the others go on."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+from fixtures import heavy_server
+from mcp import Client
+from support.proxied import PLAIN, Place, descendants, until, visit_all
+
+pytestmark = pytest.mark.timeout(900)
+
+NAMES = {kind: f"heavy{number}" for number, kind in enumerate(heavy_server.KINDS)}
+BOUND = "more than|no MCP message|without end"
+MOST = 600 << 20
+"""What the proxy may hold at its height; the messages would be some gigabytes as objects."""
+
+
+async def _written(kind: str, client: Client, place: Place) -> None:
+    name = NAMES[kind]
+    assert (await client.call_tool(f"{name}__echo", {"text": kind})).is_error
+    await until(lambda: re.search(rf"server {name}: it [^\n]*({BOUND})", place.said))
+    assert not (await client.call_tool("fix__echo", {"text": kind})).is_error
+    assert _height() < MOST
+
+
+def _height() -> int:
+    """Return the most memory that a proxy of ours has held, in bytes."""
+    found = 0
+    for pid in descendants(os.getpid()):
+        entry = Path(f"/proc/{pid}")
+        try:
+            if b"proxy\0--bundle" in (entry / "cmdline").read_bytes():
+                status = (entry / "status").read_text()
+                found = max(found, int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) << 10)
+        except FileNotFoundError:
+            continue
+    assert found
+    return found
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    heavy = {name: [heavy_server.__file__, kind] for kind, name in NAMES.items()}
+    place = Place(tmp_path_factory.mktemp("heavy").resolve(), {"fix": PLAIN, **heavy})
+    place.configure(env={"PYTHONPATH": str(Path(heavy_server.__file__).parents[1])})
+    visits = {kind: partial(_written, kind) for kind in NAMES}
+    return visit_all(place, visits, up=["fix", *NAMES.values()])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is looked at in /proc")
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_message_that_stops_every_server(outcomes: dict[str, Exception], kind: str) -> None:
+    if kind in outcomes:
+        raise outcomes[kind]
