@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
 from ironcurtain.canonical.paths import Resolver
-from ironcurtain.errors import ServerConfigError
+from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.model.base import Json
 from ironcurtain.model.reserved import ELICITATION, SAMPLING
 from ironcurtain.model.verdict import Verdict
@@ -194,13 +194,18 @@ class Hub:
         return await deliver(client.session, request)
 
     async def seen(self, server: str, seen: Seen) -> None:
-        """Record what was seen of a server's sandbox; say what the person at the proxy must know."""
+        """Record what was seen of a server's sandbox; say what the person at the proxy must know.
+
+        A log that cannot be written refuses calls; it is no reason to end a server.
+        """
         if seen.kind in {"violation", "open", "refused"}:
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}")
         recorder = self.enforcer.policy.current.recorder
-        await self.enforcer.log.event(
-            recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text)
-        )
+        event = recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text)
+        try:
+            await self.enforcer.log.event(event)
+        except AuditError as error:
+            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text} (not recorded: {error.what})")
 
     async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - the face is one
         """Tell the clients, if they have seen a list."""
