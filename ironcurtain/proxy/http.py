@@ -18,10 +18,11 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ironcurtain.errors import SystemFailedError, UsageError
+from ironcurtain.proxy.http_bounds import Connections, HttpLimits, Punctual
 from ironcurtain.text import quoted, visible
 
 PATH = "/mcp"
-_MAX_BODY = 64 << 20
+_LIMITS = HttpLimits()
 _POLL = 0.01
 
 
@@ -62,13 +63,19 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def serve_http(server: Server[Any], address: Address, listening: Callable[[str], None]) -> None:
+async def serve_http(
+    server: Server[Any],
+    address: Address,
+    listening: Callable[[str], None],
+    limits: HttpLimits = _LIMITS,
+) -> None:
     """Serve until cancelled.
 
     Args:
         server: The face.
         address: Where to listen.
         listening: Told the URL once clients can connect.
+        limits: Bounds on what clients can hold.
 
     Raises:
         SystemFailedError: If the address cannot be taken.
@@ -79,7 +86,9 @@ async def serve_http(server: Server[Any], address: Address, listening: Callable[
     own = [f"{shown}:{port}", *(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
-        max_request_body_size=_MAX_BODY,
+        max_request_body_size=limits.bytes,
+        session_idle_timeout=limits.idle,
+        max_sessions=limits.sessions,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
             allowed_hosts=own,
@@ -88,7 +97,8 @@ async def serve_http(server: Server[Any], address: Address, listening: Callable[
         custom_starlette_routes=[Route("/health", _health)],
     )
     config = uvicorn.Config(
-        app,
+        Punctual(app, limits.body),
+        http=Connections(limits).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
         log_config=None,
         access_log=False,
         lifespan="on",
