@@ -54,8 +54,26 @@ class FittedTool:
         if problems := self.schema.problems(arguments) if self.schema else []:
             raise InvalidArgumentsError(f"{'; '.join(problems)}. {self._valid_names()}")
         self._check_required(arguments)
-        filled = self._with_defaults(arguments)
-        return filled | self._repositories(filled, has_working_root=has_working_root)
+        return self.filled(arguments, has_working_root=has_working_root)
+
+    def filled(self, arguments: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+        """Return arguments with defaults filled in, whether or not they are valid.
+
+        Raises:
+            InvalidArgumentsError: If a repository is absent that has to be given.
+        """
+        found = self.with_defaults(arguments)
+        return found | self._repositories(found, has_working_root=has_working_root)
+
+    def with_defaults(self, arguments: dict[str, Json]) -> dict[str, Json]:
+        """Return arguments with the schema's defaults filled in, whether or not they are valid."""
+        schema = self.schema
+        if schema is None:
+            return arguments
+        filled = copy.deepcopy(arguments)
+        for steps in self._places:
+            _fill(filled, schema.schema, steps, schema)
+        return filled
 
     def _check_names(self, arguments: dict[str, Json]) -> None:
         unknown = [name for name in arguments if name not in self.annotation.argument_names]
@@ -69,15 +87,6 @@ class FittedTool:
             steps = pointers.steps_of(argument.name)
             if argument.required and pointers.is_missing(arguments, steps):
                 raise InvalidArgumentsError(f"{argument.name} must be given. {self._valid_names()}")
-
-    def _with_defaults(self, arguments: dict[str, Json]) -> dict[str, Json]:
-        schema = self.schema
-        if schema is None:
-            return arguments
-        filled = copy.deepcopy(arguments)
-        for steps in self._places:
-            _fill(filled, schema.schema, steps, schema)
-        return filled
 
     def _repositories(self, filled: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
         """Return the working root for every repository argument that is absent."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -89,6 +89,22 @@ class ArgumentSchema:
         found = self._followed(schema)
         child = found.get("items") if token is None else found.get("properties", {}).get(token)
         return self._followed(child) if isinstance(child, dict) else {}
+
+    def checker(self, schemas: Iterable[Json]) -> Callable[[Json], bool | None]:
+        """Return a function that tells whether a value fits some schemas of this one, by the same validator.
+
+        It tells None where that takes too long or refers to what cannot be followed.
+        """
+        validator = self._validator.evolve(schema={"allOf": list(schemas)})
+
+        def fits(value: Json) -> bool | None:
+            _steps.set([0])
+            try:
+                return bool(validator.is_valid(value))
+            except (Unresolvable, RecursionError, _TooCostlyError):
+                return None
+
+        return fits
 
     def problems(self, arguments: dict[str, Json]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""

@@ -64,15 +64,23 @@ class Calls:
         given = self._space.given(self._space.sources[source], chosen)
         memo = (source, roles, given)
         if memo not in self._options:
-            found = [] if given is False else list(self._space.elements(source, roles))
-            without = None if given else self._space.absent(source, chosen)
-            if without is not None and self._space.is_implied(roles):
-                without = None
-            none = without or (None if given is False else self._space.empty(source, chosen))
-            if not any(self._space.sides.registry[role].resource for role in roles):
-                none = Element(None, (), tuple(() for _ in self._space.sides.sides))
-            self._options[memo] = ([none] if none is not None else []) + found
+            self._options[memo] = [*self._bare(source, roles, chosen)]
+            if given is not False:
+                self._options[memo] += self._space.elements(source, roles)
         return self._options[memo]
+
+    def _bare(self, source: int, roles: tuple[str, ...], chosen: Mapping[int, int]) -> Iterator[Element]:
+        """Yield how a call can hold no subject of a source; nothing where it must hold one."""
+        if not any(self._space.sides.registry[role].resource for role in roles):
+            yield Element(None, (), tuple(() for _ in self._space.sides.sides))
+            return
+        absent = self._space.absent(source, chosen)
+        if absent is not None and absent.is_bare and not self._space.is_implied(roles):
+            yield absent
+            return
+        empty = self._space.empty(source, chosen)
+        if empty is not None:
+            yield empty
 
     def mask(self, element: Element) -> int:
         """Return the guard bits that an element sets."""
@@ -124,7 +132,10 @@ class Calls:
                 yield self._space.plain(chosen, wanted), roles, homes
 
     def is_taken(self, cell: Cell, path: Path) -> bool:
-        """Tell whether some call takes a path; where that cannot be followed, it is taken to be so."""
+        """Tell whether some call may take a path; false is a proof that none does.
+
+        What cannot be followed may be so. Modes and elements in doubt count, so none is missing.
+        """
         try:
             return not path.guards or self.guarded(cell, path) is not None
         except TooManyStatesError:

@@ -1,19 +1,24 @@
 """Candidates: values of one argument or caller fact, enough to see every combination of its tests.
 
 They are built along the schema and along the pointers that are tested; the tool's own schema then says
-which of them are valid. What cannot be done exactly is named in `reasons`.
+which of them are valid. A value that it refuses is dropped where nothing of the schema was left out: then
+another one shows every outcome that valid values have. Where something was left out it is kept in doubt.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ironcurtain.canonical import pointers
-from ironcurtain.canonical.schema import ArgumentSchema, UnusableSchemaError
+from ironcurtain.canonical.schema import ArgumentSchema
 from ironcurtain.evidence.atoms import Atom, find
-from ironcurtain.evidence.numbers import distinguishing_numbers, is_number
+from ironcurtain.evidence.domain import Domain
+from ironcurtain.evidence.numbers import are_whole, distinguishing_numbers, is_number
+from ironcurtain.evidence.regular_syntax import is_read
+from ironcurtain.evidence.shapes import Schemas, Shape, Shapes
 from ironcurtain.evidence.texts import TextTests, distinguishing_texts
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
@@ -21,44 +26,6 @@ from ironcurtain.model.base import Json
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
 _MAX_ELEMENT_CLASSES = 8
-_UNDERSTOOD = frozenset(
-    [
-        "type",
-        "enum",
-        "const",
-        "default",
-        "title",
-        "description",
-        "examples",
-        "format",
-        "$schema",
-        "$comment",
-        "$id",
-        "readOnly",
-        "writeOnly",
-        "deprecated",
-        "nullable",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "items",
-        "minItems",
-        "maxItems",
-        "properties",
-        "required",
-        "additionalProperties",
-        "anyOf",
-        "$ref",
-        "$defs",
-        "definitions",
-    ]
-)
-_TYPES = ("string", "number", "boolean", "array", "object")
 
 
 class _Absent:
@@ -68,191 +35,220 @@ class _Absent:
 ABSENT = _Absent()
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A value to try.
+
+    Attributes:
+        fits: Whether the schema accepts it; if not, it accepts perhaps another one of the same outcomes.
+    """
+
+    value: Json
+    fits: bool = True
+
+
 @dataclass
 class Node:
     """The tests of one place and, by token, of the places below it.
 
     Attributes:
         operands: What the place is compared with.
-        others: Further values to try there, since it is compared with another place.
+        others: Further values to try there, since it is compared with another place, and
+        beside: what the other place is asked: a value that equals it must come out alike there.
     """
 
     atoms: list[Atom] = field(default_factory=list)
     operands: list[Json] = field(default_factory=list)
     others: list[Json] = field(default_factory=list)
+    beside: list[Atom] = field(default_factory=list)
     below: dict[str, Node] = field(default_factory=dict)
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether anything is asked of the place or of one below it."""
+        return bool(self.atoms or self.others or any(each.is_tested for each in self.below.values()))
 
-@dataclass
+
+@dataclass(frozen=True)
+class _Made:
+    """Values of one shape.
+
+    Attributes:
+        exact: Whether valid ones among them show every outcome that valid values of the shape have.
+    """
+
+    values: tuple[Json, ...]
+    gaps: frozenset[str] = frozenset()
+    exact: bool = True
+
+
+@dataclass(frozen=True)
 class Builder:
     """Builds the candidates of one top-level value.
 
     Attributes:
-        root: The whole schema, which references point into.
+        schema: The tool's schema; None where everything is accepted.
         fresh: Readable strings that no policy names.
         refers: Whether some test compares with another value: then equal outcomes are not merged here.
-        reasons: What cannot be done exactly.
     """
 
-    root: dict[str, Json]
+    schema: ArgumentSchema | None
     fresh: tuple[str, ...]
-    refers: bool
-    reasons: list[str] = field(default_factory=list)
+    refers: bool = False
 
-    def values(self, node: Node, schema: Json, depth: int = 0) -> list[Json]:
-        """Return candidates for a place; the schema may still refuse some."""
-        if schema is False or depth > _MAX_DEPTH:
-            return []
-        alternatives = self._alternatives(schema if isinstance(schema, dict) else {}, depth)
-        found = [value for each in alternatives for value in self._of(node, each, depth)]
-        # Before equal outcomes merge, so that no value is kept instead of a valid one.
-        return self._distinct(self._valid(found, schema), node)
+    @cached_property
+    def shapes(self) -> Shapes:
+        """Reads schemas that the tool's schema holds."""
+        return Shapes(self.schema.schema if self.schema is not None else {})
 
-    def _valid(self, values: list[Json], schema: Json) -> list[Json]:
-        if schema in ({}, True):
-            return values
-        named: dict[str, Json] = {
-            key: self.root[key] for key in ("$schema", "$defs", "definitions") if key in self.root
-        }
-        try:
-            checker = ArgumentSchema({**named, "properties": {"value": schema}})
-        except UnusableSchemaError:
-            return []
-        return [value for value in values if not checker.problems({"value": value})]
+    def values(self, node: Node, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+        """Return candidates for a place where some schemas must be fitted."""
+        if depth > _MAX_DEPTH:
+            return Domain((), frozenset({"a schema that is nested too deeply"} if node.is_tested else ()))
+        made = [self._of(node, shape, depth) for shape in self.shapes.of(schemas)]
+        gaps = frozenset(gap for each in made for gap in each.gaps)
+        fits = self.schema.checker(schemas) if self.schema is not None and schemas else lambda _: True
+        found = []
+        for each in made:
+            for value in each.values:
+                said = fits(value)
+                if said or not each.exact or said is None:
+                    found.append(Candidate(value, bool(said)))
+        # Refused ones come last, so that none is kept instead of a valid one.
+        ordered = sorted(found, key=lambda candidate: not candidate.fits)
+        return self._distinct(Domain(tuple(ordered), gaps), node)
 
-    def _alternatives(self, schema: dict[str, Json], depth: int) -> list[dict[str, Json]]:
-        if isinstance(schema.get("$ref"), str):
-            return (
-                self._alternatives(_target(schema["$ref"], self.root), depth + 1)
-                if depth < _MAX_DEPTH
-                else []
-            )
-        self.reasons += [
-            f"the schema keyword {key}"
-            for key in schema
-            if key not in _UNDERSTOOD and key not in ("oneOf", "allOf")
-        ]
-        if "oneOf" in schema or "allOf" in schema:
-            self.reasons.append("oneOf or allOf in the schema")
-        branches = [*schema.get("anyOf", []), *schema.get("oneOf", []), *schema.get("allOf", [])]
-        plain = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
-        if not branches:
-            return [plain]
-        if depth >= _MAX_DEPTH:
-            return []
-        parts = [part for branch in branches for part in self._alternatives(branch, depth + 1)]
-        return [{**plain, **part} for part in parts if isinstance(part, dict)]
+    def minimal(self, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+        """Return one plain value that some schemas accept, or one in doubt; none if there is none."""
+        if depth > _MAX_DEPTH:
+            return Domain((Candidate(None, fits=False),))
+        found = self.values(Node(), schemas, depth)
+        return found.mapped(lambda all_: all_ and (min(all_, key=_plainness),))
 
-    def _of(self, node: Node, schema: dict[str, Json], depth: int) -> list[Json]:
-        listed = schema["enum"] if "enum" in schema else [schema["const"]] if "const" in schema else None
-        if listed is not None:
-            return list(listed)
-        named = schema.get("type", _TYPES)
-        types = named if isinstance(named, list | tuple) else [named]
-        found = [schema["default"]] if "default" in schema else []
-        found += [*node.operands, *node.others]
-        for type_ in types:
-            found += self._of_type(type_, node, schema, depth)
-        return found
+    def _of(self, node: Node, shape: Shape, depth: int) -> _Made:
+        if shape.enum is not None:
+            return _Made(shape.enum, exact=shape.exact)
+        made = [_Made((*node.operands, *node.others))]
+        made += [self._of_type(type_, node, shape, depth) for type_ in sorted(shape.types)]
+        return _Made(
+            tuple(value for each in made for value in each.values),
+            frozenset(gap for each in made for gap in each.gaps),
+            exact=shape.exact and all(each.exact for each in made),
+        )
 
-    def _of_type(self, type_: str, node: Node, schema: dict[str, Json], depth: int) -> list[Json]:
+    def _of_type(self, type_: str, node: Node, shape: Shape, depth: int) -> _Made:
+        if type_ == "null":
+            return _Made((None,))
         if type_ == "boolean":
-            return [False, True]
-        if type_ in ("number", "integer"):
-            return list(distinguishing_numbers([v for v in node.operands if is_number(v)], schema))
+            return _Made((False, True))
+        if type_ == "number":
+            operands = [value for atom in (*node.atoms, *node.beside) for value in _operands(atom)]
+            points = [n for value in (*operands, *dict(shape.bounds).values()) for n in _numbers(value)]
+            found = distinguishing_numbers(points, shape.steps)
+            return _Made(tuple(found), exact=not shape.steps or are_whole(shape.steps))
         if type_ == "string":
-            return list(self._texts(node, schema))
-        if type_ == "array":
-            return self._arrays(node, schema, depth)
-        return self._objects(node, schema, depth) if type_ == "object" else []
+            return self._texts(node, shape)
+        return self._arrays(node, shape, depth) if type_ == "array" else self._objects(node, shape, depth)
 
-    def _texts(self, node: Node, schema: dict[str, Json]) -> list[str]:
-        conditions = [a.condition for a in node.atoms if a.condition is not None]
+    def _texts(self, node: Node, shape: Shape) -> _Made:
+        atoms = (*node.atoms, *node.beside)
+        conditions = [a.condition for a in atoms if a.condition is not None]
+        longest = shape.bound("maxLength")
         tests = TextTests(
-            constants=tuple(dict.fromkeys(v for v in node.operands if isinstance(v, str))),
+            constants=tuple(dict.fromkeys(v for a in atoms for v in _operands(a) if isinstance(v, str))),
             patterns=tuple(c.value for c in conditions if c.op == "matches" and isinstance(c.value, str)),
             lengths=tuple(n for c in conditions if c.measure == "length" for n in _numbers(c.value)),
-            schema=schema,
+            sought=shape.patterns,
+            shortest=int(shape.bound("minLength") or 0),
+            longest=int(longest) if longest is not None else None,
         )
-        found, problem = distinguishing_texts(tests, self.fresh)
-        if problem:
-            self.reasons.append(problem)
-        return found
+        found = distinguishing_texts(tests, self.fresh)
+        # An expression of the schema that could not be read was left out.
+        return _Made(found.values, found.gaps, exact=all(is_read(each) for each in shape.patterns))
 
-    def _arrays(self, node: Node, schema: dict[str, Json], depth: int) -> list[Json]:
-        element = node.below.get(pointers.EVERY, Node())
-        items = self.values(element, schema.get("items", {}), depth + 1)
-        if len(items) > _MAX_ELEMENT_CLASSES and pointers.EVERY in node.below:
-            self.reasons.append("an array with too many kinds of elements")
-        kinds = items[:_MAX_ELEMENT_CLASSES] if pointers.EVERY in node.below else items[:2]
-        lengths = self._lengths(node, schema)
+    def _arrays(self, node: Node, shape: Shape, depth: int) -> _Made:
+        tested = pointers.EVERY in node.below
+        items = self.values(node.below.get(pointers.EVERY, Node()), shape.items, depth + 1)
+        gaps = set(items.gaps) if tested else set()
+        kinds = items.values[: _MAX_ELEMENT_CLASSES if tested else 2]
+        if tested and len(items.values) > len(kinds):
+            gaps.add("an array with too many kinds of elements")
+        lengths = set(_lengths(node, shape))
+        if any(length > MAX_VALUES for length in lengths):
+            gaps.add("an array of more elements than can be tried")
+            lengths = {length for length in lengths if length <= MAX_VALUES}
         found: list[Json] = [[]]
         for size in range(1, len(kinds) + 1):
-            for subset in itertools.combinations(kinds, size):
+            for subset in itertools.combinations([kind.value for kind in kinds], size):
                 found += [
                     [*subset, *itertools.repeat(subset[-1], length - size)]
                     for length in sorted({size, size + 1, *lengths})
                     if length >= size
                 ]
             if len(found) > MAX_VALUES:
-                self.reasons.append("an array with too many combinations")
+                gaps.add("an array with too many combinations")
                 break
-        return found
+        return _Made(tuple(found), frozenset(gaps), exact=all(kind.fits for kind in kinds))
 
-    def _lengths(self, node: Node, schema: dict[str, Json]) -> set[int]:
-        conditions = [a.condition for a in node.atoms if a.condition is not None]
-        bounds = [n for c in conditions if c.measure == "count" for n in _numbers(c.value)]
-        bounds += [schema[key] for key in ("minItems", "maxItems") if is_number(schema.get(key))]
-        around = {int(bound // 1) + offset for bound in bounds for offset in (-1, 0, 1)}
-        if any(length > MAX_VALUES for length in around):
-            self.reasons.append("an array of more elements than can be tried")
-        return {length for length in around if 0 < length <= MAX_VALUES}
-
-    def _objects(self, node: Node, schema: dict[str, Json], depth: int) -> list[Json]:
-        properties = schema.get("properties", {})
-        needed = {n: self.minimal(properties.get(n, {}), depth + 1) for n in schema.get("required", [])}
+    def _objects(self, node: Node, shape: Shape, depth: int) -> _Made:
         members = {name: below for name, below in node.below.items() if name != pointers.EVERY}
-        extra = schema.get("additionalProperties", {})
+        needed = {n: self.minimal(shape.member(n), depth + 1) for n in sorted(shape.required)}
+        untested = {name: found for name, found in needed.items() if name not in members}
+        if not all(found.values for found in untested.values()):
+            # Either no value fits what must be there, or none was found; the gaps tell which.
+            return _Made((), frozenset(gap for found in untested.values() for gap in found.gaps))
+        base = {name: found.values[0].value for name, found in untested.items()}
+        tested = {name: self.values(below, shape.member(name), depth + 1) for name, below in members.items()}
+        gaps = {gap for found in tested.values() for gap in found.gaps}
         choices = {
-            name: [*self.values(below, properties.get(name, extra), depth + 1)]
-            + ([] if name in needed else [ABSENT])
-            for name, below in members.items()
+            name: [*(each.value for each in found.values), *([] if name in needed else [ABSENT])]
+            for name, found in tested.items()
         }
-        found: list[Json] = [needed] if all(name not in members for name in needed) else []
+        values: list[Json] = []
         for combination in itertools.islice(itertools.product(*choices.values()), MAX_VALUES + 1):
             chosen = dict(zip(choices, combination, strict=True))
-            found.append({**needed, **{n: v for n, v in chosen.items() if v is not ABSENT}})
-        if len(found) > MAX_VALUES:
-            self.reasons.append("an object with too many combinations")
-        if not members:
-            found += [{**needed, name: name} for name in self.fresh[:1] if extra is not False]
-        return found
+            values.append({**base, **{n: v for n, v in chosen.items() if v is not ABSENT}})
+        if len(values) > MAX_VALUES:
+            gaps.add("an object with too many combinations")
+        values += [{**base, name: name} for name in self.fresh[:1] if not members]
+        parts = [*(each for found in untested.values() for each in found.values[:1])]
+        parts += [each for found in tested.values() for each in found.values]
+        return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
 
-    def minimal(self, schema: Json, depth: int = 0) -> Json:
-        """Return a plain value that a schema is likely to accept."""
-        found = self.values(Node(), schema, depth)
-        return min(found, key=_size) if found else None
-
-    def _distinct(self, values: Iterable[Json], node: Node) -> list[Json]:
+    def _distinct(self, found: Domain[Candidate], node: Node) -> Domain[Candidate]:
         """Keep one value for each outcome of the tests at and below a place."""
         tests = list(_outcomes(node, ()))
-        kept: dict[object, Json] = {}
-        for value in values:
+        kept: dict[object, Candidate] = {}
+        for each in found.values:
+            value = each.value
             if self.refers:
                 key: object = _text(value)
             else:
                 key = (_kind(value) if not tests else "", *(test(value) for test in tests))
             known = kept.get(key)
-            if key not in kept or _size(value) < _size(known):
-                kept[key] = value
-        return list(kept.values())[: MAX_VALUES * 2]
+            if known is None or _plainness(each) < _plainness(known):
+                kept[key] = each
+        distinct = found.mapped(lambda _: tuple(kept.values())[: MAX_VALUES * 2])
+        if len(kept) > MAX_VALUES * 2:
+            return distinct.with_gaps("more kinds of values than can be tried")
+        return distinct
 
 
-def tree_of(atoms: Iterable[Atom], place: tuple[str, str], constants: Iterable[Json] = ()) -> Node:
+def _lengths(node: Node, shape: Shape) -> Iterator[int]:
+    """Yield how many elements to try; beyond the least number of a region one more tells nothing."""
+    conditions = [a.condition for a in node.atoms if a.condition is not None]
+    for bound in (n for c in conditions if c.measure == "count" for n in _numbers(c.value)):
+        yield from (n for n in (int(bound // 1) + offset for offset in (-1, 0, 1)) if n > 0)
+    least = shape.bound("minItems")
+    if least is not None and least > 0:
+        yield int(least)
+
+
+def tree_of(atoms: Sequence[Atom], place: tuple[str, str], constants: Iterable[Json] = ()) -> Node:
     """Return the tests of one top-level value as a tree over their pointers.
 
     Args:
-        atoms: The tests.
+        atoms: The tests of the value, and of others that it is compared with.
         place: The top-level value: root and name.
         constants: Further values to try wherever a test refers to another value.
     """
@@ -264,9 +260,12 @@ def tree_of(atoms: Iterable[Atom], place: tuple[str, str], constants: Iterable[J
             node.operands += _operands(atom)
             if atom.reference is not None:
                 node.others += constants
+                node.beside += atoms
         other = atom.reference
         if other is not None and (other[0], other[1][0]) == place:
-            _at(top, other[1][1:]).others += constants
+            node = _at(top, other[1][1:])
+            node.others += constants
+            node.beside += atoms
     return top
 
 
@@ -320,11 +319,6 @@ def _outcome(atom: Atom, path: tuple[str, ...]) -> Callable[[Json], object]:
     return over_elements
 
 
-def _target(reference: str, root: dict[str, Json]) -> dict[str, Json]:
-    found = root if reference == "#" else find(root, pointers.tokens(reference.removeprefix("#")))
-    return found if isinstance(found, dict) else {}
-
-
 def _kind(value: Json) -> str:
     return "number" if is_number(value) else type(value).__name__
 
@@ -333,6 +327,6 @@ def _text(value: Json) -> str:
     return jsontext.canonical(value).decode()
 
 
-def _size(value: Json) -> tuple[int, str]:
-    text = _text(value)
-    return len(text), text
+def _plainness(candidate: Candidate) -> tuple[bool, int, str]:
+    text = _text(candidate.value)
+    return not candidate.fits, len(text), text

@@ -24,6 +24,7 @@ class Cell:
         regions: Chains of the kind's tree, with how people call the place.
         homes: The sources they come from, each with the roles it has then.
         example: One element that holds such a subject, with its source.
+        fits: Whether calls are known to hold such a subject; if not, it is not known that none does.
     """
 
     role: str
@@ -31,6 +32,7 @@ class Cell:
     regions: set[tuple[Chain, str]] = field(default_factory=set)
     homes: set[tuple[int, tuple[str, ...]]] = field(default_factory=set)
     example: tuple[int, Element, str] | None = None
+    fits: bool = False
 
 
 def pairs(element: Element) -> Iterator[tuple[tuple[SubjectKey | None, ...], str]]:

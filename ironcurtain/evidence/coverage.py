@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ironcurtain.decide.decide import Prepared
+from ironcurtain.errors import ContradictedError
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.examination import Examination
-from ironcurtain.evidence.findings_draft import Decided, answers_of, demanded
-from ironcurtain.evidence.guarantees import speaks_of, wanted_classes
+from ironcurtain.evidence.findings_draft import DEFECT, Decided, answers_of, demanded
+from ironcurtain.evidence.guarantees import overlaps, speaks_of, wanted_classes
 from ironcurtain.evidence.lookup import locate
-from ironcurtain.evidence.questions import Answered, Examined
+from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.regions import Region, grouped
 from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.coverage import ClauseCoverage, CoverageReport, MissedCell, Share
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.opa.command import OpaCommand
+from ironcurtain.text import visible
 
 _Place: TypeAlias = tuple[str, str, SubjectKey]
 """Server, tool, and what the policy itself knows of a subject."""
@@ -43,6 +45,7 @@ def coverage(examined: Examination, scenarios: Sequence[Scenario], opa: OpaComma
     Raises:
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
+        ContradictedError: If a scenario contradicts what was proved.
     """
     decided = demanded(examined, tuple(scenarios), opa)
     reached = _Reached()
@@ -77,12 +80,20 @@ def _by_scenarios(examined: Examination, decided: Decided, reached: _Reached) ->
 
 
 def _cells_of(one: Examined, prepared: Prepared) -> Iterator[Cell]:
-    """Yield the cells of a call's subjects; none where the tool's calls were not all examined."""
+    """Yield the cells of a call's subjects; none where the tool's calls were not all examined.
+
+    Raises:
+        ContradictedError: If the call is of a kind that was proved not to exist.
+    """
     try:
         yield from (found.cell for found in locate(one, prepared))
     except LookupError:
-        if not one.reasons:
-            raise
+        if not one.gaps:
+            raise ContradictedError(
+                f"it was proved that {visible(one.space.tool)} has no call like "
+                f"{visible(str(prepared.call.arguments))}, and a scenario is one",
+                hint=DEFECT,
+            ) from None
 
 
 def _by_guarantees(examined: Examination, reached: _Reached) -> None:
@@ -93,16 +104,11 @@ def _by_guarantees(examined: Examination, reached: _Reached) -> None:
             one = examined.tools[tool]
             wanted = wanted_classes(each, one.space)
             for cell, _, answered in answers_of(one):
-                if speaks_of(each, cell, registry) and _overlaps(answered, wanted):
+                if speaks_of(each, cell, registry) and overlaps(answered, wanted):
                     reached.places.add(_place(one, cell))
                     outcome = answered.outcomes[0]
                     if outcome is not None and outcome.rule in examined.content.rules:
                         reached.rules.add(outcome.rule)
-
-
-def _overlaps(answered: Answered, wanted: dict[int, frozenset[int]]) -> bool:
-    classes = dict(answered.path.classes)
-    return all(bool(classes.get(index, group) & group) for index, group in wanted.items())
 
 
 # -- what there is --------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.regions import Region, grouped
-from ironcurtain.evidence.search import FoundCall, Search, Severities
+from ironcurtain.evidence.search import FoundCall, Search, Searched, Severities
 from ironcurtain.evidence.sides import Remembered, Sides, load_sides
-from ironcurtain.evidence.space import ToolSpace
+from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
 from ironcurtain.evidence.wording import path_words
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
@@ -34,6 +34,7 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.text import visible
 
 _SAME = ("same",)
+_NOT_SHOWN = "no call was found that shows it, and it is not proved that there is none"
 
 
 def difference(
@@ -66,12 +67,13 @@ def difference(
     found = [each for one in examined for each in _changes(one)]
     decisions = _decided(found, sides, opa)
     changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
-    reasons = {f"{one.space.server}/{one.space.tool}: {reason}" for one in examined for reason in one.reasons}
+    gaps = {(one.space, gap) for one in examined for gap in one.gaps}
+    gaps |= {(each.one.space, gap) for each in found for gap in each.gaps}
     return Difference(
         old_revision=old.revision,
         new_revision=new.revision,
-        exactness="sampled" if reasons else "exact",
-        reasons=tuple(sorted(reasons)),
+        exactness="sampled" if gaps else "exact",
+        reasons=tuple(sorted({f"{space.server}/{space.tool}: {gap}" for space, gap in gaps})),
         changes=tuple(sorted(changes, key=lambda c: (c.direction, c.tools, c.roles, c.where, c.when))),
         world=world,
     )
@@ -121,7 +123,13 @@ def _whole_tools(
 
 @dataclass(frozen=True)
 class _Changed:
-    """A path of a cell on which the verdict changed."""
+    """A path of a cell on which the verdict changed.
+
+    Attributes:
+        call: A call that is decided differently, or
+        masked: one that takes the path and is decided alike.
+        gaps: Why another one may be decided differently, where none was found.
+    """
 
     one: Examined
     cell: Cell
@@ -131,11 +139,11 @@ class _Changed:
     new: Verdict
     call: FoundCall | None
     masked: FoundCall | None
-    gave_up: bool
+    gaps: frozenset[str]
 
     @property
     def behaviour(self) -> tuple[Hashable, ...]:
-        return (self.when, self.old, self.new, self.call is None)
+        return (self.when, self.old, self.new, self.call is None, bool(self.gaps))
 
 
 def _changes(one: Examined) -> Iterator[_Changed]:
@@ -147,7 +155,10 @@ def _changes(one: Examined) -> Iterator[_Changed]:
         mapped |= {outcome: _change(cell, outcome) for outcome in outcomes}
         for path in paths(one.space.diagrams.mapped(diagram, mapped)):
             if path.outcome != _SAME and one.calls.is_taken(cell, path):
-                yield _shown(one, search, cell, path)
+                shown = _shown(one, search, cell, path)
+                # Where it is proved that no whole call takes the path, nothing changed.
+                if shown.call is not None or shown.masked is not None or shown.gaps:
+                    yield shown
 
 
 def _change(cell: Cell, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
@@ -165,11 +176,11 @@ def _shown(one: Examined, search: Search, cell: Cell, path: Path) -> _Changed:
     def differs(_: Severities, call: Severities) -> bool:
         return call[1] < call[0] if loosened else call[1] > call[0]
 
-    search.gave_up = False
-    call = search.find(cell, differs, path)
-    masked = None if call is not None else search.find(cell, lambda _, __: True, path)
+    searched = search.find(cell, differs, path)
+    masked = Searched(None) if searched.call is not None else search.find(cell, lambda _, __: True, path)
     when = tuple(sorted(path_words(path, one.space.variables)))
-    return _Changed(one, cell, path, when, old, new, call, masked, search.gave_up)
+    gaps = searched.gaps if masked.call is not None else searched.gaps | masked.gaps
+    return _Changed(one, cell, path, when, old, new, searched.call, masked.call, gaps)
 
 
 # -- decisions -----------------------------------------------------------------------------------
@@ -189,6 +200,8 @@ def _decided(found: list[_Changed], sides: Sides, opa: OpaCommand) -> list[dict[
         decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
     for number, each in enumerate(found):
         if each.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
+            if CUSTOM_MODULES in each.one.gaps:
+                continue  # a module of the project decides both
             raise VerificationError(
                 f"the call {visible(str(each.call.arguments))} of {visible(each.one.space.tool)} "
                 "was expected to be decided differently, but is not"
@@ -282,7 +295,7 @@ def _statement(
         )
     # What decides where the looser of the two verdicts would have counted is what hides the change.
     hiding = known[1 if direction == "loosened" else 0].rule if known else ""
-    masks = (hiding,) if first.call is None and hiding and not first.gave_up else ()
+    masks = (hiding,) if first.call is None and hiding and not first.gaps else ()
     return Change(
         id=_id({**content, "old": first.old.value, "new": first.new.value}),
         direction=direction,
@@ -296,7 +309,7 @@ def _statement(
         new_rules=rules[1],
         witness=witness,
         masked_by=masks,
-        note="the search for a call was cut short" if first.gave_up and first.call is None else "",
+        note=_NOT_SHOWN if first.call is None and first.gaps else "",
     )
 
 

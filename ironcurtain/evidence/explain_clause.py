@@ -54,7 +54,7 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         cells=tuple(cell for one in examined for cell in _cells(one, clause)),
         examples=_examples(examined, clause, sides, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
-        exact=not any(one.reasons for one in examined),
+        exact=not any(one.gaps for one in examined),
     )
 
 
@@ -128,7 +128,7 @@ def _found(one: Examined, clause: str) -> Iterator[FoundCall]:
             outcome = answered.outcomes[0]
             if outcome is None or outcome.clause != clause or len(told[outcome.verdict]) >= _PER_TOOL:
                 continue
-            call = search.find(cell, lambda subject, whole: subject == whole, path=answered.path)
+            call = search.find(cell, lambda subject, whole: subject == whole, path=answered.path).call
             if call is not None and call not in told[outcome.verdict]:
                 told[outcome.verdict].append(call)
     for calls in told.values():

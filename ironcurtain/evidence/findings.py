@@ -68,8 +68,8 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
     reasons: dict[str, tuple[str, ...]] = {}
     for tool, one in examined.tools.items():
         more = [TOO_MANY] if tool in looked.given_up else []
-        if one.reasons or more:
-            reasons["/".join(tool)] = tuple(sorted({*one.reasons, *more}))
+        if one.gaps or more:
+            reasons["/".join(tool)] = tuple(sorted({*one.gaps, *more}))
     ordered = tuple(sorted(found, key=lambda each: (SEVERITIES.index(each.severity), each.kind, each.id)))
     return FindingReport(revision=examined.bundle.revision, findings=ordered, reasons=reasons)
 

@@ -30,6 +30,10 @@ EFFORT = 60
 MAX_SOUGHT = 20
 """So many times a whole call is looked for to show one finding."""
 TOO_MANY = "more combinations than could be searched for whole calls"
+DEFECT = (
+    "This is a defect in IronCurtain. Report it with the bundle and the scenario; rely on no proof about "
+    "this bundle until then."
+)
 T = TypeVar("T")
 _ALLOWED = Verdict.ALLOW.severity
 RECORD = "generated"
@@ -119,20 +123,22 @@ class Looked:
 
     def sought(self, one: Examined, cell: Cell, goal: Goal, path: Path = ANY_PATH) -> Sought | None:
         """Return a whole call that holds a cell's subject and meets a goal, None if none was found."""
-        call = self._search(one).find(cell, goal, path)
+        call = self._search(one).find(cell, goal, path).call
         return Sought(one.space.server, one.space.tool, call) if call is not None else None
 
     def allowed(self, one: Examined, cell: Cell, path: Path = ANY_PATH) -> Sought | None:
-        """Return a call that holds a cell's subject and is allowed, None if there is none.
+        """Return a call that holds a cell's subject and is allowed, None if none was found.
 
-        Where the search is cut short, a call whose subject is allowed will do, and the tool is `given_up`.
+        Where there may be one all the same, a call whose subject is allowed will do, and the tool is
+        `given_up`.
         """
-        self._search(one).gave_up = False
-        found = self.sought(one, cell, lambda _, call: call[0] == _ALLOWED, path)
-        if found is None and self._search(one).gave_up:
+        searched = self._search(one).find(cell, lambda _, call: call[0] == _ALLOWED, path)
+        if searched.call is not None:
+            return Sought(one.space.server, one.space.tool, searched.call)
+        if searched.gaps - one.gaps:
             self.given_up.add((one.space.server, one.space.tool))
             return self.sought(one, cell, lambda subject, _: subject[0] == _ALLOWED, path)
-        return found
+        return None
 
     def first_allowed(self, one: Examined, tries: Iterable[tuple[T, Cell, Path]]) -> tuple[T, Sought] | None:
         """Return the first of some paths on which a call is allowed, with the call, None if there is none.
@@ -189,7 +195,7 @@ class Looked:
 
     def sampled(self, order: int) -> bool:
         """Tell whether a rule concerns a tool that cannot be examined exactly."""
-        return any(one.reasons for one, _ in self.concerned(order))
+        return any(one.gaps for one, _ in self.concerned(order))
 
 
 def answers_of(one: Examined) -> Iterator[tuple[Cell, SubjectKey, Answered]]:

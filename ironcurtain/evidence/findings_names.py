@@ -126,9 +126,9 @@ def _can_be(one: Examined, test: ArgCondition, value: Json) -> bool:
     fitted = sides.sides[0].policy.tool(one.space.server, one.space.tool)
     if fitted is None:
         return True
-    variables, reasons = variables_of([atom], fitted, sides.registry, sides.fresh)
-    if not any(atom.key in each.true for variable in variables for each in variable.classes):
-        return bool(reasons)
+    variables = variables_of([atom], fitted, sides.registry, sides.fresh)
+    if not any(atom.key in each.true for variable in variables.values for each in variable.classes):
+        return not variables.is_complete
     return not _is_misspelt(value, _known_values(one.space.annotation, atom.path[0]))
 
 

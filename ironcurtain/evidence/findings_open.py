@@ -96,6 +96,6 @@ def _languages(looked: Looked, one: Examined, found: Mapping[str, str]) -> Itera
             message=f"the argument {quoted(argument)} of {tool} holds {language}, so its value does not show "
             "what a call does" + (", and calls of the tool are allowed" if witness is not None else ""),
             suggestion="Let the tool be escalated or denied as a whole, or offer tools that do one thing.",
-            sampled=bool(one.reasons),
+            sampled=bool(one.gaps),
             witness=witness,
         )

@@ -105,6 +105,6 @@ def _draft(looked: Looked, one: Examined, role: str, forgotten: _Forgotten) -> D
         message=f"no rule speaks of {role} of {tool} ({', '.join(visible(w) for w in where) or 'anywhere'}), "
         f"so it is denied by default, although {beside} is allowed there",
         suggestion=f"Add {role} to the rule that allows {beside}, or a rule that says what shall happen.",
-        sampled=bool(one.reasons),
+        sampled=bool(one.gaps),
         witness=witness,
     )

@@ -175,7 +175,7 @@ def _evasions(one: Examined, atom: Atom) -> Iterator[_Evasion]:
         return
     for how, value in _odd_values(atom):
         odd = _class_of(variable, top[0], top[1], value)
-        fits = atom.root == "caller" or one.space.reader.fits({top[1]: value})
+        fits = atom.root == "caller" or one.space.reader.placing.fits({top[1]: value})
         if odd is not None and fits and atom.key not in variable.classes[odd].true:
             yield _Evasion(how, index, odd, value)
 

@@ -95,9 +95,8 @@ def tool_table(one: Examined) -> Table:
         for (behaviour, labels), roles in rows.items()
     ]
     ordered = tuple(sorted(listed, key=lambda row: (row.roles, OUTSIDE in row.where, row.where)))
-    reasons = tuple(sorted(set(one.reasons)))
     return Table(
-        tools=(one.space.tool,), exactness="sampled" if reasons else "exact", reasons=reasons, rows=ordered
+        tools=(one.space.tool,), exactness=one.exactness, reasons=tuple(sorted(one.gaps)), rows=ordered
     )
 
 

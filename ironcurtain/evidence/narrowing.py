@@ -16,7 +16,7 @@ from ironcurtain.evidence.narrowing_schema import narrowed_schema
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.rules import rules_of_tool
 from ironcurtain.evidence.sides import Sides, load_sides
-from ironcurtain.evidence.space import CUSTOM_MODULES, MAX_MODES, MAX_PATHS, ToolSpace
+from ironcurtain.evidence.space import CUSTOM_MODULES, MAX_PATHS, ToolSpace
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.narrowing import NarrowedTool, Narrowing
 from ironcurtain.model.scenarios import DescribedWorld
@@ -81,13 +81,7 @@ def _space(server: str, tool: ToolAnnotation, sides: Sides) -> ToolSpace | tuple
 
 def _reasons(one: Examined) -> Iterator[str]:
     """Yield why a tool was not followed in full; a project's own modules only ever tighten."""
-    yield from (reason for reason in dict.fromkeys(one.reasons) if reason != CUSTOM_MODULES)
-    modes = 1
-    for variable in one.space.variables:
-        if any(atom.when is not None for atom in variable.atoms):
-            modes *= len(variable.classes)
-    if modes > MAX_MODES:
-        yield "more modes than can be followed"
+    yield from (reason for reason in sorted(one.gaps) if reason != CUSTOM_MODULES)
 
 
 def _narrowed(server: str, tool: ToolAnnotation, one: Examined) -> NarrowedTool:

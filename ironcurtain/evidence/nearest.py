@@ -207,7 +207,7 @@ def _replacements(
     old = refused.filled.get(source.places[0])
     for element in sorted(elements, key=lambda each: _distance(old, each)):
         value = _with_name(element.values[0], old, space.sides.fresh[0])
-        yield space.reader.place(source, (value,))
+        yield space.reader.placing.place(source, (value,))
 
 
 def _is_plain(element: Element) -> bool:
@@ -268,7 +268,7 @@ def _searched(
         modes *= len(variable.classes)
     if modes > _MAX_SEARCHED_MODES:
         return
-    search = Search(Examined(space, Calls(space), {}, []))
+    search = Search(Examined(space, Calls(space), {}, space.gaps))
     resources = {name for source in space.sources for name in source.places}
     touched = resources | {
         name for variable in space.variables for root, name in variable.places if root == "args"
@@ -278,7 +278,9 @@ def _searched(
     cells = sorted(space.cells.values(), key=lambda cell: (cell.role not in roles, cell.role == NONE))
     hopeful = [c for c in cells if search.could(c, lambda s: s[0] <= goal.severity)][:_MAX_SEARCHED_CELLS]
     for cell in hopeful:
-        found = search.find(cell, lambda _, call: call[0] <= goal.severity, wanted=outcomes.caller_classes)
+        found = search.find(
+            cell, lambda _, call: call[0] <= goal.severity, wanted=outcomes.caller_classes
+        ).call
         if found is None:
             continue
         tested = {name: value for name, value in found.arguments.items() if name not in resources}

@@ -7,31 +7,34 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
-from ironcurtain.model.base import Json
 from ironcurtain.model.jsontext import MAX_INTEGER
 
-_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "default", "const")
 
+def distinguishing_numbers(points: Iterable[float], steps: Sequence[float] = ()) -> list[float]:
+    """Return numbers for every combination of comparisons with some points, integers among them.
 
-def distinguishing_numbers(constants: Iterable[float], schema: dict[str, Json]) -> list[float]:
-    """Return numbers for every combination of comparisons with the constants that the schema permits.
-
-    The schema may refuse some of them; `minimum`, `maximum`, `multipleOf` and `integer` are seen to.
+    Args:
+        points: The constants of tests and the bounds of a schema.
+        steps: What the numbers must be multiples of.
     """
-    known = {n for n in constants if is_number(n)}
-    known |= {schema[key] for key in _BOUNDS if is_number(schema.get(key))}
-    points = sorted(known) or [0]
+    known = sorted({n for n in points if is_number(n)}) or [0]
     found: list[float] = []
-    for low, high in itertools.pairwise(points):
+    for low, high in itertools.pairwise(known):
         found += _between(low, high)
-    for point in points:
+    for point in known:
         found += [point, math.floor(point) - 1, math.ceil(point) + 1]
         found += [math.floor(point), math.ceil(point)]
         found += [math.nextafter(point, -math.inf), math.nextafter(point, math.inf)]
-    step = schema.get("multipleOf")
-    if is_number(step) and step > 0:
-        found += _multiples(points, step)
+    for step in steps:
+        found += _multiples(known, step) if step > 0 else ()
+    if are_whole(steps):
+        found += _multiples(known, math.lcm(*(int(step) for step in steps)))
     return [n for n in dict.fromkeys(map(_plain, found)) if _is_json(n)]
+
+
+def are_whole(steps: Sequence[float]) -> bool:
+    """Tell whether numbers are positive integers, whose multiples are exact; false where there are none."""
+    return bool(steps) and all(step > 0 and float(step).is_integer() for step in steps)
 
 
 def is_number(value: object) -> TypeGuard[float]:

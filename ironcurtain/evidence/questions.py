@@ -17,10 +17,12 @@ from ironcurtain.errors import VerificationError
 from ironcurtain.evidence.calls import Calls, Chosen, TooManyStatesError
 from ironcurtain.evidence.cells import CALL_KEY, Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
+from ironcurtain.evidence.domain import Domain
 from ironcurtain.evidence.evaluate import evaluate
 from ironcurtain.evidence.sources import Seen, SubjectKey
 from ironcurtain.evidence.space import MAX_PATHS, ToolSpace
 from ironcurtain.model.base import Json
+from ironcurtain.model.proof import Exactness
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.roles.registry import NONE
@@ -47,12 +49,14 @@ class Answered:
     Attributes:
         chosen: A class for every variable.
         elements: What the question's call holds besides the subject, to meet the path's guards.
+        fits: Whether the tool's schema is known to take such a call; if not, perhaps no call takes the path.
     """
 
     path: Path
     outcomes: tuple[Outcome | None, ...]
     chosen: Mapping[int, int]
     elements: Chosen
+    fits: bool
 
 
 @dataclass(frozen=True)
@@ -71,15 +75,20 @@ class Examined:
 
     Attributes:
         answers: By cell, its paths in order.
-        reasons: Why something may have been missed; empty where all is exact.
+        gaps: Why something may have been missed. Nothing about all calls is proved unless there are none.
         questions: How many paths were asked about.
     """
 
     space: ToolSpace
     calls: Calls
     answers: dict[tuple[SubjectKey | None, ...], list[Answered]]
-    reasons: list[str]
+    gaps: frozenset[str]
     questions: int = 0
+
+    @property
+    def exactness(self) -> Exactness:
+        """Whether every kind of call was examined."""
+        return "sampled" if self.gaps else "exact"
 
 
 def examine(spaces: Iterable[ToolSpace], opa: OpaCommand) -> list[Examined]:
@@ -90,13 +99,15 @@ def examine(spaces: Iterable[ToolSpace], opa: OpaCommand) -> list[Examined]:
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA answers otherwise than the rules were read.
     """
-    examined, questions = [], []
+    examined: list[Examined] = []
+    questions: list[_Question] = []
     for space in spaces:
         calls = Calls(space)
-        one = Examined(space, calls, {}, list(dict.fromkeys(space.reasons)))
-        own = list(_questions(one))
-        one.questions = len(own)
-        questions += own
+        one = Examined(space, calls, {}, space.gaps)
+        own = _questions(one)
+        one.gaps |= own.gaps
+        one.questions = len(own.values)
+        questions += own.values
         examined.append(one)
     if not examined:
         return []
@@ -105,12 +116,19 @@ def examine(spaces: Iterable[ToolSpace], opa: OpaCommand) -> list[Examined]:
     tables = {id(one.space): one for one in examined}
     for number, question in enumerate(questions):
         outcomes = tuple(answers.get(number) for answers in per_side)
-        answered = Answered(question.path, outcomes, question.chosen, question.elements)
+        fits = (
+            question.cell.fits
+            and question.space.fits(question.chosen)
+            and all(element.fits for _, element in question.elements)
+        )
+        answered = Answered(question.path, outcomes, question.chosen, question.elements, fits)
         tables[id(question.space)].answers.setdefault(question.cell.keys, []).append(answered)
     return examined
 
 
-def _questions(one: Examined) -> Iterator[_Question]:
+def _questions(one: Examined) -> Domain[_Question]:
+    found: list[_Question] = []
+    gaps: set[str] = set()
     total = 0
     for cell in one.space.cells.values():
         diagram = one.space.diagram(cell)
@@ -118,19 +136,26 @@ def _questions(one: Examined) -> Iterator[_Question]:
         if total > MAX_PATHS:
             raise one.space.too_many()
         for path in paths(diagram):
-            question = _question(one, cell, path)
+            try:
+                question = _question(one, cell, path)
+            except TooManyStatesError:
+                gaps.add("more combinations of guards than can be followed")
+                continue
             if question is not None:
-                yield question
+                found.append(question)
+    return Domain(tuple(found), frozenset(gaps))
 
 
 def _question(one: Examined, cell: Cell, path: Path) -> _Question | None:
-    """Return the question of a path, None if no call takes it."""
+    """Return the question of a path, None if no call takes it.
+
+    None is a proof, unless the tool has gaps: there are no other modes and elements, in doubt or not.
+
+    Raises:
+        TooManyStatesError: If the guards cannot be followed.
+    """
     if path.guards:
-        try:
-            found = one.calls.guarded(cell, path)
-        except TooManyStatesError:
-            one.reasons.append("more combinations of guards than can be followed")
-            return None
+        found = one.calls.guarded(cell, path)
         if found is None:
             return None
         mask = 0

@@ -16,6 +16,7 @@ from ironcurtain.canonical.pointers import tokens
 from ironcurtain.evidence.abstraction import Digests
 from ironcurtain.evidence.abstraction_truth import SkeletonReader, Skeletons
 from ironcurtain.evidence.atoms import Atom, atom_of_key
+from ironcurtain.evidence.domain import Domain
 from ironcurtain.evidence.replay_subjects import UnknownError
 from ironcurtain.evidence.rules import rules_of_tool
 from ironcurtain.evidence.variables import Class, Variable, variables_of
@@ -50,9 +51,7 @@ class Completions:
         self._content, self._registry = content, registry
         self._reader = SkeletonReader(digests) if digests is not None else None
         self._atoms: dict[tuple[str, str], tuple[Atom, ...]] = {}
-        self._variables: dict[
-            tuple[str, str, frozenset[str]], tuple[tuple[Variable, ...], tuple[str, ...]]
-        ] = {}
+        self._variables: dict[tuple[str, str, frozenset[str]], Domain[Variable]] = {}
 
     def of(self, record: DecisionRecord, tool: FittedTool) -> list[Completion]:
         """Return what a recorded call may have been, at least one.
@@ -88,10 +87,10 @@ class Completions:
         skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller}
         told = {atom.key: self._reader.holds(atom, skeletons) for atom in atoms}
         known = {key: outcome for key, outcome in told.items() if outcome is not None} | abstract.tests
-        variables, reasons = self._variables_of(record.server, tool, atoms, frozenset(abstract.tests))
-        if reasons and not known.keys() >= told.keys():
-            raise UnknownError(f"the policy tests what the record does not hold ({reasons[0]})")
-        pools = [_possible(variable, known) for variable in variables]
+        variables = self._variables_of(record.server, tool, atoms, frozenset(abstract.tests))
+        if not variables.is_complete and not known.keys() >= told.keys():
+            raise UnknownError(f"the policy tests what the record does not hold ({min(variables.gaps)})")
+        pools = [_possible(variable, known) for variable in variables.values]
         count = 1
         for pool in pools:
             count *= len(pool)
@@ -101,7 +100,7 @@ class Completions:
 
     def _variables_of(
         self, server: str, tool: FittedTool, atoms: Sequence[Atom], recorded: frozenset[str]
-    ) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
+    ) -> Domain[Variable]:
         memo = (server, tool.annotation.tool, recorded)
         if memo not in self._variables:
             both = {atom.key: atom for atom in (*map(atom_of_key, sorted(recorded)), *atoms)}

@@ -1,13 +1,15 @@
 """Searching for a whole call: is there one that holds a subject and is decided so and so?
 
-The search is exhaustive over classes and guard bits, not over values, so "there is none" is a proof.
+The search is exhaustive over classes and guard bits, not over values, so "there is none" is a proof where
+every kind of call was examined, none was given up, and none was put together that the tool then refused.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ironcurtain.evidence.calls import Chosen, Roles, Sums, TooManyStatesError
@@ -19,10 +21,14 @@ from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import GuardKey
 from ironcurtain.evidence.sources import Element, SubjectKey
 from ironcurtain.model.base import Json
+from ironcurtain.model.proof import Proof
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.roles.registry import NONE
 
 MAX_TRIED = 20_000
+MAX_REFUSED = 40
+CUT_SHORT = "more combinations than could be searched"
+REFUSED = "a call that would do was put together, and the tool takes no such call"
 
 Severities: TypeAlias = tuple[int, ...]
 """Per policy the severity of a final verdict, -1 where nothing is decided."""
@@ -42,6 +48,26 @@ class FoundCall:
     caller: dict[str, Json]
     role: str
     value: str
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What came of a search.
+
+    Attributes:
+        call: The call, None if none was found.
+        gaps: Why there may be one all the same; empty where a call was found, or it is proved that none is.
+    """
+
+    call: FoundCall | None
+    gaps: frozenset[str] = frozenset()
+
+    @property
+    def proof(self) -> Proof:
+        """What is known: a call was `found`, that there is none is `proved`, or none was found."""
+        if self.call is not None:
+            return Proof.FOUND
+        return Proof.NOT_FOUND if self.gaps else Proof.PROVED
 
 
 class Search:
@@ -64,8 +90,8 @@ class Search:
         self._allowed = allowed
         self._effort = effort
         self._tried = 0
+        self._refused = 0
         self._diagrams: dict[tuple[SubjectKey | None, ...], Diagram] = {}
-        self.gave_up = False
 
     def find(
         self,
@@ -73,10 +99,8 @@ class Search:
         goal: Goal,
         path: Path = ANY_PATH,
         wanted: Mapping[int, frozenset[int]] | None = None,
-    ) -> FoundCall | None:
-        """Return a call that holds a cell's subject and meets a goal, None if there is none.
-
-        Where the search was cut short, `gave_up` is set.
+    ) -> Searched:
+        """Search a call that holds a cell's subject and meets a goal.
 
         Args:
             cell: The subject's cell.
@@ -87,17 +111,23 @@ class Search:
         demands = dict(path.classes)
         for index, classes in (wanted or {}).items():
             demands[index] = demands.get(index, classes) & classes
+        # Calls that a search did not get to, or that the tool refused, are known to this search alone.
+        gaps = set(self._one.gaps)
         if any(not classes for classes in demands.values()):
-            return None
-        self._tried = 0
+            return Searched(None, frozenset(gaps))
+        self._tried = self._refused = 0
         try:
-            for chosen, roles in self._modes(demands):
+            for chosen, roles in itertools.islice(self._modes(demands), MAX_TRIED):
                 found = self._in_mode(cell, goal, path, chosen, roles)
                 if found is not None:
-                    return found
+                    return Searched(found)
+            if self._count_modes(demands) > MAX_TRIED:
+                gaps.add(CUT_SHORT)
         except TooManyStatesError:
-            self.gave_up = True
-        return None
+            gaps.add(CUT_SHORT)
+        if self._refused:
+            gaps.add(REFUSED)
+        return Searched(None, frozenset(gaps))
 
     def could(self, cell: Cell, test: Callable[[Severities], bool]) -> bool:
         """Tell whether some outcome of a cell's own diagram passes a test; cheap, and without the call."""
@@ -109,6 +139,14 @@ class Search:
 
     def _modes(self, demands: Mapping[int, frozenset[int]]) -> Iterator[tuple[dict[int, int], Roles]]:
         """Yield one assignment for every combination that rules tell apart, plainest first."""
+        for combination in itertools.product(*self._pools(demands)):
+            chosen = dict(enumerate(combination))
+            yield chosen, self._space.roles_in(chosen)
+
+    def _count_modes(self, demands: Mapping[int, frozenset[int]]) -> int:
+        return math.prod(len(pool) for pool in self._pools(demands))
+
+    def _pools(self, demands: Mapping[int, frozenset[int]]) -> list[list[int]]:
         pools = []
         for index, variable in enumerate(self._space.variables):
             kinds: dict[frozenset[str], int] = {}
@@ -116,12 +154,7 @@ class Search:
             for each in sorted(allowed, key=variable.plainness):
                 kinds.setdefault(variable.classes[each].true & self._space.used_atoms, each)
             pools.append(list(kinds.values()))
-        for tried, combination in enumerate(itertools.product(*pools)):
-            if tried >= MAX_TRIED:
-                self.gave_up = True
-                return
-            chosen = dict(enumerate(combination))
-            yield chosen, self._space.roles_in(chosen)
+        return pools
 
     # -- one mode ---------------------------------------------------------------------------------
 
@@ -189,22 +222,36 @@ class Search:
         reached = self._one.calls.join(chosen, roles, fixed, sums, self._allowed)
         for (bits, call), elements in reached.items():
             if bits == mask and goal(subject, call):
-                return self._call(cell, chosen, elements)
+                found = self._call(cell, chosen, elements)
+                if self._is_accepted(found):
+                    return found
         return None
+
+    def _is_accepted(self, call: FoundCall) -> bool:
+        """Hold a call against steps 3 to 5, which alone know what the whole schema and the disk allow."""
+        if self._space.reader.accepts(call.arguments):
+            return True
+        self._refused += 1
+        if self._refused > MAX_REFUSED:
+            raise TooManyStatesError
+        return False
 
     def _bare(
         self, cell: Cell, goal: Goal, path: Path, chosen: dict[int, int], roles: Roles
     ) -> FoundCall | None:
         """Look at the call without resources."""
+        elements = []
         for source, own in enumerate(roles):
             options = self._one.calls.options(source, own, chosen)
-            if not any(not any(element.seen) for element in options):
+            bare = next((element for element in options if element.is_bare), None)
+            if bare is None:
                 return None
+            elements.append((source, bare))
         subject = self._decided(cell.keys, chosen, 0)
         if subject is None or not self._one.calls.satisfies(0, path) or not goal(subject, subject):
             return None
-        values = self._space.values(chosen)
-        return FoundCall(self._space.call_arguments(chosen), values["caller"], NONE, "call")
+        found = replace(self._call(cell, chosen, tuple(elements)), role=NONE, value="call")
+        return found if self._is_accepted(found) else None
 
     # -- verdicts ---------------------------------------------------------------------------------
 
@@ -243,26 +290,18 @@ class Search:
 
     def _call(self, cell: Cell, chosen: dict[int, int], elements: Chosen) -> FoundCall:
         arguments = self._space.call_arguments(chosen)
+        roles = self._space.roles_in(chosen)
         for source, found in enumerate(self._space.sources):
             own = [element for home, element in elements if home == source]
             values = tuple(dict.fromkeys(value for element in own for value in element.values))
             if values:
-                arguments.update(self._space.reader.place(found, values))
-            elif own:
-                self._clear(arguments, source, own[0], chosen)
+                arguments.update(self._space.reader.placing.place(found, values))
+            elif any(self._space.sides.registry[role].resource for role in roles[source]):
+                # Left away, or there and empty.
+                arguments = {n: value for n, value in arguments.items() if n not in found.places}
+                arguments.update({n: value for element in own for n, value in element.given})
         value = next((v for _, e in elements for keys, v in pairs(e) if keys == cell.keys), "")
         return FoundCall(arguments, self._space.values(chosen)["caller"], cell.role, value)
-
-    def _clear(
-        self, arguments: dict[str, Json], source: int, element: Element, chosen: dict[int, int]
-    ) -> None:
-        """Leave an argument away, or empty where it may not be left away."""
-        absent = self._space.absent(source, chosen)
-        for name in self._space.sources[source].places:
-            if absent is None or absent.seen != element.seen:
-                arguments[name] = []
-            else:
-                arguments.pop(name, None)
 
 
 def _plus(one: State, other: State) -> State:

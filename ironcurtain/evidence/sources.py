@@ -6,24 +6,21 @@ argument, is an *element*: the subjects that it adds to a call, under each polic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from ironcurtain.canonical import pointers
-from ironcurtain.canonical.codecs import encode
 from ironcurtain.canonical.conditional import roles_in_call
-from ironcurtain.canonical.fit import FittedTool
-from ironcurtain.canonical.paths import ancestors
-from ironcurtain.canonical.schema import ArgumentSchema
+from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
+from ironcurtain.canonical.paths import ancestors, is_within
 from ironcurtain.canonical.subjects import Subject
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decide import structural
-from ironcurtain.evidence.candidates import Builder
+from ironcurtain.evidence.placing import Placing, Source
 from ironcurtain.evidence.sides import GIT_REMOTE, Side, Sides
-from ironcurtain.evidence.steps import StepsOfTool
+from ironcurtain.evidence.steps import Reached, StepsOfTool
 from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness
-from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
+from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.model.base import Json
 
 
@@ -54,48 +51,38 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Element:
-    """What one value of a source adds to a call.
+    """What one value of a source, or none, adds to a call.
 
     Attributes:
-        witness: What was tried, None where the argument is absent.
-        values: The raw values that make it, none where the argument is absent.
+        witness: What was tried, None where the argument is absent or empty.
+        values: The raw values that make it, none where the argument is absent or empty.
         seen: By policy, its subjects.
+        fits: Whether a call with it is known to get as far as the policy; if not, another value that adds
+            the same perhaps does.
+        given: Arguments that are there although they hold no value: an empty array, a null.
+        filled: Whether a default is filled in.
     """
 
     witness: Witness | None
     values: tuple[Json, ...]
     seen: tuple[tuple[Seen, ...], ...]
-
-
-@dataclass(frozen=True)
-class Source:
-    """One argument, or composite of arguments, that yields subjects.
-
-    Attributes:
-        pointer: Where its subjects are found.
-        argument: The annotated argument, or
-        composite: the composite.
-        many: Whether one call can hold several of its values.
-    """
-
-    pointer: tuple[str, ...]
-    argument: Argument | None
-    composite: Composite | None
-    many: bool
+    fits: bool = True
+    given: tuple[tuple[str, Json], ...] = ()
+    filled: bool = False
 
     @property
-    def places(self) -> tuple[str, ...]:
-        """The top-level arguments that it stands in."""
-        if self.composite is not None:
-            return self.composite.join
-        return (self.argument.top_level,) if self.argument else ()
+    def is_bare(self) -> bool:
+        """Whether it adds no subject."""
+        return not any(self.seen)
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles that its subjects can have."""
-        if self.composite is not None:
-            return (self.composite.role,)
-        return self.argument.possible_roles if self.argument else ()
+
+Keys: TypeAlias = tuple[tuple[SubjectKey, ...], ...]
+"""By policy, all that it knows of the subjects of an element."""
+
+
+def keys_of(element: Element) -> Keys:
+    """Return all that the policies know of an element."""
+    return tuple(tuple(seen.key for seen in each) for each in element.seen)
 
 
 class SourceReader:
@@ -118,9 +105,9 @@ class SourceReader:
             side.steps.of_tool(server, tool, sides.registry)
             for side, tool in zip(sides.sides, tools, strict=True)
         ]
-        self.annotation: ToolAnnotation = tools[0].annotation
-        self._schema = self.annotation.input_schema or {}
-        self._builder = Builder(self._schema, sides.fresh, refers=False)
+        self._tool = tools[0]
+        self.annotation: ToolAnnotation = self._tool.annotation
+        self.placing = Placing(self._tool.schema, sides.fresh)
         self.sources = tuple(self._find())
         self._witnesses = {kind: self._relevant(each) for kind, each in sides.witnesses.items()}
 
@@ -135,66 +122,25 @@ class SourceReader:
             yield Source(steps, None, composite, many=False)
 
     def _takes_many(self, argument: Argument, steps: tuple[str, ...]) -> bool:
-        if pointers.EVERY in steps or argument.codec is not None or GIT_REMOTE in argument.possible_roles:
-            return True
-        schema = self._schema.get("properties", {}).get(steps[0], {})
-        for step in steps[1:]:
-            schema = schema.get("properties", {}).get(step, {})
-        types = schema.get("type")
-        return types is None or "array" in (types if isinstance(types, list | tuple) else [types])
+        return GIT_REMOTE in argument.possible_roles or self.placing.takes_many(argument, steps)
 
-    def reasons(self) -> list[str]:
+    def gaps(self) -> frozenset[str]:
         """Return what about the sources cannot be examined exactly."""
         tops = [source.places[0] for source in self.sources]
-        doubled = sorted({top for top in tops if tops.count(top) > 1})
-        return [f"several resources below the argument {name}" for name in doubled]
-
-    # -- arguments --------------------------------------------------------------------------------
-
-    def place(self, source: Source, values: Sequence[Json]) -> dict[str, Json]:
-        """Return the top-level arguments that hold raw values of a source."""
-        if source.composite is not None:
-            parts = str(values[0]).split(source.composite.with_, len(source.composite.join) - 1)
-            return dict(zip(source.composite.join, parts, strict=False))
-        top, *below = source.pointer
-        schema = self._schema.get("properties", {}).get(top, {})
-        return {top: self._placed(schema, tuple(below), list(values), source)}
-
-    def _placed(self, schema: Json, steps: tuple[str, ...], values: list[Json], source: Source) -> Json:
-        if not steps:
-            return self._leaf(schema, values, source)
-        if steps[0] == pointers.EVERY:
-            items = schema.get("items", {}) if isinstance(schema, dict) else {}
-            return [self._placed(items, steps[1:], [value], source) for value in values]
-        base = self._builder.minimal(schema)
-        below = schema.get("properties", {}).get(steps[0], {}) if isinstance(schema, dict) else {}
-        return {
-            **(base if isinstance(base, dict) else {}),
-            steps[0]: self._placed(below, steps[1:], values, source),
-        }
-
-    def _leaf(self, schema: Json, values: list[Json], source: Source) -> Json:
-        codec = source.argument.codec if source.argument else None
-        if codec is not None:
-            try:
-                return encode(codec, "[" if codec.startswith("json") else "", [str(v) for v in values])
-            except UnrepresentableError:
-                return values[0]
-        if len(values) != 1:
-            return values
-        return [values[0]] if self._holds_arrays_only(schema) else values[0]
-
-    def _holds_arrays_only(self, schema: Json) -> bool:
-        types = schema.get("type") if isinstance(schema, dict) else None
-        return types == "array" or (
-            isinstance(types, list | tuple) and "array" in types and "string" not in types
-        )
+        doubled = {top for top in tops if tops.count(top) > 1}
+        return frozenset(f"several resources below the argument {name}" for name in doubled)
 
     # -- running values ---------------------------------------------------------------------------
 
-    def elements(self, source: Source, arguments: Mapping[str, Json]) -> list[Element]:
-        """Return an element for every witness that the source takes in a call with these arguments."""
-        role_names = self._roles(source, arguments)
+    def elements(self, source: Source, arguments: dict[str, Json], mode: Mapping[str, Json]) -> list[Element]:
+        """Return an element for every region that values of the source can lie in, those that fit first.
+
+        Args:
+            source: The source.
+            arguments: A plain call without the source.
+            mode: What of it other roles depend on, with defaults filled in.
+        """
+        role_names = self._roles(source, mode)
         kinds = {
             self._sides.registry[role].pattern_kind
             for role in role_names
@@ -202,12 +148,38 @@ class SourceReader:
         }
         if GIT_REMOTE in role_names:
             kinds.add("path")
+        witnesses = [
+            witness
+            for kind in sorted(kinds)
+            for witness in (*self._witnesses.get(kind, ()), *self._unresolved(kind, role_names))
+        ]
+        found = [each for witness in witnesses for each in self._tried(source, witness, arguments, mode)]
+        listed = self._listed(source)
+        if listed is not None:
+            found = self._of_listed(source, listed, found, arguments, mode)
+        return sorted(found, key=lambda element: not element.fits)
+
+    def _listed(self, source: Source) -> tuple[Json, ...] | None:
+        if source.argument is None or GIT_REMOTE in source.argument.possible_roles:
+            return None
+        return self.placing.listed(source.argument, source.pointer)
+
+    def _of_listed(
+        self,
+        source: Source,
+        listed: Sequence[Json],
+        regions: Sequence[Element],
+        arguments: dict[str, Json],
+        mode: Mapping[str, Json],
+    ) -> list[Element]:
+        """Return the elements of the only values that the schema permits; no region can hold others."""
         found = []
-        for kind in sorted(kinds):
-            for witness in (*self._witnesses.get(kind, ()), *self._unresolved(kind, role_names)):
-                element = self._tried(source, witness, arguments)
-                if element is not None:
-                    found.append(element)
+        for value in listed:
+            near = Witness("", str(value), ("listed", str(value)), (str(value),))
+            element = self._of_value(source, near, value, arguments, mode)
+            if element is not None:
+                region = next((each for each in regions if keys_of(each) == keys_of(element)), None)
+                found.append(replace(element, witness=region.witness) if region is not None else element)
         return found
 
     def _relevant(self, witnesses: Sequence[Witness]) -> tuple[Witness, ...]:
@@ -230,47 +202,142 @@ class SourceReader:
             return ()
         return (Witness(kind, "remotes that git cannot resolve", ("unresolved",), (self._sides.fresh[1],)),)
 
-    def absent(self, source: Source, arguments: Mapping[str, Json]) -> Element | None:
-        """Return what a call yields without the source's argument, None if it must be given."""
-        plain = {name: value for name, value in arguments.items() if name not in source.places}
-        seen = self._run_all(source, plain)
-        return None if seen is None else Element(None, (), seen)
+    def absent(self, source: Source, mode: Mapping[str, Json]) -> Element | None:
+        """Return what a call yields without the source's argument, None if it must be given.
 
-    def empty(self, source: Source, arguments: Mapping[str, Json]) -> Element | None:
-        """Return what an empty array yields, None if the source takes none."""
-        if pointers.EVERY not in source.pointer and source.argument is not None and source.argument.codec:
+        That it must be is proved: it is required, or what is filled in for it is refused.
+        """
+        annotated = [a for a in self.annotation.args if a.required and a.top_level in source.places]
+        nulls = [self._as_absent(name) for name in source.places]
+        if annotated or None in nulls:
             return None
-        seen = self._run_all(source, {**arguments, source.pointer[0]: []})
-        return None if seen is None else Element(None, (), seen)
+        given = {name: value for each in nulls if each is not None for name, value in each.items()}
+        own = self._own(source, given)
+        seen = None if own is None else self._alone(source, own, mode)
+        if seen is None:
+            return None
+        filled = any(value is not None for value in (own or {}).values())
+        return Element(None, (), seen, given=tuple(given.items()), filled=filled)
 
-    def fits(self, arguments: dict[str, Json]) -> bool:
-        """Tell whether each argument alone is one that the schema accepts."""
-        listed = self._schema.get("properties", {})
-        return not ArgumentSchema({"properties": {n: listed.get(n, {}) for n in arguments}}).problems(
-            arguments
-        )
+    def _as_absent(self, name: str) -> dict[str, Json] | None:
+        """Return how an argument is left away, None if it cannot be; a null counts as absent."""
+        if name not in self.placing.shapes.required:
+            return {}
+        return {name: None} if self.placing.fits({name: None}) else None
+
+    def empty(
+        self, source: Source, arguments: Mapping[str, Json], mode: Mapping[str, Json]
+    ) -> Element | None:
+        """Return what a call yields that gives a source no resource, None if it must hold one."""
+        if source.argument is None:
+            return None
+        nothing = tuple(() for _ in self._sides.sides)
+        doubtful = None
+        top = source.pointer[0]
+        for value in self.placing.empties(source.argument, source.pointer):
+            given = ((top, value),)
+            seen = self._run_all(source, {**arguments, top: value})
+            if seen is not None and not any(seen):
+                return Element(None, (), seen, given=given)
+            alone = self._alone(source, {top: value}, mode)
+            if len(source.pointer) > 1 or (alone is not None and not any(alone)):
+                doubtful = doubtful or Element(None, (), nothing, fits=False, given=given)
+        return doubtful
 
     def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         if source.composite is not None:
             return (source.composite.role,)
         return carried(source.argument, arguments) if source.argument else ()
 
-    def _tried(self, source: Source, witness: Witness, arguments: Mapping[str, Json]) -> Element | None:
+    def _tried(
+        self, source: Source, witness: Witness, arguments: dict[str, Json], mode: Mapping[str, Json]
+    ) -> Iterable[Element]:
+        """Return the elements of a witness; none if no value lies in its region.
+
+        A witness is made in canonical form of its region. So if steps 4 and 5 refuse every spelling of it,
+        no value of the role lies there, or every one is denied. That the schema refuses it proves nothing.
+        """
+        found: dict[Keys, Element] = {}
         for value in self._spellings(source, witness):
-            seen = self._run_all(source, {**arguments, **self.place(source, (value,))})
-            if seen is not None:
-                return Element(witness, (value,), seen)
-        return None
+            element = self._of_value(source, witness, value, arguments, mode)
+            if element is None:
+                continue
+            keys = keys_of(element)
+            if keys not in found or (element.fits and not found[keys].fits):
+                found[keys] = element
+            if next(iter(found.values())).fits:
+                break
+        return found.values()
+
+    def _of_value(
+        self,
+        source: Source,
+        witness: Witness,
+        value: Json,
+        arguments: dict[str, Json],
+        mode: Mapping[str, Json],
+    ) -> Element | None:
+        placed = self.placing.place(source, (value,))
+        seen = self._run_all(source, {**arguments, **placed})
+        if seen is not None:
+            return Element(witness, (value,), seen)
+        alone = self._alone(source, placed, mode)
+        return None if alone is None else Element(witness, (value,), alone, fits=False)
+
+    def _own(self, source: Source, given: dict[str, Json]) -> dict[str, Json] | None:
+        """Return a source's arguments with defaults filled in, None if there has to be one."""
+        has_root = any(side.policy.site.working_root(self._server) is not None for side in self._sides.sides)
+        try:
+            filled = self._tool.filled(given, has_working_root=has_root)
+        except InvalidArgumentsError:
+            # Some other argument has to be given; this one is what its default says.
+            filled = self._tool.with_defaults(given)
+            if source.argument is not None and source.argument.repository:
+                return None
+        return {name: filled[name] for name in source.places if name in filled}
+
+    def _alone(
+        self, source: Source, own: dict[str, Json], mode: Mapping[str, Json]
+    ) -> tuple[tuple[Seen, ...], ...] | None:
+        """Do steps 4 and 5 for a source alone, whatever the schema says; None if the call ends there."""
+        filled = {**mode, **own}
+        found = []
+        for side, steps in zip(self._sides.sides, self._steps, strict=True):
+            reached = steps.of_filled(filled)
+            if reached is None:
+                return None
+            found.append(self._seen(source, reached, side))
+        return tuple(found)
 
     def _spellings(self, source: Source, witness: Witness) -> Iterator[Json]:
         for value in witness.values:
             yield value
             if value.isdecimal():
                 yield int(value)
+        if witness.kind == "path":
+            yield from self._shorter(witness.values)
         if source.argument is not None and GIT_REMOTE in source.argument.possible_roles:
             yield from (
                 self._sides.remotes[value] for value in witness.values if value in self._sides.remotes
             )
+
+    def _shorter(self, paths: Sequence[str]) -> Iterator[str]:
+        """Yield shorter spellings of paths, for schemas that bound their length."""
+        world = self._sides.world
+        root = world.working_roots.get(self._server, world.sandbox)
+        for path in paths:
+            if is_within(path, world.home):
+                yield f"~{path.removeprefix(world.home)}"
+            if root is not None and is_within(path, root):
+                yield path.removeprefix(root).removeprefix("/") or "."
+
+    def accepts(self, arguments: dict[str, Json]) -> bool:
+        """Tell whether a whole call gets as far as the policy, under each of them."""
+        return all(steps.accepts(arguments) for steps in self._steps)
+
+    def is_judged(self, source: Source, placed: dict[str, Json]) -> bool:
+        """Tell whether a source's arguments, whatever the schema says of them, get as far as the policy."""
+        return self._alone(source, placed, {}) is not None
 
     def _run_all(self, source: Source, arguments: dict[str, Json]) -> tuple[tuple[Seen, ...], ...] | None:
         found = []
@@ -286,8 +353,9 @@ class SourceReader:
     ) -> tuple[Seen, ...] | None:
         """Do steps 3 to 5; return the source's subjects, None if the call ends there."""
         reached = steps.of(arguments, source.pointer[0])
-        if reached is None:
-            return None
+        return None if reached is None else self._seen(source, reached, side)
+
+    def _seen(self, source: Source, reached: Reached, side: Side) -> tuple[Seen, ...]:
         return tuple(
             Seen(self._key(subject, reached.floor, side), subject)
             for subject in reached.subjects

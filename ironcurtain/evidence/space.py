@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -10,7 +11,6 @@ from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.subjects import CALL
 from ironcurtain.errors import EvidenceError
 from ironcurtain.evidence.atoms import Atom, Place, role_atom
-from ironcurtain.evidence.candidates import Builder
 from ironcurtain.evidence.cells import CALL_KEY, Cell, RuleIndex, lies_there, pairs
 from ironcurtain.evidence.diagram import (
     ALWAYS,
@@ -20,9 +20,11 @@ from ironcurtain.evidence.diagram import (
     guard_order,
 )
 from ironcurtain.evidence.diagram import Node as Diagram
+from ironcurtain.evidence.placing import Source
+from ironcurtain.evidence.plain_values import PlainValues
 from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
 from ironcurtain.evidence.sides import GIT_REMOTE, Sides
-from ironcurtain.evidence.sources import Element, Source, SourceReader, SubjectKey, carried
+from ironcurtain.evidence.sources import Element, SourceReader, SubjectKey, carried
 from ironcurtain.evidence.variables import PRESENT, variables_of
 from ironcurtain.model.base import Json
 from ironcurtain.roles.registry import NONE
@@ -65,16 +67,19 @@ class ToolSpace:
             *(atom for rules in self.rules for rule in rules for atom in rule.atoms),
         ]
         self.used_atoms = frozenset(atom.key for atom in atoms)
-        self.variables, problems = variables_of([*atoms, *more], fitted[0], sides.registry, sides.fresh)
+        variables = variables_of([*atoms, *more], fitted[0], sides.registry, sides.fresh)
+        self.variables = variables.values
         self.diagrams = Diagrams(self.variables)
-        self.reasons = [*problems, *self.reader.reasons(), *self._custom_reasons(), *self._tied_reasons()]
+        self.gaps = variables.gaps | self.reader.gaps() | {*self._custom_gaps(), *self._tied_gaps()}
         self._indexes = [RuleIndex(rules) for rules in self.rules]
         self._role_variables = [
             index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
         ]
+        self.gaps |= {*self._mode_gaps()}
         self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
         self._modes: dict[frozenset[tuple[int, frozenset[int]]], list[RoleMode]] = {}
-        self._fillers: dict[str, Json] | None = None
+        self._plain = PlainValues(self.annotation, self.reader, sides)
+        self._empty: dict[tuple[object, ...], Element | None] = {}
         self.guards: Mapping[GuardKey, frozenset[int]] = self._guard_keys()
         self.cells = self._find_cells()
 
@@ -112,17 +117,21 @@ class ToolSpace:
     def plain(self, chosen: Mapping[int, int], wanted: Mapping[int, frozenset[int]]) -> dict[int, int]:
         """Complete an assignment, taking the plainest class of every other variable."""
         return {
-            index: chosen.get(index, self._ordered(index, wanted.get(index))[0])
+            index: chosen[index] if index in chosen else self._ordered(index, wanted.get(index))[0]
             for index in range(len(self.variables))
         }
 
     def values(self, chosen: Assignment) -> dict[str, dict[str, Json]]:
-        """Return the arguments and caller facts of an assignment."""
+        """Return the arguments and caller facts of an assignment, with defaults filled in."""
         found: dict[str, dict[str, Json]] = {"args": {}, "caller": {}}
         for index, class_ in chosen.items():
             for (root, name), value in self.variables[index].classes[class_].values:
                 found[root][name] = value
         return found
+
+    def fits(self, chosen: Assignment) -> bool:
+        """Tell whether calls are known to have the classes of an assignment."""
+        return all(self.variables[index].classes[class_].fits for index, class_ in chosen.items())
 
     def given(self, source: Source, chosen: Assignment) -> bool | None:
         """Tell whether an assignment demands that a source's argument is given, or not given, or neither."""
@@ -146,68 +155,63 @@ class ToolSpace:
         if (source, roles) not in self._elements:
             found: list[Element] = []
             if any(self.sides.registry[role].resource for role in roles):
-                for chosen, each in self.role_modes({}):
-                    if each[source] == roles and self.given(self.sources[source], chosen) is not False:
-                        found = self.reader.elements(
-                            self.sources[source], self.call_arguments(chosen, source)
-                        )
-                        break
+                chosen = self._giving(source, roles)
+                if chosen is not None:
+                    own = self.sources[source]
+                    found = self.reader.elements(
+                        own, self.call_arguments(chosen, source), self._mode(chosen, source)
+                    )
+                    found += self._defaults(source, chosen)
             self._elements[source, roles] = found
         return self._elements[source, roles]
 
+    def _giving(self, source: int, roles: tuple[str, ...]) -> dict[int, int] | None:
+        """Return a mode in which a source has some roles and may be given, None if there is none."""
+        for chosen, each in self.role_modes({}):
+            if each[source] == roles and self.given(self.sources[source], chosen) is not False:
+                return chosen
+        return None
+
+    def _defaults(self, source: int, chosen: Assignment) -> list[Element]:
+        """Return what a source yields where it is absent and its default is filled in."""
+        absent = self.absent(source, chosen)
+        if absent is None or absent.is_bare or not absent.filled:
+            return []
+        return [absent]
+
     def absent(self, source: int, chosen: Assignment) -> Element | None:
         """Return what a call without the source's argument yields, None if it must be given."""
-        if self.given(self.sources[source], chosen):
-            return None
-        return self.reader.absent(self.sources[source], self.call_arguments(chosen, source))
+        given = self.given(self.sources[source], chosen)
+        found = self.reader.absent(self.sources[source], self._mode(chosen, source))
+        # Where its default is filled in, an absent argument passes for a given one.
+        return None if found is None or given not in (None, found.filled) else found
 
     def call_arguments(self, chosen: Assignment, but: int | None = None) -> dict[str, Json]:
         """Return plain arguments of a call in a mode: the tested ones, and what must be there besides."""
-        given = {n: v for n, v in self.values(chosen)["args"].items() if v != PRESENT}
         skipped = set(self.sources[but].places) if but is not None else set()
-        if but is not None and self._needs_repository(but):
-            given = {**self._repository(), **given}
-        return {**{n: v for n, v in self.fillers().items() if n not in given and n not in skipped}, **given}
-
-    def _needs_repository(self, source: int) -> bool:
-        argument = self.sources[source].argument
-        return argument is not None and GIT_REMOTE in argument.possible_roles and bool(self.sides.remotes)
-
-    def _repository(self) -> dict[str, Json]:
-        """Return the argument that names a repository, where remotes are configured."""
-        for source in self.sources:
-            if source.argument is not None and source.argument.repository:
-                return self.reader.place(source, (next(self._plain_witnesses(source)),))
-        return {}
-
-    def fillers(self) -> dict[str, Json]:
-        """Return a plain value for every argument that must be given."""
-        if self._fillers is None:
-            schema = self.annotation.input_schema or {}
-            needed = [*schema.get("required", []), *(a.top_level for a in self.annotation.args if a.required)]
-            self._fillers = {}
-            for name in dict.fromkeys(needed):
-                self._fillers.update(self._filler(name, schema.get("properties", {}).get(name, {})))
-        return self._fillers
-
-    def _filler(self, name: str, schema: Json) -> dict[str, Json]:
-        source = next((s for s in self.sources if name in s.places), None)
-        if source is not None:
-            for witness in self._plain_witnesses(source):
-                placed = self.reader.place(source, (witness,))
-                if self.reader.fits(placed):
-                    return placed
+        given = {n: v for n, v in self._raw(chosen).items() if n not in skipped}
+        if but is not None and self._plain.needs_repository(self.sources[but]):
+            given = {**self._plain.repository, **given}
         return {
-            name: Builder(self.annotation.input_schema or {}, self.sides.fresh, refers=False).minimal(schema)
+            **{n: v for n, v in self._plain.fillers.items() if n not in given and n not in skipped},
+            **given,
         }
 
-    def _plain_witnesses(self, source: Source) -> Iterator[Json]:
-        kinds = {self.sides.registry[r].pattern_kind for r in source.roles if self.sides.registry[r].resource}
-        if "path" in kinds and self.sides.sandbox is not None:
-            yield f"{self.sides.sandbox}/{self.sides.fresh[0]}"
-        for kind in sorted(kinds):
-            yield from (v for w in self.sides.witnesses.get(kind, ()) if not w.chain for v in w.values)
-        yield from list(self.sides.remotes.values())[:1]
+    def _raw(self, chosen: Assignment) -> dict[str, Json]:
+        """Return the arguments that a mode tests as a call gives them, resources among them plain."""
+        found: dict[str, Json] = {}
+        for index, class_ in chosen.items():
+            for (root, name), value in self.variables[index].classes[class_].raw:
+                if root == "args":
+                    found.update(self._plain.resource(name) if value == PRESENT else {name: value})
+        return found
+
+    def _mode(self, chosen: Assignment, but: int) -> dict[str, Json]:
+        """Return what of a mode steps 4 and 5 read besides a source, with defaults filled in."""
+        found = dict(self._plain.repository) if self._plain.needs_repository(self.sources[but]) else {}
+        for name, value in self.values(chosen)["args"].items():
+            found.update(self._plain.resource(name) if value == PRESENT else {name: value})
+        return {name: value for name, value in found.items() if name not in self.sources[but].places}
 
     def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         if source.composite is not None:
@@ -225,6 +229,7 @@ class ToolSpace:
                         role = next(key.role for key in keys if key is not None)
                         cell = found.setdefault(keys, Cell(role, keys))
                         cell.homes.add((source, own))
+                        cell.fits = cell.fits or element.fits
                         witness = element.witness
                         if witness is not None and not witness.whole and lies_there(witness, keys):
                             cell.regions.add((witness.chain, witness.label))
@@ -233,7 +238,7 @@ class ToolSpace:
                             cell.example = (source, element, value)
         if self._can_be_bare():
             keys = tuple(CALL_KEY for _ in self.sides.sides)
-            found[keys] = Cell(NONE, keys, {((), CALL)})
+            found[keys] = Cell(NONE, keys, {((), CALL)}, fits=True)
         return found
 
     def _can_be_bare(self) -> bool:
@@ -247,15 +252,19 @@ class ToolSpace:
         if not any(self.sides.registry[role].resource for role in roles):
             return True
         absent = self.absent(source, chosen)
-        if absent is not None and not any(absent.seen):
+        if absent is not None and absent.is_bare:
             return not self.is_implied(roles)
         return self.empty(source, chosen) is not None
 
     def empty(self, source: int, chosen: Assignment) -> Element | None:
-        """Return the element of an empty array, None if the source takes none."""
-        if not self.sources[source].many or self.sources[source].argument is None:
+        """Return the element of an argument that is there and holds no resource, None if it must hold one."""
+        if self.given(self.sources[source], chosen) is False:
             return None
-        return self.reader.empty(self.sources[source], self.call_arguments(chosen, source))
+        memo = (source, *chosen.items())
+        if memo not in self._empty:
+            arguments = self.call_arguments(chosen, source)
+            self._empty[memo] = self.reader.empty(self.sources[source], arguments, self._mode(chosen, source))
+        return self._empty[memo]
 
     def is_implied(self, roles: tuple[str, ...]) -> bool:
         """Tell whether git would choose a remote where the argument is absent."""
@@ -365,17 +374,20 @@ class ToolSpace:
 
     # -- what cannot be exact ---------------------------------------------------------------------
 
-    def _custom_reasons(self) -> list[str]:
-        return [CUSTOM_MODULES] if any(s.has_custom_modules for s in self.sides.sides) else []
+    def _custom_gaps(self) -> Iterator[str]:
+        if any(side.has_custom_modules for side in self.sides.sides):
+            yield CUSTOM_MODULES
 
-    def _tied_reasons(self) -> list[str]:
+    def _mode_gaps(self) -> Iterator[str]:
+        if math.prod(len(self.variables[index].classes) for index in self._role_variables) > MAX_MODES:
+            yield "more modes than can be followed"
+
+    def _tied_gaps(self) -> Iterator[str]:
         tested = {name for v in self.variables for root, name in v.places if root == "args"}
-        return [
-            f"the argument {name} is tested, and is part of a {composite.role}"
-            for composite in self.annotation.composites
-            for name in composite.join
-            if name in tested
-        ]
+        for composite in self.annotation.composites:
+            for name in composite.join:
+                if name in tested:
+                    yield f"the argument {name} is tested, and is part of a {composite.role}"
 
 
 def _fitted(tool: FittedTool | None) -> FittedTool:

@@ -114,6 +114,15 @@ class StepsOfTool:
             return None
         return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
 
+    def of_filled(self, filled: dict[str, Json]) -> Reached | None:
+        """Do steps 4 and 5 for filled arguments, valid or not; None if the call ends there."""
+        return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
+
+    def accepts(self, arguments: dict[str, Json]) -> bool:
+        """Tell whether a call gets as far as the policy."""
+        filled = self._steps.fit(self._server, self._tool, arguments)
+        return filled is not None and self.of_filled(filled) is not None
+
     def _fit(self, arguments: dict[str, Json], top: str) -> dict[str, Json] | None:
         value = arguments.get(top)
         schema = self._tool.schema.schema if self._tool.schema else None

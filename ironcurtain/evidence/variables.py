@@ -7,16 +7,19 @@ A policy cannot tell two values of one class apart, so it is decided once for ea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.canonical.fit import FittedTool
-from ironcurtain.canonical.schema import permits_null
+from ironcurtain.canonical.pointers import EVERY
 from ironcurtain.evidence.atoms import Atom, Place, Values
-from ironcurtain.evidence.candidates import ABSENT, Builder, tree_of
+from ironcurtain.evidence.candidates import ABSENT, Builder, Candidate, tree_of
+from ironcurtain.evidence.domain import Domain
+from ironcurtain.evidence.shapes import Schemas, Shape
 from ironcurtain.model import jsontext
-from ironcurtain.model.annotations import Argument, ToolAnnotation
+from ironcurtain.model.annotations import Argument
 from ironcurtain.model.base import Json
 from ironcurtain.model.unknown import Root
 from ironcurtain.roles.registry import Registry
@@ -31,12 +34,17 @@ class Class:
     """One class of a variable.
 
     Attributes:
-        values: By place the value that stands for the class; an absent one is missing.
+        values: By place the value that stands for the class, with defaults filled in; an absent one is
+            missing.
         true: The keys of the atoms that hold.
+        raw: The same as a call gives it, null where that counts as absent and must be there.
+        fits: Whether calls are known to have the class; if not, it is not known that none has.
     """
 
     values: tuple[tuple[Place, Json], ...]
     true: frozenset[str]
+    raw: tuple[tuple[Place, Json], ...] = ()
+    fits: bool = True
 
     def value(self, place: Place) -> Json:
         """Return the value of a place, None if it is absent."""
@@ -62,10 +70,11 @@ class Variable:
         """The index of each class by the atoms that hold in it."""
         return {each.true: index for index, each in enumerate(self.classes)}
 
-    def plainness(self, index: int) -> tuple[int, str]:
+    def plainness(self, index: int) -> tuple[bool, int, str]:
         """Return what classes are sorted by to have the plainest first: the length of their values."""
-        text = jsontext.canonical([value for _, value in self.classes[index].values]).decode()
-        return len(text), text
+        own = self.classes[index]
+        text = jsontext.canonical([value for _, value in own.values]).decode()
+        return not own.fits, len(text), text
 
     def class_of(self, values: Values) -> int | None:
         """Return the class of given arguments and caller facts; None if there is no such class."""
@@ -74,8 +83,8 @@ class Variable:
 
 def variables_of(
     atoms: Iterable[Atom], tool: FittedTool, registry: Registry, fresh: tuple[str, ...]
-) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
-    """Return the variables of a tool under some policies, and why their classes may not be all.
+) -> Domain[Variable]:
+    """Return the variables of a tool under some policies; gaps where their classes may not be all.
 
     Args:
         atoms: Every test of the policies and of the tool's conditional roles.
@@ -84,14 +93,13 @@ def variables_of(
         fresh: Readable strings that no policy names.
     """
     distinct = {atom.key: atom for atom in atoms}
-    reasons = _schema_reasons(tool.annotation) if any(a.root == "args" for a in distinct.values()) else []
-    variables = []
+    variables, gaps = [], set()
     for places in _groups(distinct.values()):
         own = tuple(distinct[key] for key in sorted(distinct) if distinct[key].places[0] in places)
-        maker = _ClassMaker(own, places, tool, registry, fresh)
-        variables.append(Variable(places, own, maker.classes()))
-        reasons += [f"{reason}, in {', '.join(name for _, name in places)}" for reason in maker.reasons]
-    return tuple(variables), tuple(dict.fromkeys(reasons))
+        found = _ClassMaker(own, places, tool, registry, fresh).classes()
+        variables.append(Variable(places, own, found.values))
+        gaps |= {f"{gap}, in {', '.join(name for _, name in places)}" for gap in found.gaps}
+    return Domain(tuple(variables), frozenset(gaps))
 
 
 def _groups(atoms: Iterable[Atom]) -> list[tuple[Place, ...]]:
@@ -104,15 +112,13 @@ def _groups(atoms: Iterable[Atom]) -> list[tuple[Place, ...]]:
     return sorted({tuple(sorted(group)) for group in groups.values()})
 
 
-_PLAIN = frozenset(
-    {"type", "properties", "required", "additionalProperties", "$schema", "$id", "title", "description"}
-    | {"$defs", "definitions", "$comment", "examples"}
-)
+@dataclass(frozen=True)
+class _Chosen:
+    """A value of one place to make classes of: as a call gives it, and with defaults filled in."""
 
-
-def _schema_reasons(tool: ToolAnnotation) -> list[str]:
-    """Return what in the whole schema may tie arguments to each other."""
-    return [f"the schema keyword {key}" for key in sorted(set(tool.input_schema or {}) - _PLAIN)]
+    raw: Json
+    filled: Json
+    fits: bool
 
 
 class _ClassMaker:
@@ -130,67 +136,118 @@ class _ClassMaker:
         self._places = places
         self._tool = tool
         self._registry = registry
+        refers = any(atom.reference is not None for atom in atoms)
+        self._builder = Builder(tool.schema, fresh, refers)
+        self._nothing = Builder(None, fresh, refers)
         self._fresh = fresh
-        self._schema = tool.annotation.input_schema or {}
-        self._shared: list[Json] = []
-        self.reasons: list[str] = []
 
-    def classes(self) -> tuple[Class, ...]:
-        pools = [self._values(place) for place in self._places]
+    def classes(self) -> Domain[Class]:
+        pools = [self._pool(place, ()) for place in self._places]
+        gaps = {gap for pool in pools for gap in pool.gaps}
         if len(self._places) > 1:
             # What one place can be, the other one must be able to equal.
-            self._shared = [v for pool in pools for one in pool if one is not ABSENT for v in _scalars(one)]
-            pools = [self._values(place) for place in self._places]
-        if _product(pools) > MAX_COMBINATIONS:
-            self.reasons.append("too many combinations of values that are compared")
+            shared = [v for pool in pools for one in pool.values for v in _scalars(one.filled)]
+            pools = [self._pool(place, shared) for place in self._places]
+            gaps |= set(self._comparison_gaps())
+        if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
+            gaps.add("too many combinations of values that are compared")
         found: dict[frozenset[str], Class] = {}
-        for combination in itertools.islice(itertools.product(*pools), MAX_COMBINATIONS):
-            chosen = tuple(
-                (place, value)
-                for place, value in zip(self._places, combination, strict=True)
-                if value is not ABSENT
-            )
-            true = _truth(self._atoms, _as_values(chosen))
-            found.setdefault(true, Class(chosen, true))
-        return tuple(found[true] for true in sorted(found, key=sorted))
+        combinations = itertools.product(*(pool.values for pool in pools))
+        for combination in itertools.islice(combinations, MAX_COMBINATIONS):
+            each = self._class(combination)
+            known = found.get(each.true)
+            if known is None or (each.fits and not known.fits):
+                found[each.true] = each
+        if not found:
+            # Nothing can be given and it must be: a class that is in doubt stands for what was not found.
+            nothing = self._class([_Chosen(ABSENT, ABSENT, fits=False) for _ in self._places])
+            found[nothing.true] = nothing
+        return Domain(tuple(found[true] for true in sorted(found, key=sorted)), frozenset(gaps))
 
-    def _values(self, place: Place) -> list[Json]:
-        """Return the candidates of one place that the tool accepts, `ABSENT` first where it may be."""
+    def _class(self, chosen: Sequence[_Chosen]) -> Class:
+        values = self._given([one.filled for one in chosen])
+        raw = self._given([one.raw for one in chosen])
+        return Class(values, _truth(self._atoms, _as_values(values)), raw, all(one.fits for one in chosen))
+
+    def _given(self, values: Sequence[Json]) -> tuple[tuple[Place, Json], ...]:
+        pairs = zip(self._places, values, strict=True)
+        return tuple((place, value) for place, value in pairs if value is not ABSENT)
+
+    def _comparison_gaps(self) -> Iterator[str]:
+        """Yield why values that are compared with each other may not show everything.
+
+        What can equal is tried under all that is asked of either side; but elements of arrays, and what the
+        schema asks of an argument that another argument is compared with, are not followed.
+        """
+        conditions = [atom.condition for atom in self._atoms if atom.condition is not None]
+        if any(EVERY in atom.path for atom in self._atoms) or any(c.measure == "count" for c in conditions):
+            yield "values that are compared, and whose elements are tested"
+        arguments = [name for root, name in self._places if root == "args"]
+        if len(arguments) > 1 and not all(map(self._is_free, arguments)):
+            yield "arguments that are compared, and that the schema restricts"
+
+    def _is_free(self, name: str) -> bool:
+        shapes = self._builder.shapes.of(self._builder.shapes.argument(name))
+        plain = Shape()
+        parts = ("exact", "bounds", "patterns", "steps", "items", "properties", "others", "required")
+        return all(getattr(shape, part) == getattr(plain, part) for shape in shapes for part in parts)
+
+    def _pool(self, place: Place, shared: Sequence[Json]) -> Domain[_Chosen]:
+        """Return what one place can be, absence first where it may be absent."""
         root, name = place
         if root == "caller":
-            return [ABSENT, *self._built(place, {})]
+            built = self._built(self._nothing, place, (), shared)
+            return built.mapped(
+                lambda all_: (
+                    _Chosen(ABSENT, ABSENT, fits=True),
+                    *(_Chosen(each.value, each.value, fits=True) for each in all_),
+                )
+            )
+        schemas = self._builder.shapes.argument(name)
+        absent = tuple(self._absent(place, schemas))
         if any(argument.top_level == name for argument in self._resources()):
-            return self._presence(name)
-        schema = self._schema.get("properties", {}).get(name, self._schema.get("additionalProperties", {}))
-        values = [v for v in self._built(place, schema) if v is not None]
-        return [*self._absent(name, schema), *values]
+            # What is absent is present where its default is filled in.
+            given = tuple(one for one in absent if one.filled is ABSENT)
+            found = Domain((*given, _Chosen(PRESENT, PRESENT, fits=True)))
+            if any(a.when is None or a.when.present is None for a in self._atoms):
+                return found.with_gaps("a resource argument whose value is tested")
+            return found
+        built = self._built(self._builder, place, schemas, shared)
+        return built.mapped(
+            lambda all_: (
+                *(one for one in absent if one.filled is ABSENT),
+                *(self._filled(place, each.value, fits=each.fits) for each in all_ if each.value is not None),
+                *(one for one in absent if one.filled is not ABSENT),
+            )
+        )
 
-    def _built(self, place: Place, schema: Json) -> list[Json]:
-        refers = any(atom.reference is not None for atom in self._atoms)
-        builder = Builder(self._schema, self._fresh, refers)
-        constants = self._constants() if refers else []
-        values = builder.values(tree_of(self._atoms, place, constants), schema)
-        self.reasons += builder.reasons
-        return values
+    def _built(
+        self, builder: Builder, place: Place, schemas: Schemas, shared: Sequence[Json]
+    ) -> Domain[Candidate]:
+        constants = [*self._constants(), *shared] if builder.refers else []
+        return builder.values(tree_of(self._atoms, place, constants), schemas)
 
     def _constants(self) -> list[Json]:
         """Return values that equal something on either side of a comparison, or nothing."""
         operands = [a.condition.value for a in self._atoms if a.condition and a.reference is None]
         listed = [v for one in operands for v in (one if isinstance(one, list | tuple) else [one])]
-        return [*listed, *self._fresh, 7, 8, True, False, *self._shared]
+        return [*listed, *self._fresh, 7, 8, True, False]
 
-    def _absent(self, name: str, schema: Json) -> list[Json]:
-        if isinstance(schema, dict) and schema.get("default") is not None:
-            return []  # absent is its default, which is a candidate
-        required = name in self._schema.get("required", []) and not permits_null(schema)
-        needed = any(a.required and a.name == name for a in self._tool.annotation.args)
-        return [] if required or needed else [ABSENT]
+    def _absent(self, place: Place, schemas: Schemas) -> Iterator[_Chosen]:
+        """Yield what a call that does not give an argument counts for, nothing where it must be given."""
+        name = place[1]
+        if any(a.required and a.top_level == name for a in self._tool.annotation.args):
+            return
+        if name not in self._builder.shapes.required:
+            yield self._filled(place, ABSENT, fits=True)
+        elif self._tool.schema is None or self._tool.schema.checker(schemas)(None) is not False:
+            yield self._filled(place, None, fits=True)
 
-    def _presence(self, name: str) -> list[Json]:
-        if any(a.when is None or a.when.present is None for a in self._atoms):
-            self.reasons.append("a resource argument whose value other roles depend on")
-        schema = self._schema.get("properties", {}).get(name, {})
-        return [*self._absent(name, schema), PRESENT]
+    def _filled(self, place: Place, value: Json, *, fits: bool) -> _Chosen:
+        name = place[1]
+        given = {} if value is ABSENT else {name: value}
+        filled = self._tool.with_defaults(given).get(name)
+        return _Chosen(value, ABSENT if filled is None else filled, fits)
 
     def _resources(self) -> list[Argument]:
         return [
@@ -205,7 +262,7 @@ def _scalars(value: Json) -> Iterable[Json]:
     if isinstance(value, dict | list):
         for below in value.values() if isinstance(value, dict) else value:
             yield from _scalars(below)
-    elif value is not None:
+    elif value is not None and value is not ABSENT:
         yield value
 
 
@@ -218,10 +275,3 @@ def _as_values(chosen: Iterable[tuple[Place, Json]]) -> Values:
     for (root, name), value in chosen:
         values[root][name] = value
     return values
-
-
-def _product(pools: Sequence[Sequence[Json]]) -> int:
-    total = 1
-    for pool in pools:
-        total *= len(pool)
-    return total

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 
-from ironcurtain.evidence.guarantees import decide_guarantees
+from ironcurtain.evidence.guarantees import decide_guarantees, status_words
 from ironcurtain.evidence.matrix import matrix_json, matrix_of
 from ironcurtain.gate.subject import Document, Subject
 from ironcurtain.gate.verified import too_few
 from ironcurtain.model.gate import Check, Problem
-from ironcurtain.model.guarantees import GuaranteeReport, GuaranteeResult, WitnessCall
+from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, GuaranteeResult, Status, WitnessCall
+
+_SAID: dict[Status, str] = {
+    "broken": "broken",
+    "says nothing": "that say nothing",
+    "not found": "not found broken, not proved",
+}
 
 
 def guarantees(subject: Subject) -> tuple[Check, ...]:
@@ -30,25 +36,33 @@ def guarantees(subject: Subject) -> tuple[Check, ...]:
 def guarantee_check(report: GuaranteeReport, document: Document) -> Check:
     """Return the check of guarantees that were decided; `document` is the file of them."""
     problems = [_problem(document, number, result) for number, result in enumerate(report.results)]
-    broken = sum(not result.holds for result in report.results)
+    counts = {status: sum(each.status == status for each in report.results) for status in STATUSES}
+    said = [f"{count} {_SAID[status]}" for status, count in counts.items() if count and status in _SAID]
     return Check(
         name="guarantees",
         status="passed" if report.ok else "failed",
-        summary=f"{len(report.results)}, {f'{broken} broken' if broken else 'all hold'}",
+        summary=f"{len(report.results)}, {', '.join(said) or 'all hold'}",
         cases=tuple(each.id for each in report.results),
         problems=tuple(problem for problem in problems if problem is not None),
     )
 
 
 def _problem(document: Document, number: int, result: GuaranteeResult) -> Problem | None:
-    if result.holds and not result.reasons:
+    if result.status == "proved":
         return None
     file, line = document.shown, document.line_of("guarantees", number)
-    if not result.holds:
+    if result.status == "broken":
         return _broken(result, file, line)
-    message = f"guarantee {result.id} ({result.demand}) held in every case that was tried, not in all"
+    nothing = result.status == "says nothing"
     return Problem(
-        id=result.id, severity="note", message=message, file=file, line=line, details=result.reasons
+        id=result.id,
+        severity="error" if nothing else "note",
+        message=f"guarantee {result.id} ({result.demand}): {status_words(result)}",
+        clause=result.clause,
+        file=file,
+        line=line,
+        details=result.reasons,
+        suggestion="Correct what it speaks of: no call of any tool is meant by it." if nothing else "",
     )
 
 

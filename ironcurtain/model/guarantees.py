@@ -1,8 +1,8 @@
-"""Guarantees: statements about a policy that are decided exactly (`guarantees.yaml`), and their results."""
+"""Guarantees: statements about all calls (`guarantees.yaml`), and what is known of each."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
@@ -91,12 +91,18 @@ class WitnessCall(Frozen):
     clause: str | None = None
 
 
+Status: TypeAlias = Literal["proved", "not found", "broken", "says nothing"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
 class GuaranteeResult(Frozen):
-    """Whether one guarantee holds.
+    """What is known of one guarantee.
 
     Attributes:
         demand: `never V` or `always V`.
-        exactness: `sampled` where something may have been missed, for the `reasons` given.
+        status: `proved` where it holds for all calls; `broken` where the witness breaks it; `not found` where
+            no call was found that breaks it, but not every kind of call was examined, for the `reasons`
+            given; `says nothing` where it speaks of no call at all.
         cells: How many kinds of subjects it speaks of.
         witness: The smallest call that breaks it.
     """
@@ -104,15 +110,23 @@ class GuaranteeResult(Frozen):
     id: str
     clause: str | None = None
     demand: str
-    holds: bool
-    exactness: Literal["exact", "sampled"]
+    status: Status
     reasons: tuple[str, ...] = ()
     cells: int
     witness: WitnessCall | None = None
 
+    @property
+    def holds(self) -> bool:
+        """Whether it is kept as far as is known; one that says nothing keeps nobody safe."""
+        return self.status in ("proved", "not found")
+
 
 class GuaranteeReport(Frozen):
-    """The result of checking all guarantees of a file."""
+    """The result of checking all guarantees of a file.
+
+    Attributes:
+        ok: Whether none is broken and none says nothing.
+    """
 
     format: Literal["ironcurtain/guarantee-report/v1"] = "ironcurtain/guarantee-report/v1"
     ok: bool

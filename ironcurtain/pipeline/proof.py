@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.evidence.guarantees import check_guarantees, report_lines
 from ironcurtain.evidence.matrix import decision_matrix, matrix_json
-from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
+from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, Guarantees
 from ironcurtain.model.matrix import Matrix
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verification import Check, Verification
@@ -70,12 +70,9 @@ def _matrix_check(matrix: Matrix) -> Check:
 
 
 def _guarantee_check(report: GuaranteeReport) -> Check:
-    broken = [result.id for result in report.results if not result.holds]
-    sampled = sum(result.exactness == "sampled" for result in report.results)
-    detail = f"broken: {', '.join(broken)}" if broken else "all hold"
-    return Check(
-        name="guarantees",
-        ok=report.ok,
-        count=len(report.results),
-        detail=f"{detail}, {sampled} only sampled" if sampled else detail,
-    )
+    ids = {status: [each.id for each in report.results if each.status == status] for status in STATUSES}
+    said = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
+    said += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
+    said += [f"{len(ids['not found'])} not found broken, not proved"] if ids["not found"] else []
+    detail = ", ".join(said) or "all hold"
+    return Check(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)

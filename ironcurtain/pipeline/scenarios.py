@@ -201,7 +201,7 @@ class _Calls:
         self._registry = registry
         self._places = places
         tool = FittedTool(filler.annotation)
-        self._variables, _ = variables_of(atoms, tool, registry, words)
+        self._variables = variables_of(atoms, tool, registry, words).values
         self._seen: set[bytes] = set()
 
     def all(self) -> Iterator[ScenarioCall]:
@@ -238,7 +238,7 @@ class _Calls:
     def _with(self, base: dict[str, Json], chosen: Class) -> tuple[dict[str, Json], dict[str, Json]]:
         """Return arguments and caller facts in one mode."""
         arguments, caller = dict(base), {}
-        for (root, name), value in chosen.values:
+        for (root, name), value in chosen.raw:
             if root == "caller":
                 caller[name] = value
             elif value != PRESENT or name not in self._resource_names():

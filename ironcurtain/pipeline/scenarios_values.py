@@ -29,7 +29,7 @@ class Filler:
         self._tool = tool
         self._registry = registry
         self._schema = tool.annotation.input_schema or {}
-        self._builder = Builder(self._schema, fresh, refers=False)
+        self._builder = Builder(tool.schema, fresh)
         self._fresh = fresh
         self._checkers: dict[str, ArgumentSchema] = {}
 
@@ -105,8 +105,13 @@ class Filler:
         if _BRANCH in roles:
             return "topic"
         schema = self._schema.get("properties", {}).get(name, {})
-        found = self._builder.minimal(schema)
+        found = self._minimal(schema)
         return self._fresh[0] if schema == {} or found == "" else found
+
+    def _minimal(self, schema: Json) -> Json:
+        """Return a plain value that a schema takes, null where none was found."""
+        found = self._builder.minimal((schema,)).values
+        return found[0].value if found else None
 
     def _set(
         self, value: Json, schema: Json, inside: tuple[str, ...], argument: Argument, values: list[str]
@@ -116,10 +121,10 @@ class Filler:
         head, rest = inside[0], inside[1:]
         if head == pointers.EVERY:
             items = schema.get("items", {}) if isinstance(schema, dict) else {}
-            element = value[0] if isinstance(value, list) and value else self._builder.minimal(items)
+            element = value[0] if isinstance(value, list) and value else self._minimal(items)
             return [self._set(element, items, rest, argument, [one]) for one in values]
         properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
-        known = value if isinstance(value, dict) else self._builder.minimal(schema)
+        known = value if isinstance(value, dict) else self._minimal(schema)
         known = known if isinstance(known, dict) else {}
         below = self._set(known.get(head), properties.get(head, {}), rest, argument, values)
         return {**known, head: below}

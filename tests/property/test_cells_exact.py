@@ -83,7 +83,7 @@ def assert_exact(space: Space, seed: int) -> None:
     opa = OpaCommand(find())
     tools = space.examined(rules, opa)
     sides = next(iter(tools.values())).space.sides
-    assert not [reason for one in tools.values() for reason in one.reasons]
+    assert not [gap for one in tools.values() for gap in one.gaps]
     calls = space.calls(random, sides)
     answers = evaluate({id_: call.input for id_, call in calls.items()}, sides.sides[0].bundle, opa)
     assert len(calls) > CALLS / 3

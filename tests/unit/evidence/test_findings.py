@@ -160,6 +160,7 @@ ALLOW_MAIL = {
     "then": "allow",
     "if": {"tool": ["send_mail"], "lists": {"roles": ["recipient"], "allowed": ["*@acme.example"]}},
 }
+ODD = {"name": "subject", "op": "matches", "value": "\\pL+"}
 CLOSED = {
     **ASK_URGENT,
     "if": {"tool": ["send_mail"], "args": [{"name": "priority", "op": "gt", "value": 5, "or_absent": True}]},
@@ -300,11 +301,12 @@ def test_each_finding_names_a_page_that_exists() -> None:
 # -- what cannot be exact ---------------------------------------------------------------------------
 
 
-def test_findings_about_a_tool_whose_arguments_are_tied_are_sampled_and_the_report_says_why() -> None:
+def test_findings_about_a_tool_that_cannot_be_examined_are_sampled_and_the_report_says_why() -> None:
     rules = [ASK_URGENT, ALLOW_MAIL]
-    exact = found(*rules)
+    exact = found(*rules, schema={"dependentRequired": {"priority": ["subject"]}})
     assert ({each.exactness for each in exact.findings}, exact.reasons) == ({"exact"}, {})
-    sampled = found(*rules, schema={"dependentRequired": {"priority": ["subject"]}})
+    odd = {**ALLOW_MAIL, "name": "odd", "if": {**ALLOW_MAIL["if"], "args": [ODD]}}
+    sampled = found(*rules, odd)
     assert {each.exactness for each in sampled.findings} == {"sampled"}
-    assert "dependentRequired" in sampled.reasons["files/send_mail"][0]
+    assert "a set of Unicode" in sampled.reasons["files/send_mail"][0]
     assert any(line.startswith("sampled: files/send_mail: ") for line in text_lines(sampled))

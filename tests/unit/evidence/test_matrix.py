@@ -135,30 +135,52 @@ def test_url_rows_show_the_gate_as_a_floor_beside_the_policy() -> None:
 @pytest.mark.parametrize(
     ("properties", "tests", "reason"),
     [
-        ({"n": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, {"op": "equals", "value": 1}, "oneOf"),
-        ({"n": {"type": "string"}}, {"op": "matches", "value": "(?i)a"}, "regular expression"),
-        ({"n": {"type": "array", "uniqueItems": True}}, {"op": "present", "value": True}, "uniqueItems"),
+        ({"n": {"type": "string"}}, {"op": "matches", "value": "\\pL+"}, "a set of Unicode"),
+        ({"n": {"type": "array"}}, {"op": "gt", "value": 10**6, "measure": "count"}, "more elements"),
+        ({"n": {"type": "string"}}, {"op": "gt", "value": 10**6, "measure": "length"}, "a text longer"),
+        (
+            {"n": {"type": "string", "minLength": 2}, "m": {"type": "string"}},
+            {"op": "equals", "value": {"arg": "m"}},
+            "arguments that are compared",
+        ),
     ],
 )
 def test_what_cannot_be_exact_says_so(properties: dict, tests: dict, reason: str) -> None:
-    tools = [with_schema("t", properties, n=["none"])]
+    tools = [with_schema("t", properties, **{name: ["none"] for name in properties})]
     (table,) = matrix_of(tools, [rule("r", "allow", tool=["t"], args=[{"name": "n", **tests}])]).servers["s"]
     assert table.exactness == "sampled"
     assert reason in table.reasons[0]
 
 
+@pytest.mark.parametrize(
+    ("schema", "tests"),
+    [
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"op": "equals", "value": 1}),
+        ({"oneOf": [{"minimum": 1}, {"maximum": 5}]}, {"op": "equals", "value": 3}),
+        ({"type": "string"}, {"op": "matches", "value": "(?i)a"}),
+        ({"type": "array", "uniqueItems": True}, {"op": "gt", "value": 3, "measure": "count"}),
+        ({"type": "string", "pattern": "^\\pL+$"}, {"op": "equals", "value": "x"}),
+    ],
+)
+def test_what_a_schema_says_beyond_types_takes_no_proof_away(schema: dict, tests: dict) -> None:
+    tools = [with_schema("t", {"n": schema}, n=["none"])]
+    (table,) = matrix_of(tools, [rule("r", "allow", tool=["t"], args=[{"name": "n", **tests}])]).servers["s"]
+    assert table.exactness == "exact"
+    assert [o.verdict.value for row in table.rows for o in row.outcomes] == ["allow", "deny"]
+
+
 def test_every_format_says_what_is_not_exact_and_why() -> None:
-    properties = {"n": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}
-    test = {"name": "n", "op": "equals", "value": 1}
+    properties = {"n": {"type": "string"}}
+    test = {"name": "n", "op": "matches", "value": "\\pL+"}
     found = matrix_of(
         [with_schema("t", properties, n=["none"])], [rule("r", "allow", tool=["t"], args=[test])]
     )
     (reason,) = found.servers["s"][0].reasons
-    assert "oneOf" in reason
+    assert "a set of Unicode" in reason
     assert f"  sampled: {reason}" in list(text_lines(found))
     markdown = list(markdown_lines(found))
     said = next(place for place, line in enumerate(markdown) if line.startswith("Sampled, not exact: "))
-    assert "oneOf" in markdown[said]
+    assert "a set of Unicode" in markdown[said]
     assert markdown[said + 1] == ""
     assert f'<p class="sampled">Sampled, not exact: s/t: {escape(reason)}.</p>' in html_page(found)
 
