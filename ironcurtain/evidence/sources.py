@@ -314,9 +314,9 @@ class SourceReader:
             yield value
             if value.isdecimal():
                 yield int(value)
-        if witness.kind == "path":
-            yield from self._shorter(witness.values)
-        if source.argument is not None and GIT_REMOTE in source.argument.possible_roles:
+        if source.argument is None or GIT_REMOTE not in source.argument.possible_roles:
+            yield from self._shorter(witness.values) if witness.kind == "path" else ()
+        else:
             yield from (
                 self._sides.remotes[value] for value in witness.values if value in self._sides.remotes
             )
