@@ -19,7 +19,6 @@ from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.confirmations import Confirmations
-from ironcurtain.pipeline.proposed_roles import proposal_lines
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.recorded import list_or_recorded
@@ -75,8 +74,9 @@ def annotate_tools(
         _book(project, model, ledger, locked=locked),
         previous=_previous(project.path("output"), set(tools)),
     )
-    for note in (*annotated.notes, *proposal_lines(annotated.proposals)):
-        click.echo(printable(f"finding: {note}"), err=True)
+    told = [f"finding: {note}" for note in annotated.notes]
+    for line in (*told, *(line for proposal in annotated.proposals for line in proposal.lines)):
+        click.echo(printable(line), err=True)
     return annotated
 
 

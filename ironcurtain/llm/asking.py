@@ -108,7 +108,7 @@ class ModelProvider:
             turns += [Turn("assistant", text), Turn("user", _correction(mistakes))]
         raise ModelFailedError(
             f"question {question.key}: the answer is still not valid after {MAX_CORRECTIONS} corrections: "
-            + "; ".join(grouped(mistakes)[:_SHOWN_MISTAKES]),
+            + _first(grouped(mistakes)),
             hint="Try another model, or --model manual to answer the question yourself.",
         )
 
@@ -170,6 +170,12 @@ def _checked(question: Question, text: str) -> tuple[Json, list[str]]:
     except jsontext.MalformedJsonError as error:
         return None, [f"not valid JSON: {visible(str(error))}"]
     return content, question.mistakes(content)
+
+
+def _first(mistakes: Sequence[str]) -> str:
+    """Return the first mistakes as one phrase, and how many there are beside them."""
+    more = len(mistakes) - _SHOWN_MISTAKES
+    return "; ".join([*mistakes[:_SHOWN_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _correction(mistakes: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -23,7 +23,7 @@ from ironcurtain.pipeline.annotation_checks import tool_problems
 from ironcurtain.pipeline.annotation_schema import annotation_schema
 from ironcurtain.pipeline.answers import Joint
 from ironcurtain.pipeline.templates import as_data, fill
-from ironcurtain.roles.registry import Registry
+from ironcurtain.roles.registry import NONE, Registry
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.text import quoted, visible
@@ -198,8 +198,18 @@ def _entry_mistakes(entries: Sequence[Json], listed: Listed, registry: Registry)
     return [
         *tool_problems(annotation, registry),
         *(
-            f"proposed role {quoted(role.name)} exists already; use it"
-            for _, role in proposals
-            if role.name in registry
+            problem
+            for name, role in proposals
+            for problem in _proposal_problems(name, role, annotation, registry)
         ),
     ]
+
+
+def _proposal_problems(
+    name: str, role: IdentifierRole, annotation: ToolAnnotation, registry: Registry
+) -> Iterator[str]:
+    if role.name in registry:
+        yield f"proposed role {quoted(role.name)} exists already; use it"
+    carried = [each for a in annotation.args if a.name == name for each in a.possible_roles if each != NONE]
+    if carried:
+        yield f"the role {quoted(role.name)} is proposed for {quoted(name)}, which is {carried[0]} already"

@@ -7,7 +7,7 @@ proposal is open: it is declared in `ironcurtain.toml`, or declined by confirmin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironcurtain.errors import IronCurtainError, ProposedRoleError
@@ -39,6 +39,11 @@ class Proposal:
         """The entry that declares the role, in the format of `ironcurtain.toml`."""
         given = self.role.model_dump(mode="json", exclude_defaults=True)
         return ["[[roles]]", *(f"{key} = {_toml(value)}" for key, value in given.items())]
+
+    @property
+    def lines(self) -> list[str]:
+        """What is told where nothing stops: what is proposed, and the entry on lines of its own."""
+        return [f"finding: {self.error.what}; to declare it in ironcurtain.toml:", "", *self.block, ""]
 
     @property
     def declining(self) -> str:
@@ -83,13 +88,6 @@ def open_proposals(
                 roles.setdefault(role.name, role)
                 places.setdefault(role.name, []).append((one, argument))
     return tuple(Proposal(role, tuple(places[name])) for name, role in roles.items())
-
-
-def proposal_lines(proposals: Iterable[Proposal]) -> list[str]:
-    """Return each open proposal as one finding, for who only looks at annotations."""
-    return [
-        f"{each.error.what}; declare it in ironcurtain.toml: {'; '.join(each.block)}" for each in proposals
-    ]
 
 
 def _toml(value: Json) -> str:

@@ -30,6 +30,7 @@ INTENT = {
     "server": "mail",
     "tool": "mail_01",
     "arguments": json.dumps({"name": "a"}),
+    "caller": "{}",
     "expect": "escalate",
     "why": "Using mail needs approval.",
 }

@@ -155,6 +155,9 @@ def test_a_proposed_role_is_accepted_before_any_rule_is_asked_for(project: Notes
 
     proposing = {**annotated("none"), "proposed_roles": [CHANNEL]}
     project.answers["annotate"] = [{"tools": [listed, proposing]}, {"tools": [listed, annotated("channel")]}]
+    told = project.run("annotate", "--model", "m", "--saved-tools")
+    assert (told.returncode, "for notes read_note channel" in told.stderr) == (0, True)
+    assert '\n[[roles]]\nname = "channel"\ndescription = "A channel."\n' in told.stderr
     result = project.compile()
     assert (result.returncode, project.calls) == (4, {"annotate": 1})
     assert "error[IC1104]: the model proposes the role channel for notes read_note channel" in result.stderr

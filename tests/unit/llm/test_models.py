@@ -442,6 +442,12 @@ def test_a_broken_answer_may_have_been_paid_for_so_its_repetition_needs_budget(
     assert "~" in str(model.ledger.total)
 
 
+def test_the_failure_after_the_last_correction_counts_what_it_does_not_show(model: Model) -> None:
+    asked = dataclasses.replace(question(), check=lambda _: [f"odd {number}" for number in range(9)])
+    with pytest.raises(ModelFailedError, match="odd 4; and 4 more"):
+        model.ask(model.dialect.answer(json.dumps(GOOD)), about=asked)
+
+
 def test_every_mistake_is_sent_back_those_of_one_kind_on_one_line(model: Model) -> None:
     many = [f"rule {number}: it has no condition" for number in range(120)] + [f"odd {n}" for n in range(60)]
     asked = dataclasses.replace(question(), check=lambda content: many if content == GOOD else [])

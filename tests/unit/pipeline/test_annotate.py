@@ -375,6 +375,12 @@ def test_a_proposed_role_stops_before_the_rules_with_a_block_that_the_settings_t
     assert role.model_dump(exclude_defaults=True) == {k: v for k, v in CHANNEL.items() if k != "arg"}
 
 
+def test_a_role_is_proposed_only_where_none_fits(tmp_path: Path) -> None:
+    annotated = {**POSTED, "args": [{"name": "channel", "roles": ["recipient"]}, POSTED["args"][1]]}
+    with pytest.raises(ModelFailedError, match='proposed for "channel", which is recipient already'):
+        run(tmp_path, {"s": (POST,)}, Scripted(lambda _: {"tools": [annotated]}))
+
+
 def test_a_proposed_role_is_declined_for_the_tool_as_it_is(tmp_path: Path) -> None:
     provider = Scripted(lambda _: {"tools": [POSTED]})
     declined = confirmations(POST, arg="channel")

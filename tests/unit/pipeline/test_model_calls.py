@@ -87,10 +87,11 @@ class Project:
             server: tuple(listing(server, number) for number in range(TOOLS_EACH)) for server in SERVERS
         }
 
-    def asked(self) -> list[str]:
+    def asked(self, *refresh: str) -> list[str]:
         """Compile; return the keys of the questions that were really asked."""
         rote = Rote()
-        book = AnswerBook(self._directory / "answers", self._directory / "kept", lambda: rote)
+        kept = self._directory / "kept"
+        book = AnswerBook(self._directory / "answers", kept, lambda: rote, refresh=refresh)
         annotated = annotate(self.tools, (), Confirmations(), book)
         lists = Lists(format="ironcurtain/lists/v1", lists={})
         clauses = read_clauses(self.constitution, "c.md")
@@ -135,3 +136,8 @@ def test_a_changed_tool_asks_about_itself_and_its_server(project: Project) -> No
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     project.tools["mail"] = (first.model_copy(update={"input_schema": schema}), *others)
     assert project.asked() == ["annotate-mail-1", "rules-mail"]
+
+
+def test_refreshing_a_stage_asks_its_questions_and_no_others(project: Project) -> None:
+    assert project.asked("clauses") == ["clauses"]
+    assert project.asked("rules") == [f"rules-{server}" for server in SERVERS]
