@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -23,6 +24,19 @@ from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_JOIN_SESSION_KEYRING = 1
+_KEYCTL = {
+    "x86_64": 250,
+    "aarch64": 219,
+    "riscv64": 219,
+    "loongarch64": 219,
+    "ppc64le": 271,
+    "s390x": 280,
+    "armv7l": 311,
+    "i686": 288,
+}
+"""The number of the system call by machine; no other one has keys for us."""
+_NO_KEYS = frozenset({errno.ENOSYS, errno.EPERM, errno.EACCES})
 _NOT_STARTED = 127
 _POLL = 0.2
 
@@ -30,10 +44,13 @@ _POLL = 0.2
 def main(owner: int, command: list[str]) -> int:
     """Run the command until it or the owner ends; return its exit status."""
     if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
+        libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         signal.signal(signal.SIGTERM, _end)
+        if reason := _leave_keyring(libc):
+            sys.stderr.write(f"cannot start {command[0]}: it can have no keyring of its own: {reason}\n")
+            return _NOT_STARTED
     if os.getppid() != owner:  # it died before the kernel was asked
         return 1
     try:
@@ -50,6 +67,18 @@ def main(owner: int, command: list[str]) -> int:
     status = child.wait()
     _kill_below(os.getpid())
     return status if status >= 0 else 128 - status
+
+
+def _leave_keyring(libc: ctypes.CDLL) -> str:
+    """Join a new, empty session keyring; return why that failed, nothing if servers cannot use keys anyway.
+
+    The kernel gives a session's keys to every process of it, by whatever sandbox: tickets, disk keys, tokens.
+    """
+    number = _KEYCTL.get(os.uname().machine)
+    if number is None or libc.syscall(number, _JOIN_SESSION_KEYRING, None) != -1:
+        return ""
+    failed = ctypes.get_errno()
+    return "" if failed in _NO_KEYS else os.strerror(failed)
 
 
 def _end(_number: int, _frame: object) -> None:
