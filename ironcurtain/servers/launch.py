@@ -6,6 +6,10 @@ The server inherits standard input and output, so not one byte is copied here. T
 standard library alone, stays as its parent: on Linux it adopts whatever the server leaves behind, and the
 kernel tells it when its owner's thread dies. Then, or when the server has ended, it kills every process
 below it. `npx`, shells and daemons are thereby covered, which a signal to one process is not.
+
+On Linux it is two processes, the keeper and below it the launcher, each in a process group of its own: if
+a server kills one of them, the other ends everything. A server without a sandbox that first stops and then
+kills both still leaves its daemons behind; nothing but a sandbox keeps it from that.
 """
 
 from __future__ import annotations
@@ -43,30 +47,60 @@ _POLL = 0.2
 
 def main(owner: int, command: list[str]) -> int:
     """Run the command until it or the owner ends; return its exit status."""
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        signal.signal(signal.SIGTERM, _end)
-        if reason := _leave_keyring(libc):
-            sys.stderr.write(f"cannot start {command[0]}: it can have no keyring of its own: {reason}\n")
-            return _NOT_STARTED
-    if os.getppid() != owner:  # it died before the kernel was asked
+    if sys.platform != "linux":
+        return _launch(owner, command)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not _ends_with(owner, libc):
+        return 1
+    if reason := _leave_keyring(libc):
+        sys.stderr.write(f"cannot start {command[0]}: it can have no keyring of its own: {reason}\n")
+        return _NOT_STARTED
+    keeper = os.getpid()
+    launcher = os.fork()
+    if launcher == 0:
+        os.setpgid(0, 0)  # a server that kills its group does not kill the keeper
+        return _launch(keeper, command) if _ends_with(keeper, libc) else 1
+    _give_up_streams()
+    _, ended = os.waitpid(launcher, 0)
+    _kill_below(keeper)
+    status = os.waitstatus_to_exitcode(ended)
+    return status if status >= 0 else 128 - status
+
+
+def _ends_with(owner: int, libc: ctypes.CDLL) -> bool:
+    """Adopt what is left below, and end it all when the owner's thread dies; tell whether it still lives."""
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    for number in (
+        signal.SIGTERM,
+        signal.SIGHUP,
+    ):  # a stopped group whose keeper is killed is sent the second
+        signal.signal(number, _end)
+    return os.getppid() == owner  # it may have died before the kernel was asked
+
+
+def _launch(owner: int, command: list[str]) -> int:
+    """Run the command; when it has ended, end what it left."""
+    if os.getppid() != owner:
         return 1
     try:
         child = subprocess.Popen(command, close_fds=True)  # noqa: S603 - as the user configured it
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         return _NOT_STARTED
-    # The server alone reads and writes the pipes: the end of one must be seen by the other.
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
+    _give_up_streams()
     if sys.platform != "linux":
         threading.Thread(target=_watch, args=(owner,), daemon=True).start()
     status = child.wait()
     _kill_below(os.getpid())
     return status if status >= 0 else 128 - status
+
+
+def _give_up_streams() -> None:
+    """Leave the pipes to the server alone: the end of one must be seen by the other."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
 
 
 def _leave_keyring(libc: ctypes.CDLL) -> str:
