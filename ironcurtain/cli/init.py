@@ -15,13 +15,14 @@ from ironcurtain.errors import Exit
 def command(**options: object) -> Exit:
     """Write a first constitution, servers, scenarios, settings and a CI script into DIR.
 
-    Works offline and never overwrites: what is there stays as it is.
+    Works offline and never overwrites: what is there stays as it is. Where DIR has an mcp-servers.json,
+    the constitution and the scenarios are about its servers.
 
     \b
     Example:
       ironcurtain init my-agent
 
     \b
-    Exit: 0 the files are there, 2 DIR cannot be one.
+    Exit: 0 the files are there, 2 DIR cannot be one, or its mcp-servers.json is wrong.
     """  # noqa: D301 - click reads the escape
     return lazy.run("init", **options)

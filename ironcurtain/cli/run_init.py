@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.errors import Exit
-from ironcurtain.pipeline.init import NEXT, init
+from ironcurtain.pipeline.init import SERVERS, init
 from ironcurtain.text import visible
 
 
@@ -20,10 +20,13 @@ def run(*, directory: str, quiet: bool) -> Exit:
         click.echo(f"wrote  {visible(str(Path(directory) / name))}")
     for name in done.kept:
         click.echo(f"kept   {visible(str(Path(directory) / name))}")
+    if done.servers:
+        click.echo(f"\nThe new files are about the servers of {SERVERS}: {', '.join(done.servers)}.")
+        click.echo("Say in the constitution what the agent may do with them; until then a person is asked.")
     click.echo("\nNext:")
     if directory != ".":
         click.echo(f"  cd {visible(directory)}")
-    width = max(len(command) for command, _ in NEXT)
-    for command, purpose in NEXT:
+    width = max(len(command) for command, _ in done.next)
+    for command, purpose in done.next:
         click.echo(f"  {command.ljust(width)}  # {purpose}")
     return Exit.YES

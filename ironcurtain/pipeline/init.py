@@ -1,14 +1,18 @@
 """Writing the files of a new project, before any stage: `ironcurtain init`, offline.
 
-What is there already is never touched, so a second run changes nothing.
+What is there already is never touched, so a second run changes nothing. Where servers are configured already,
+the other files are about these; otherwise they are about the file server that is written with them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 
 from ironcurtain.errors import FileError
+from ironcurtain.servers.config import load_servers
 
 _STARTER = Path(__file__).parent / "starter"
 
@@ -23,14 +27,18 @@ FILES = {
 }
 """Place in the project, by name of the starter file."""
 
-NEXT = (
-    ("ironcurtain lint", "see what stands out in the constitution"),
-    ("ironcurtain compile --saved-tools", "make a policy of it; it asks questions on the way"),
-    ("ironcurtain verify generated/bundle", "check the policy against the scenarios"),
-)
-"""The next three commands, and what each is for."""
+SERVERS = "mcp-servers.json"
+_FITTED = {"constitution.md": "fitted-constitution.md", "scenarios.yaml": "fitted-scenarios.yaml"}
+"""Place in a project whose servers were there first, by name of the template that is filled in for them."""
 
-_PROGRAMS = {"ci.sh"}
+_OF_THE_FILE_SERVER = frozenset({SERVERS, "tools/filesystem.json"})
+_OF_ONE_SERVER = Template("""\
+## The server `$server`
+
+- The agent must ask before it uses a tool of the server `$server`.
+""")
+
+_PROGRAMS = {"ci/ironcurtain.sh"}
 
 
 @dataclass(frozen=True)
@@ -40,10 +48,22 @@ class Written:
     Attributes:
         written: Files that are new.
         kept: Files that were there, and stay as they were.
+        servers: The servers that were configured already, which the new files are about.
     """
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
+    servers: tuple[str, ...] = ()
+
+    @property
+    def next(self) -> tuple[tuple[str, str], ...]:
+        """The next three commands, and what each is for."""
+        compile_ = "ironcurtain compile" + ("" if self.servers else " --saved-tools")
+        return (
+            ("ironcurtain lint", "see what stands out in the constitution"),
+            (compile_, "make a policy of it; it asks questions on the way"),
+            ("ironcurtain verify generated/bundle", "check the policy against the scenarios"),
+        )
 
 
 def init(directory: Path) -> Written:
@@ -51,14 +71,39 @@ def init(directory: Path) -> Written:
 
     Raises:
         FileError: If something that is no directory stands in the way.
+        FormatError, ServerConfigError: If servers are configured there, and not as they have to be.
     """
+    servers = _configured(directory / SERVERS)
     written: list[str] = []
-    kept: list[str] = []
-    for target, source in FILES.items():
-        mode = 0o755 if source in _PROGRAMS else 0o644
-        new = _write_new(directory / target, (_STARTER / source).read_bytes(), mode)
+    kept: list[str] = [SERVERS] if servers else []
+    for target, data in (_fitted(servers) if servers else _starter()).items():
+        new = _write_new(directory / target, data, 0o755 if target in _PROGRAMS else 0o644)
         (written if new else kept).append(target)
-    return Written(tuple(written), tuple(kept))
+    return Written(tuple(written), tuple(kept), servers)
+
+
+def _configured(path: Path) -> tuple[str, ...]:
+    """Return the names of the servers that somebody configured; none where we did it, or nobody."""
+    if not path.exists() or path.read_bytes() == (_STARTER / SERVERS).read_bytes():
+        return ()
+    return tuple(load_servers(path).servers)
+
+
+def _starter() -> Mapping[str, bytes]:
+    return {target: (_STARTER / source).read_bytes() for target, source in FILES.items()}
+
+
+def _fitted(servers: tuple[str, ...]) -> Mapping[str, bytes]:
+    """Return the files of a project about these servers, which claim nothing about what their tools do."""
+    parts = "\n".join(_OF_ONE_SERVER.substitute(server=server) for server in servers)
+    filled = {
+        target: Template((_STARTER / source).read_text("utf-8"))
+        .substitute(servers=parts, server=servers[0])
+        .encode()
+        for target, source in _FITTED.items()
+    }
+    general = {target: data for target, data in _starter().items() if target not in _OF_THE_FILE_SERVER}
+    return {**general, **filled}
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> bool:

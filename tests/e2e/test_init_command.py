@@ -8,6 +8,7 @@ from typing import Any
 
 from e2e.program import Inside, program
 from fixtures.tiny_project import answer, tree
+from support.notes import LIST, READ, TOOLS
 
 PATHS: dict[str, tuple[str, ...]] = {
     "read_file": ("read-path",),
@@ -58,6 +59,30 @@ def test_from_init_to_a_verified_bundle_by_hand(tmp_path: Path, inside: Inside) 
     assert ended.code == 0, ended.err
     assert inside("verify", "generated/bundle", cwd=tmp_path).code == 0
     assert inside("compile", "--locked", "--saved-tools", cwd=tmp_path).code == 0
+
+
+def test_beside_servers_that_are_there_init_leads_to_a_verified_bundle_of_them(
+    tmp_path: Path, inside: Inside
+) -> None:
+    server = {"command": "/nowhere/at-all", "tools": "notes.json"}
+    (tmp_path / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+    (tmp_path / "notes.json").write_text(json.dumps({"tools": [LIST, READ]}))
+    ended = inside("init", cwd=tmp_path)
+    assert "the servers of mcp-servers.json: notes." in ended.out
+    assert inside("lint", "--strict", cwd=tmp_path).code == 0
+    ask = {
+        "name": "notes-ask",
+        "clause": "C3",
+        "if": {"tool": ["list_tags", "read_note"]},
+        "then": "escalate",
+    }
+    rules = {"rules": [{**ask, "description": "", "reason": "C3 says so."}], "not_enforceable": []}
+    for key, content in (("annotate-notes-1", TOOLS), ("rules-notes", rules)):
+        assert inside("compile", "--saved-tools", cwd=tmp_path).code == 4
+        answer(tmp_path, key, content)
+    ended = inside("compile", "--saved-tools", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert inside("verify", "generated/bundle", cwd=tmp_path).code == 0
 
 
 def annotations(project: Path) -> dict[str, Any]:

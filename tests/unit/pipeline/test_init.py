@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fixtures.tiny_project import tree
 
-from ironcurtain.errors import FileError
+from ironcurtain.errors import FileError, ServerConfigError
 from ironcurtain.files import load
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.pipeline.clauses import read_clauses
@@ -51,6 +51,41 @@ def test_what_is_there_stays_even_a_dangling_link(tmp_path: Path) -> None:
     assert set(done.kept) == {"constitution.md", "scenarios.yaml"}
     assert (tmp_path / "constitution.md").read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_servers_that_are_there_get_no_constitution_of_a_file_server(tmp_path: Path) -> None:
+    servers = '{"mcpServers": {"shop": {"command": "shop"}, "mail": {"command": "mail"}}, "other": 1}'
+    (tmp_path / "mcp-servers.json").write_text(servers)
+    done = init(tmp_path)
+    assert done.servers == ("mail", "shop")
+    assert set(done.written) == set(FILES) - {"mcp-servers.json", "tools/filesystem.json"}
+    assert done.kept == ("mcp-servers.json",)
+    assert (tmp_path / "mcp-servers.json").read_text() == servers
+    clauses = read_clauses((tmp_path / "constitution.md").read_text(), "constitution.md")
+    assert lint(clauses) == ()
+    assert [placed.clause.text for placed in clauses if not placed.clause.principle] == [
+        "The agent must ask before it uses a tool of the server `mail`.",
+        "The agent must ask before it uses a tool of the server `shop`.",
+    ]
+    assert clauses[2].clause.id == "C3"
+    file = tmp_path / "scenarios.yaml"
+    (given,) = load(file, Scenarios).scenarios
+    assert (given.call.server, given.rule) == ("mail", "structural-unknown-tool")
+    proposed = file.read_text().split("#\n")[1].replace("#  ", " ")
+    file.write_text(file.read_text() + proposed)
+    assert [(each.call.server, each.clause) for each in load(file, Scenarios).scenarios[1:]] == [
+        ("mail", "C3")
+    ]
+    before = tree(tmp_path)
+    assert init(tmp_path).written == ()
+    assert tree(tmp_path) == before
+
+
+def test_servers_that_cannot_be_read_are_said_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "mcp-servers.json").write_text('{"mcpServers": {}}')
+    with pytest.raises(ServerConfigError, match="names no server"):
+        init(tmp_path)
+    assert set(tree(tmp_path)) == {"mcp-servers.json"}
 
 
 def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
