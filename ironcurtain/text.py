@@ -19,6 +19,8 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # above, these are all that Unicode calls default-ignorable.
 _HIDDEN_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\U0001d159\U00016fe4")
 _HIDDEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
+# What makes a backslash before it look like the beginning of an escape; behind the end anything may follow.
+_BEHIND_BACKSLASH = frozenset(("", "\\", '"', "n", "r", "t", "x", "u", "U"))
 _ISOLATE, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
@@ -35,15 +37,26 @@ def is_hidden(character: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Return the text with every hidden character, and the backslash, as an escape.
+    r"""Return the text with every hidden character as an escape.
 
-    Escapes are `\n`, `\r`, `\t`, `\\`, `\xNN`, `\uNNNN` and `\UNNNNNNNN`. The result holds printable
-    characters only, never breaks a line, and two different texts never look the same because of
+    Escapes are `\n`, `\r`, `\t`, `\\`, `\xNN`, `\uNNNN` and `\UNNNNNNNN`. A backslash is escaped where it
+    could be taken for the beginning of one of these, and stays in `\d` or `C:\Programs`. The result holds
+    printable characters only, never breaks a line, and two different texts never look the same because of
     something invisible.
     """
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
-    return "".join(_shown(part) for part in _parts(text))
+    shown = [*map(_shown, _parts(text))]
+    following = (*(part[:1] for part in shown[1:]), "")
+    return "".join(
+        "\\\\" if part == "\\" and behind in _BEHIND_BACKSLASH else part
+        for part, behind in zip(shown, following, strict=True)
+    )
+
+
+def marked(text: str) -> str:
+    """Return a text that has escapes of its own, such as JSON, visible: its backslashes stay as they are."""
+    return "".join(map(_shown, _parts(text)))
 
 
 def isolated(text: str) -> str:
@@ -101,12 +114,10 @@ def printable(text: str) -> str:
     For sentences of ours whose untrusted parts went through `visible` or `quoted` already: nothing is
     escaped twice, and whatever was forgotten still cannot harm a terminal.
     """
-    return "".join("\\" if character == "\\" else _escape(character) for character in text)
+    return "".join(map(_escape, text))
 
 
 def _escape(character: str) -> str:
-    if character == "\\":
-        return "\\\\"
     if not is_hidden(character):
         return character
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
@@ -124,8 +135,15 @@ def _number(character: str) -> str:
 
 def quoted(text: str, limit: int = 120) -> str:
     """Return the text visible, in double quotes, cut in the middle where it exceeds `limit` characters."""
-    shown = visible(text)
-    if len(shown) > limit:
-        half = (limit - 1) // 2
-        shown = f"{shown[:half]}…{shown[-half:]}"
-    return f'"{shown}"'
+    return f'"{cut(visible(text), limit)}"'
+
+
+def in_quotes(text: str) -> str:
+    """Return the whole text visible, in double quotes; its own double quotes are escaped."""
+    return '"' + visible(text).replace('"', '\\"') + '"'
+
+
+def cut(text: str, limit: int = 120) -> str:
+    """Return the text, cut in the middle where it exceeds `limit` characters."""
+    half = (limit - 1) // 2
+    return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"

@@ -15,7 +15,7 @@ from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.text import isolated, visible
+from ironcurtain.text import in_quotes, isolated, visible
 
 WIDTH = 78
 _NARROWEST = 64
@@ -86,7 +86,7 @@ def _ends(value: Json, place: str) -> Iterator[tuple[str, Json]]:
     """Yield every scalar and empty container with its place: `/name` in objects, `[0]` in arrays."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            name = key if _PLAIN.fullmatch(key) else _quoted(key)
+            name = key if _PLAIN.fullmatch(key) else in_quotes(key)
             yield from _ends(item, f"{place}/{name}")
     elif isinstance(value, list) and value:
         for number, item in enumerate(value):
@@ -102,11 +102,11 @@ def _value(place: str, value: Json, width: int) -> Iterator[str]:
         return
     lines = value.splitlines(keepends=True) or [""]
     if len(lines) == 1:
-        yield from _broken(f"{place} = {_quoted(value)}", width)
+        yield from _broken(f"{place} = {in_quotes(value)}", width)
         return
     yield from _broken(f"{place} = {len(lines)} lines, {len(value)} characters:", width)
     for line in lines:
-        yield from _broken(_quoted(line), width)
+        yield from _broken(in_quotes(line), width)
 
 
 def _subject(subject: SubjectDecision, width: int) -> Iterator[str]:
@@ -114,12 +114,8 @@ def _subject(subject: SubjectDecision, width: int) -> Iterator[str]:
     places = ", ".join(visible(place) for place in (subject.at, *subject.also_at) if place)
     at = f" at {places}" if places else ""
     yield from _broken(
-        f"{asks}: {subject.role} {_quoted(subject.value)}{at} ({visible(subject.rule)})", width
+        f"{asks}: {subject.role} {in_quotes(subject.value)}{at} ({visible(subject.rule)})", width
     )
-
-
-def _quoted(text: str) -> str:
-    return '"' + visible(text).replace('"', '\\"') + '"'
 
 
 def _broken(text: str, width: int) -> Iterator[str]:

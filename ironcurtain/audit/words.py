@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from ironcurtain.model.audit import AuditVerification, DecisionRecord, Record, ResultRecord
 from ironcurtain.model.audit_report import AuditEntry, AuditReport, AuditStats
 from ironcurtain.model.base import Json
-from ironcurtain.text import printable, visible
+from ironcurtain.text import marked, printable, visible
 
 _SHOWN_TIME = len("2026-01-01T00:00:00")
 
@@ -21,7 +21,7 @@ def record_line(record: Record) -> str:
     if isinstance(record, ResultRecord):
         error = f": {visible(record.error)}" if record.error else ""
         return f"{time} {record.id} result {record.status} ({record.size:,} bytes){error}"
-    return f"{time} {record.event} {visible(_json(record.detail))}"
+    return f"{time} {record.event} {marked(_json(record.detail))}"
 
 
 def _decision(record: DecisionRecord) -> str:

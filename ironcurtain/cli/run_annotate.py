@@ -132,5 +132,4 @@ def _shown_branch(branch: When) -> str:
     """Say a branch in words: `if mode in ["list"]: read-path`."""
     test = branch.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"arg", "roles"})
     ((word, value),) = test.items()
-    shown = visible(jsontext.canonical(value).decode())
-    return f"if {visible(branch.arg)} {word} {shown}: {', '.join(branch.roles)}"
+    return f"if {visible(branch.arg)} {word} {jsontext.shown(value)}: {', '.join(branch.roles)}"

@@ -13,7 +13,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.explanation import Step
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import cut, quoted, visible
 
 NAMES = (
     "parse",
@@ -179,7 +179,7 @@ class _Found:
 
 
 def _shown(value: Json) -> str:
-    return quoted(jsontext.canonical(value).decode())[1:-1]
+    return cut(jsontext.shown(value))
 
 
 def _cut(lines: Iterator[str]) -> tuple[str, ...]:

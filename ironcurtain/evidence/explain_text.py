@@ -15,7 +15,7 @@ from ironcurtain.model.explanation import (
     Suggestion,
 )
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.text import printable, visible
+from ironcurtain.text import marked, printable, visible
 
 _MARKS = {True: "passed", False: "ended here", None: "not reached"}
 _ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!~&"})
@@ -112,7 +112,7 @@ def _call(suggestion: Suggestion) -> str:
 
 def _json(value: Mapping[str, Json]) -> str:
     # JSON has its own escapes for what a person could not see; backslashes of others must stay single.
-    return printable(json.dumps(value, ensure_ascii=False))
+    return marked(json.dumps(value, ensure_ascii=False))
 
 
 def _recorded(explanation: Explanation) -> Iterator[str]:

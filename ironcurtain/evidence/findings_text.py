@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ironcurtain.model.base import Json
 from ironcurtain.model.findings import SEVERITIES, Finding, FindingReport
 from ironcurtain.model.guarantees import WitnessCall
-from ironcurtain.text import printable, visible
+from ironcurtain.text import marked, printable, visible
 
 _MARKS = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~"})
 
@@ -84,4 +84,4 @@ def _plain(text: str) -> str:
 
 
 def _json(value: Json) -> str:
-    return visible(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    return marked(json.dumps(value, ensure_ascii=False, sort_keys=True))

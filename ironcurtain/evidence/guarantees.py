@@ -35,7 +35,7 @@ from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.roles.registry import Registry
-from ironcurtain.text import visible
+from ironcurtain.text import marked, visible
 
 
 def check_guarantees(
@@ -288,4 +288,4 @@ def _witness_lines(witness: WitnessCall) -> Iterator[str]:
 
 
 def _json(value: Json) -> str:
-    return visible(json.dumps(value, ensure_ascii=False))
+    return marked(json.dumps(value, ensure_ascii=False))

@@ -8,7 +8,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
 from ironcurtain.model.narrowing import NarrowedTool, Narrowing
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import cut, visible
 
 
 def text_lines(narrowed: Narrowing, annotations: Annotations) -> Iterator[str]:
@@ -53,4 +53,4 @@ def _changed(old: Json, new: Json) -> Iterator[str]:
         elif key not in new:
             yield f"no {visible(key)}"
         elif new[key] != old.get(key):
-            yield f"{visible(key)} {quoted(jsontext.canonical(new[key]).decode(), 300)[1:-1]}"
+            yield f"{visible(key)} {cut(jsontext.shown(new[key]), 300)}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 from ironcurtain.evidence.atoms import Atom
 from ironcurtain.evidence.diagram import Path
 from ironcurtain.evidence.rules import GuardKey
 from ironcurtain.evidence.variables import Variable
+from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import visible
 
@@ -111,7 +111,7 @@ def _value(value: Json) -> str:
         ((kind, pointer),) = value.items()
         if kind in ("caller", "arg"):
             return f"the {'caller' if kind == 'caller' else 'argument'}'s {visible(str(pointer))}"
-    return visible(json.dumps(value, ensure_ascii=False))
+    return jsontext.shown(value)
 
 
 def _is_boolean(variable: Variable) -> bool:

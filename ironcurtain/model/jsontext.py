@@ -18,6 +18,7 @@ import re2
 import rfc8785
 
 from ironcurtain.model.base import Json
+from ironcurtain.text import in_quotes
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -125,6 +126,17 @@ def digest_bytes(data: bytes) -> str:
 def pretty(value: Json) -> str:
     """Serialise for people and for git: sorted keys, two spaces, a final newline, byte-stable."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def shown(value: Json) -> str:
+    """Return a value as people read it, in one line: JSON but for backslashes that can stay as they are."""
+    if isinstance(value, str):
+        return in_quotes(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{in_quotes(key)}: {shown(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return json.dumps(value)
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -20,7 +20,7 @@ from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.scenario_text import item_text
 from ironcurtain.pipeline.scenarios import call_key
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import marked, quoted, visible
 
 OPEN_FILE = "open-questions.json"
 ANSWERS_FILE = "answers.yaml"
@@ -80,10 +80,9 @@ def question_lines(question: OpenQuestion, clauses: dict[str, str]) -> list[str]
         clauses: The text of each clause, by its id.
     """
     call = question.call
-    arguments = json.dumps(call.arguments, ensure_ascii=False)
     lines = [
         f"{question.id}  {_ASKED[question.yes, question.no]}  yes = {question.yes}, no = {question.no}",
-        f"    {visible(call.server)} {visible(call.tool)} {visible(arguments)}",
+        f"    {visible(call.server)} {visible(call.tool)} {_json(call.arguments)}",
     ]
     known = ", ".join(f"{visible(name)} = {_json(value)}" for name, value in (call.caller or {}).items())
     lines.append(f"    caller: {known or 'nothing is known of the person whom the agent acts for'}")
@@ -95,7 +94,7 @@ def question_lines(question: OpenQuestion, clauses: dict[str, str]) -> list[str]
 
 
 def _json(value: Json) -> str:
-    return visible(json.dumps(value, ensure_ascii=False))
+    return marked(json.dumps(value, ensure_ascii=False))
 
 
 def write_open(path: Path, questions: Sequence[OpenQuestion]) -> None:

@@ -17,7 +17,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.render_conditions import anchored
 from ironcurtain.pipeline.schema_leaves import schema_leaves
 from ironcurtain.roles.registry import Registry
-from ironcurtain.text import is_hidden, quoted, visible
+from ironcurtain.text import cut, is_hidden, quoted, visible
 
 _NUMERIC = {"lt", "le", "gt", "ge"}
 _LISTED = {"in", "not_in"}
@@ -218,4 +218,4 @@ def _type(value: Json) -> str:
 
 
 def _shown(value: Json) -> str:
-    return quoted(jsontext.canonical(value).decode())
+    return cut(jsontext.shown(value))

@@ -24,7 +24,7 @@ from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.bundle_checks import check_bundle
 from ironcurtain.pipeline.scenarios_checks import impossible
 from ironcurtain.roles.registry import Registry
-from ironcurtain.text import visible
+from ironcurtain.text import marked, visible
 
 _MAX_CALL = 160
 REJECTED = "opa check"
@@ -128,7 +128,7 @@ def _mismatch(scenario: Scenario, decision: Decision) -> Mismatch:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     return Mismatch(
         scenario=scenario.id,
-        call=f"{visible(call.server)}/{visible(call.tool)} {visible(arguments)[:_MAX_CALL]}",
+        call=f"{visible(call.server)}/{visible(call.tool)} {marked(arguments)[:_MAX_CALL]}",
         expected=scenario.expect,
         expected_rule=scenario.rule,
         got=decision.verdict,
