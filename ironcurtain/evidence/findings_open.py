@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import Path
 from ironcurtain.evidence.findings_draft import Draft, Looked, Sought, answers_of
+from ironcurtain.evidence.limits import is_limited
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import RuleOfTool
 from ironcurtain.model.annotations import ToolAnnotation
@@ -38,7 +39,7 @@ def open_drafts(looked: Looked, languages: Callable[[ToolAnnotation], Mapping[st
 def _unlimited(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOfTool]]) -> Iterator[Draft]:
     tools: dict[str, Sought | None] = {}
     for one, rule in concerned:
-        if rule.named_roles:
+        if rule.named_roles or is_limited(rule.condition):
             return
         reaching = _reaching(one.space.annotation, looked.examined.sides.registry)
         for cell, _, answered in answers_of(one):

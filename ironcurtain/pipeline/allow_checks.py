@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.canonical import pointers
+from ironcurtain.evidence.limits import is_limited
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If, Rule
 from ironcurtain.model.verdict import Verdict
@@ -54,7 +55,7 @@ def rule_mistakes(rule: Rule, rules: Sequence[Rule], annotations: Annotations) -
 
 def unlimited(rule: Rule, annotations: Annotations, registry: Registry) -> tuple[Unlimited, ...]:
     """Return what a rule allows without a limit and that writes, deletes, sends or contacts something."""
-    if rule.then is not Verdict.ALLOW:
+    if rule.then is not Verdict.ALLOW or is_limited(rule.if_):
         return ()
     found = []
     for tool in concerned_tools(rule.if_, annotations):

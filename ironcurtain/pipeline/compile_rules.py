@@ -28,12 +28,17 @@ from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.directories import mentioned_directories, unknown_directories
 from ironcurtain.pipeline.lists import used_lists
 from ironcurtain.pipeline.previous_rules import previous_rules
+from ironcurtain.pipeline.rule_words import condition_words
 from ironcurtain.pipeline.rules import check_policy, concerned_tools
 from ironcurtain.pipeline.rules_schema import rules_schema
 from ironcurtain.pipeline.shown_schema import shown_schema
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import quoted, visible
+
+_BELOW = (
+    "Write the limit into the clause, or confirm it: the last of these errors has one entry for all of them."
+)
 
 
 @dataclass(frozen=True)
@@ -143,35 +148,46 @@ def unconfirmed_rules(
         quotes: By rule, the words of its clause that are said to permit it.
         context: What they are judged against.
     """
-    errors: list[IronCurtainError] = []
-    for rule in rules:
-        found = unlimited(rule, context.annotations, context.registry)
-        digest = rule_digest(rule, context)
-        if not found or context.confirmations.has_rule(rule.name, digest):
-            continue
-        placed = context.clause(rule.clause)
-        entry = {"rule": rule.name, "digest": digest, "by": "…", "reason": "…"}
-        said = f"; clause {rule.clause} says {quoted(quotes[rule.name])}" if rule.name in quotes else ""
-        errors.append(
-            UnconfirmedRuleError(
-                f"rule {quoted(rule.name)}: {unlimited_text(found)}{said}",
-                where=placed.clause.source if placed else None,
-                hint="Write the limit into the clause, or confirm the rule in confirmations.yaml under "
-                f'"rules": {jsontext.canonical(entry).decode()}',
-            )
+    open_rules = [
+        (rule, found)
+        for rule in rules
+        if (found := unlimited(rule, context.annotations, context.registry))
+        and not context.confirmations.has_rule(rule.name, rule_digest(rule, context))
+    ]
+    hint = _confirming([rule for rule, _ in open_rules], context)
+    return [
+        UnconfirmedRuleError(
+            f"rule {quoted(rule.name)}: {unlimited_text(found)}; its conditions: {condition_words(rule.if_)}"
+            + (f"; clause {rule.clause} says {quoted(quotes[rule.name])}" if rule.name in quotes else ""),
+            where=placed.clause.source if (placed := context.clause(rule.clause)) else None,
+            hint=hint if (rule, found) == open_rules[-1] else _BELOW,
         )
-    return errors
+        for rule, found in open_rules
+    ]
+
+
+def _confirming(rules: Sequence[Rule], context: RuleContext) -> str:
+    """Return what a person can do about rules without a limit: one entry confirms all of them."""
+    digests = {rule.name: rule_digest(rule, context) for rule in rules}
+    if len(rules) == 1:
+        ((name, digest),) = digests.items()
+        entry: dict[str, Json] = {"rule": name, "digest": digest}
+    else:
+        entry = {"digests": dict(digests)}
+    ready = jsontext.canonical({**entry, "by": "…", "reason": "…"}).decode()
+    which = "the rule" if len(rules) == 1 else f"all {len(rules)} rules"
+    return f'Write the limit into the clause, or confirm {which} in confirmations.yaml under "rules": {ready}'
 
 
 def stale_confirmations(policy: CompiledPolicy, context: RuleContext) -> list[str]:
     """Return a line for each confirmation of a rule that does not exist, or is not as it was confirmed."""
     digests = {rule.name: rule_digest(rule, context) for rule in policy.rules}
     return [
-        f"confirmations.yaml confirms rule {quoted(entry.rule)}, which "
-        + ("is not as it was then" if entry.rule in digests else "does not exist")
-        + "; the entry counts for nothing"
-        for entry in context.confirmations.rules
-        if digests.get(entry.rule) != entry.digest
+        f"confirmations.yaml confirms rule {quoted(name)}, which "
+        + ("is not as it was then" if name in digests else "does not exist")
+        + "; that counts for nothing"
+        for name, digest in context.confirmations.confirmed_rules
+        if digests.get(name) != digest
     ]
 
 

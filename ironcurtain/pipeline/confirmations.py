@@ -6,11 +6,12 @@ confirmed again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.model.base import Digest, Frozen, ServerName
+from ironcurtain.model.base import Digest, Frozen, ServerName, Slug
 
 
 class ConfirmedTool(Frozen):
@@ -49,12 +50,24 @@ class ConfirmedRule(Frozen):
     reason: str = Field(min_length=1)
 
 
+class ConfirmedRules(Frozen):
+    """A person's one word for several rules.
+
+    Attributes:
+        digests: Each rule's digest, by its name.
+    """
+
+    digests: dict[Slug, Digest] = Field(min_length=1)
+    by: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+
+
 class Confirmations(Frozen):
     """The whole file."""
 
     format: Literal["ironcurtain/confirmations/v1"] = "ironcurtain/confirmations/v1"
     confirmed: tuple[ConfirmedTool, ...] = ()
-    rules: tuple[ConfirmedRule, ...] = ()
+    rules: tuple[ConfirmedRule | ConfirmedRules, ...] = ()
 
     def of_tool(self, server: str, tool: str, schema_digest: str | None) -> tuple[ConfirmedTool, ...]:
         """Return the entries about a tool as it is now."""
@@ -65,4 +78,16 @@ class Confirmations(Frozen):
 
     def has_rule(self, rule: str, digest: str) -> bool:
         """Tell whether a rule is confirmed as it is now."""
-        return any((entry.rule, entry.digest) == (rule, digest) for entry in self.rules)
+        return (rule, digest) in self.confirmed_rules
+
+    @property
+    def confirmed_rules(self) -> tuple[tuple[str, str], ...]:
+        """The name and the digest of each rule that is confirmed, whatever the form of its entry."""
+        return tuple(pair for entry in self.rules for pair in _named(entry))
+
+
+def _named(entry: ConfirmedRule | ConfirmedRules) -> Iterator[tuple[str, str]]:
+    if isinstance(entry, ConfirmedRule):
+        yield entry.rule, entry.digest
+    else:
+        yield from entry.digests.items()

@@ -158,6 +158,10 @@ def test_a_rule_that_restates_containment_is_refused() -> None:
     assert mistakes(later) == []
 
 
+def bounded(op: str, value: Any, **more: Any) -> dict[str, Any]:
+    return {"args": [{"name": "n", "op": op, "value": value, **more}]}
+
+
 OPEN: list[tuple[dict[str, Any], dict[str, tuple[str, ...]]]] = [
     ({"tool": ["read"]}, {}),
     ({"tool": ["look"]}, {}),
@@ -173,6 +177,21 @@ OPEN: list[tuple[dict[str, Any], dict[str, tuple[str, ...]]]] = [
     ({"domains": [{"roles": ["git-remote-url"], "allowed": ["github.com/kim"]}]}, {}),
     ({"domains": [{"roles": ["git-remote-url"], "allowed": ["*"]}]}, {"push": ("git-remote-url",)}),
     ({"side_effects": False}, {}),
+    ({"tool": ["touch"], **bounded("le", 50)}, {}),
+    ({"tool": ["touch"], **bounded("ge", 10)}, {}),
+    ({"tool": ["touch"], **bounded("ge", 0)}, {"touch": ("none",)}),
+    ({"tool": ["touch"], **bounded("le", 50, or_absent=True)}, {"touch": ("none",)}),
+    ({"tool": ["touch"], **bounded("le", 50, measure="length")}, {"touch": ("none",)}),
+    ({"tool": ["touch"], **bounded("le", {"arg": "/m"})}, {"touch": ("none",)}),
+    ({"tool": ["touch"], **bounded("le", {"caller": "/limit"})}, {}),
+    ({"tool": ["touch"], **bounded("equals", {"caller": "/sub"})}, {}),
+    ({"tool": ["touch"], **bounded("equals", 7)}, {"touch": ("none",)}),
+    ({"tool": ["write"], "caller": [{"name": "/team", "op": "in", "value": ["it"]}]}, {}),
+    (
+        {"tool": ["touch"], "caller": [{"name": "/team", "op": "equals", "value": "it", "or_absent": True}]},
+        {"touch": ("none",)},
+    ),
+    ({"tool": ["touch"], "caller": [{"name": "/sub", "op": "present", "value": True}]}, {"touch": ("none",)}),
     (within("~/notes", side_effects=True), {}),
 ]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.errors import ListError, ModelFailedError, UnconfirmedRuleError
+from ironcurtain.errors import ListError, ModelFailedError, SeveralErrors, UnconfirmedRuleError
+from ironcurtain.files import parse_document
 from ironcurtain.llm.question import Answer, Keep, Question, answer_to
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.lists import Lists, NamedList
@@ -264,6 +265,33 @@ def test_words_of_the_clause_permit_only_what_a_person_confirms(tmp_path: Path) 
     other = content({**rule("s-a", side_effects=True), "clause_says": "friends may get mail"})
     with pytest.raises(UnconfirmedRuleError):
         run(tmp_path / "other", replace(within, confirmations=word), s=other)
+
+
+def test_a_person_reads_the_conditions_and_confirms_several_rules_with_one_entry(tmp_path: Path) -> None:
+    """Ten rules without a limit were ten entries, each to be judged by the name of its rule."""
+    tests = [
+        {"name": "n", "op": "equals", "value": 7, "or_absent": False},
+        {"name": "n", "op": "in", "value": [1, 2], "or_absent": False},
+    ]
+    says = {"clause_says": "friends may get mail"}
+    answer = content(
+        *({**rule(f"s-{one['op']}", tool=["send"], args=[one]), **says} for one in tests),
+    )
+    within = context("s")
+    with pytest.raises(SeveralErrors) as caught:
+        run(tmp_path, within, s=answer)
+    first, second = caught.value.errors
+    assert "its conditions: tool send; n = 7; clause" in first.what
+    assert "its conditions: tool send; n in 1, 2; clause" in second.what
+    assert "digests" not in first.hint
+    entry = json.loads(second.hint.split('"rules": ')[1])
+    document = {"format": "ironcurtain/confirmations/v1", "rules": [{**entry, "by": "kim"}]}
+    word = parse_document(json.dumps(document), "confirmations.yaml", Confirmations)
+    confirmed = replace(within, confirmations=word)
+    assert len(run(tmp_path, confirmed, s=answer).policy.rules) == 2
+    changed = content({**rule("s-in", tool=["send"], args=[{**tests[1], "value": [1, 3]}]), **says})
+    with pytest.raises(UnconfirmedRuleError, match="n in 1, 3"):
+        run(tmp_path / "changed", confirmed, s=changed)
 
 
 def test_a_directory_that_nobody_named_is_told(tmp_path: Path) -> None:
