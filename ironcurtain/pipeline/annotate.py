@@ -104,9 +104,11 @@ def annotate(
     if previous is not None:
         notes += drift_notes(previous, annotations)
         raise_all(unconfirmed_weakenings(previous, annotations, confirmations))
-    raise_all(check_heuristics(annotations, registry))
+    proposals = open_proposals(listed, answers, confirmations)
+    proposed = {(one.server, one.tool.name, arg) for each in proposals for one, arg in each.places}
+    raise_all(check_heuristics(annotations, registry, proposed))
     notes += heuristic_notes(annotations, registry)
-    return Annotated(annotations, tuple(notes), open_proposals(listed, answers, confirmations))
+    return Annotated(annotations, tuple(notes), proposals)
 
 
 def _ask(listed: Sequence[Listed], registry: Registry, book: AnswerBook) -> list[Answer]:

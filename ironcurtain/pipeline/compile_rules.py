@@ -157,7 +157,7 @@ def unconfirmed_rules(
     hint = _confirming([rule for rule, _ in open_rules], context)
     return [
         UnconfirmedRuleError(
-            f"rule {quoted(rule.name)}: {unlimited_text(found)}; its conditions: {condition_words(rule.if_)}"
+            f"rule {quoted(rule.name)}: {unlimited_text(found)}; its conditions: {condition_words(rule)}"
             + (f"; clause {rule.clause} says {quoted(quotes[rule.name])}" if rule.name in quotes else ""),
             where=placed.clause.source if (placed := context.clause(rule.clause)) else None,
             hint=hint if (rule, found) == open_rules[-1] else _BELOW,

@@ -7,7 +7,7 @@ with a reason, for the tool as it is: a changed tool has to be confirmed again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model import jsontext
@@ -25,6 +25,13 @@ _NAMES = {
     "URL": frozenset({"url", "urls", "uri", "uris", "link", "href", "endpoint", "webhook", "remote"}),
     "address": frozenset({"email", "emails", "mail", "recipient", "recipients", "cc", "bcc", "attendees"}),
 }
+_CONTENT = (
+    r"contents?|text|body|subject|title|description|data|bytes|size|type|format|mode|encoding|language|lines?"
+    r"|extension|hash|checksum|permissions"
+)
+_OF_ANOTHER = re.compile(_CONTENT, re.IGNORECASE)
+"""A name that ends so is that of something in or about the resource: `file_content`, `emailSubject`."""
+
 _VALUES = {
     "path": re.compile(r"(?:~|\.{1,2})?/[^\s/].*|~|\.{1,2}|[A-Za-z]:\\.*"),
     "URL": re.compile(r"(?:https?|ssh|git|ftp)://.+|[\w.-]+@[\w.-]+:.+"),
@@ -32,13 +39,26 @@ _VALUES = {
 }
 _TEXTS = {
     "path": re.compile(
-        r"\b(?:file|directory|folder|absolute|relative|destination|repository) path|\bpaths? (?:to|of)\b"
-        r"|\b(?:file|directory|folder)s? to (?:read|write|delete|create|open|list|stage|move|copy)\b",
+        r"\b(?:file|directory|folder|absolute|relative|destination|repository) path|\bpaths? (?:to|of)\b",
         re.IGNORECASE,
     ),
     "URL": re.compile(r"\bURLs?\b|\bURIs?\b|\bweb address", re.IGNORECASE),
-    "address": re.compile(r"\be-?mail address(?:es)?\b|\brecipients?\b", re.IGNORECASE),
+    "address": re.compile(r"\be-?mail address(?:es)?\b", re.IGNORECASE),
 }
+_MENTIONS = {
+    "path": re.compile(
+        r"\b(?:file|directory|folder)s? to (?:read|write|delete|create|open|list|stage|move|copy)\b",
+        re.IGNORECASE,
+    ),
+    "address": re.compile(r"\brecipients?\b", re.IGNORECASE),
+}
+"""What a description says of a resource, or of what goes into one: `The content of the file to create`."""
+
+_BEGINS_WITH_CONTENT = re.compile(
+    rf"\W*(?:(?:the|a|an|its|new|full|complete|entire|whole|updated|initial|raw|plain|optional) )*"
+    rf"(?:{_CONTENT})\b(?! files?\b| paths?\b)",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(
     r"comma[- ]separated|JSON(?:[- ]encoded)? (?:array|list|string|object)|as JSON", re.IGNORECASE
 )
@@ -48,16 +68,24 @@ _STATED_DEFAULT = re.compile(
 )
 
 
-def check_heuristics(annotations: Annotations, registry: Registry) -> list[IronCurtainError]:
+def check_heuristics(
+    annotations: Annotations, registry: Registry, proposed: Collection[tuple[str, str, str]] = ()
+) -> list[IronCurtainError]:
     """Return an error for each argument that looks like a resource, has no such role and is not confirmed.
 
     Tools without `input_schema` are judged by their arguments' names alone.
+
+    Args:
+        annotations: What is judged.
+        registry: The roles that there are.
+        proposed: Server, tool and name of each argument that a role is proposed for and still to be decided
+            about: it is something, so nobody is told to confirm that it is nothing.
     """
     return [
         error
         for server, annotated in annotations.servers.items()
         for tool in annotated.tools
-        for error in _tool_errors(server, tool, registry)
+        for error in _tool_errors(server, tool, registry, proposed)
     ]
 
 
@@ -97,7 +125,9 @@ def _language_notes(tool: ToolAnnotation) -> Iterator[str]:
         )
 
 
-def _tool_errors(server: str, tool: ToolAnnotation, registry: Registry) -> Iterator[IronCurtainError]:
+def _tool_errors(
+    server: str, tool: ToolAnnotation, registry: Registry, proposed: Collection[tuple[str, str, str]]
+) -> Iterator[IronCurtainError]:
     confirmed = {confirmation.arg for confirmation in tool.confirmed}
     covered = {name for composite in tool.composites for name in composite.join}
     for leaf in leaves(tool):
@@ -109,7 +139,7 @@ def _tool_errors(server: str, tool: ToolAnnotation, registry: Registry) -> Itera
             yield from _codec_errors(server, tool, leaf)
             continue
         suspicion = suspicion_of(leaf)
-        if suspicion:
+        if suspicion and (server, tool.tool, leaf.name) not in proposed:
             yield UnconfirmedArgumentError(
                 f"argument {quoted(leaf.name)} of {quoted(tool.tool)} looks like {suspicion} "
                 "but has no such role",
@@ -141,7 +171,8 @@ def suspicion_of(leaf: Leaf) -> str | None:
     items = _items(schema)
     if not leaf.holds_text or "enum" in schema or "enum" in items:
         return None
-    words = {word.lower() for word in _WORD.findall(leaf.last_name)}
+    named = [word.lower() for word in _WORD.findall(leaf.last_name)]
+    words = set() if named and _OF_ANOTHER.fullmatch(named[-1]) else set(named)
     texts = [text for part in (schema, items) for sample in _samples(part) for text in _strings(sample)]
     description = f"{schema.get('description', '')} {items.get('description', '')}"
     for kind, names in _NAMES.items():
@@ -149,10 +180,17 @@ def suspicion_of(leaf: Leaf) -> str | None:
             return f"a {kind} (its name)"
         if any(_VALUES[kind].fullmatch(text) for text in texts):
             return f"a {kind} (its default or example)"
-        if _TEXTS[kind].search(description):
+        if _is_described(kind, description):
             several = "a list of values in one string that mentions " if _LISTED.search(description) else ""
             return f"{several}a {kind} (its description)"
     return None
+
+
+def _is_described(kind: str, description: str) -> bool:
+    mentions = _MENTIONS.get(kind)
+    if mentions is None or _BEGINS_WITH_CONTENT.match(description):
+        return bool(_TEXTS[kind].search(description))
+    return bool(_TEXTS[kind].search(description) or mentions.search(description))
 
 
 def _is_resource(leaf: Leaf, tool: ToolAnnotation, registry: Registry) -> bool:

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from ironcurtain.evidence.atoms import rule_atom
 from ironcurtain.evidence.wording import atom_words
-from ironcurtain.model.policy import If
+from ironcurtain.model.policy import If, Rule
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import visible
 
 
-def condition_words(condition: If) -> str:
+def condition_words(rule: Rule) -> str:
     """Return all conditions of a rule but its server, in one line."""
-    return "; ".join(_conditions(condition)) or "none"
+    return "; ".join(_conditions(rule.if_, rule.then)) or "none"
 
 
-def _conditions(condition: If) -> Iterator[str]:
+def _conditions(condition: If, then: Verdict) -> Iterator[str]:
     if condition.tool:
         yield f"tool {_any_of(condition.tool)}"
     if condition.side_effects is not None:
@@ -25,8 +26,8 @@ def _conditions(condition: If) -> Iterator[str]:
     for one in condition.role_conditions:
         none = " or none" if one.or_none else ""
         yield f"{_any_of(one.roles)} in {_any_of(one.patterns)}{none}"
-    yield from (atom_words(rule_atom("args", test)) for test in condition.args or ())
-    yield from (atom_words(rule_atom("caller", test)) for test in condition.caller or ())
+    yield from (atom_words(rule_atom("args", test, then)) for test in condition.args or ())
+    yield from (atom_words(rule_atom("caller", test, then)) for test in condition.caller or ())
     if condition.in_sandbox:
         yield "in the sandbox, too"
 

@@ -200,6 +200,19 @@ def test_a_tool_that_only_reads_may_be_allowed_as_a_whole() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"args": [{"name": "priority", "op": "le", "value": 5}]},
+        {"caller": [{"name": "/team", "op": "equals", "value": "it"}]},
+    ],
+    ids=["bound", "caller"],
+)
+def test_a_bound_or_a_fact_about_the_caller_is_a_limit(limit: dict[str, Any]) -> None:
+    rule = {"name": "allow", "then": "allow", "if": {"tool": ["send_mail"], **limit}}
+    assert "open-allow" not in dict(kinds(found(rule)))
+
+
 def test_a_clause_that_the_structural_checks_keep_needs_no_rule() -> None:
     clauses = [{"id": "C1", "text": "Read."}, {"id": "C2", "text": "The sandbox is free."}]
     call = {"server": "files", "tool": "delete_file", "arguments": {"path": "/home/user/sandbox/a"}}

@@ -381,6 +381,16 @@ def test_a_role_is_proposed_only_where_none_fits(tmp_path: Path) -> None:
         run(tmp_path, {"s": (POST,)}, Scripted(lambda _: {"tools": [annotated]}))
 
 
+def test_a_recipient_with_a_proposed_role_is_not_to_be_confirmed_as_nothing(tmp_path: Path) -> None:
+    """The first error of a bank's tools said: confirm that the recipient is none."""
+    send = listing("send_money", recipient={"type": "string", "description": "IBAN of the recipient"})
+    proposed = {**CHANNEL, "arg": "recipient", "name": "iban"}
+    sent = {**entry("send_money", {"name": "recipient", "roles": ["none"]}), "proposed_roles": [proposed]}
+    result = run(tmp_path, {"s": (send,)}, Scripted(lambda _: {"tools": [sent]}))
+    with pytest.raises(ProposedRoleError, match="the role iban for s send_money recipient"):
+        result.require_roles()
+
+
 def test_a_proposed_role_is_declined_for_the_tool_as_it_is(tmp_path: Path) -> None:
     provider = Scripted(lambda _: {"tools": [POSTED]})
     declined = confirmations(POST, arg="channel")

@@ -55,6 +55,11 @@ TEXT = {"type": "string"}
         ("x", {"type": "string", "description": "The file path to open"}),
         ("x", {"type": "array", "description": "List of e-mail addresses"}),
         ("x", {"type": "array", "items": {"type": "string", "description": "Path to the file."}}),
+        ("x", {"type": "string", "description": "The name of the file to create."}),
+        ("x", {"type": "string", "description": "Content file to read"}),
+        ("x", {"type": "string", "description": "The content, or the path to a file with it."}),
+        ("x", {"type": "string", "description": "The IBAN of the recipient."}),
+        ("content_path", TEXT),
         ("path", {}),
         ("path", {"anyOf": [{"type": "string"}, {"type": "null"}]}),
         ("path", {"anyOf": [{"enum": ["a"]}, {"type": "string"}]}),
@@ -75,6 +80,12 @@ def test_what_looks_like_a_resource(name: str, schema: dict[str, Any]) -> None:
         ("head", {"type": "number"}),
         ("file", {"type": "string", "enum": ["a", "b"]}),
         ("message", {"type": "string", "description": "Commit message."}),
+        ("content", {"type": "string", "description": "The content of the file to create."}),
+        ("new_text", {"type": "string", "description": "Full text of the file to write"}),
+        ("body", {"type": "string", "description": "Body of the mail that the recipients read."}),
+        ("file_content", TEXT),
+        ("emailSubject", TEXT),
+        ("link_text", TEXT),
     ],
 )
 def test_what_does_not(name: str, schema: dict[str, Any]) -> None:
@@ -84,6 +95,13 @@ def test_what_does_not(name: str, schema: dict[str, Any]) -> None:
 def test_a_person_can_confirm_with_a_reason() -> None:
     confirmed = [{"arg": "path", "by": "kim", "reason": "It is a path in a diagram."}]
     assert check("path", TEXT, confirmed=confirmed) == []
+
+
+def test_what_a_role_is_proposed_for_is_never_to_be_called_nothing() -> None:
+    """`send_money` was to be confirmed as a tool whose recipient is none."""
+    annotations = annotated("recipient", {"type": "string", "description": "IBAN of the recipient"})
+    assert check_heuristics(annotations, Registry(), {("s", "t", "recipient")}) == []
+    assert len(check_heuristics(annotations, Registry(), {("s", "t", "subject")})) == 1
 
 
 def test_places_inside_objects_are_looked_at() -> None:
