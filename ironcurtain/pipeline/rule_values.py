@@ -23,7 +23,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition, If
 from ironcurtain.pipeline.render_conditions import anchored
 from ironcurtain.pipeline.shown_schema import shown_schema
-from ironcurtain.text import quoted, visible
+from ironcurtain.text import quoted
 
 _TESTED = frozenset({"equals", "not_equals", "in", "not_in"})
 _COMBINERS = ("anyOf", "oneOf", "allOf")
@@ -143,4 +143,4 @@ def _listed(values: Sequence[Json]) -> str:
 
 
 def _text(value: Json) -> str:
-    return visible(jsontext.canonical(value).decode())
+    return jsontext.shown(value)
