@@ -78,7 +78,7 @@ def rules_questions(directory: Path) -> list[Question]:
 def rendered(directory: Path) -> dict[str, str]:
     asked = [joint.question for joint in batches(all_listed(tools()), Registry())]
     asked += rules_questions(directory)
-    return {f"{each.key}.md": f"{each.system}\n\n---\n\n{each.prompt}\n" for each in asked}
+    return {f"{each.key}.md": f"{each.system}\n\n---\n\n{each.text}\n" for each in asked}
 
 
 def test_the_tool_lists_are_those_of_the_shipped_annotations() -> None:

@@ -19,6 +19,7 @@ from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clauses import read_clauses
 from ironcurtain.pipeline.compile_rules import Compiled, RuleContext, compile_rules, rule_prefix
 from ironcurtain.pipeline.confirmations import Confirmations, ConfirmedRule
+from ironcurtain.pipeline.intent import tool_data
 from ironcurtain.pipeline.lists import check_lists
 
 TOOL = {
@@ -410,3 +411,25 @@ def test_what_a_rule_can_say_is_explained_where_rules_are_asked_for(tmp_path: Pa
     assert told in system
     # A clause that nothing in a call shows is no reason to ask a person about every call.
     assert "no rule that asks a person about every call" in system
+
+
+def test_an_enumeration_behind_a_reference_is_seen_by_who_writes_rules_and_scenarios(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {**TOOL["input_schema"]["properties"], "mode": {"$ref": "#/$defs/Mode"}},
+        "$defs": {"Mode": {"enum": ["soft", "hard"]}},
+    }
+    document = context("s").annotations.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    (tool,) = document["servers"]["s"]["tools"]
+    tool |= {"input_schema": schema, "args": [*tool["args"], {"name": "mode", "roles": ["none"]}]}
+    annotations = Annotations.model_validate_json(json.dumps(document))
+    test = {"name": "mode", "op": "equals", "value": "hrad", "or_absent": False}
+    wrong = content(rule("s-a", "deny", tool=["send"], args=[test]))
+    writer = Written({"rules-s": wrong})
+    within = replace(context("s"), annotations=annotations)
+    with pytest.raises(ModelFailedError, match='"hrad" can never stand there; it takes "soft", "hard"'):
+        compile_rules(within, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    (shown,) = json.loads(writer.asked["rules-s"].prompt.split("<tools-data>")[1].split("</tools-data>")[0])
+    assert shown["input_schema"]["properties"]["mode"] == schema["$defs"]["Mode"]
+    (annotated,) = annotations.servers["s"].tools
+    assert tool_data("s", annotated)["input_schema"]["properties"]["mode"] == schema["$defs"]["Mode"]
