@@ -44,6 +44,8 @@ def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
     if request.clause:
         yield from _field(f"clause {visible(request.clause)}", request.clause_text or "", width)
     yield from _field("session", request.session, width)
+    if request.client:
+        yield from _field("client", request.client, width)
     yield from _object("caller", request.caller, width)
     yield f"  asked: {request.asked:%Y-%m-%d %H:%M:%S} UTC"
     yield f"  answer by: {request.expires:%Y-%m-%d %H:%M:%S} UTC"

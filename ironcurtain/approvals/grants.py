@@ -123,7 +123,11 @@ class Grant:
             rule=decision.rule,
             caller=jsontext.digest(prepared.input["caller"]),
             fixed=jsontext.digest(
-                [_fixed(prepared.call.arguments, (), opened, _free_text(tool)), dict(prepared.meta)]
+                [
+                    _fixed(prepared.call.arguments, (), opened, _free_text(tool)),
+                    dict(prepared.meta),
+                    prepared.client,
+                ]
             ),
             widenings=widenings,
         )

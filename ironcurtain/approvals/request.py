@@ -60,6 +60,7 @@ def new_request(
         caller=prepared.input["caller"],
         arguments=prepared.call.arguments,
         meta=dict(prepared.meta),
+        client=prepared.client,
         subjects=decision.subjects,
         revision=decision.revision,
         rule=decision.rule,

@@ -155,6 +155,7 @@ class Recorder:
             raw_digest=self._raw_digest(call.arguments),
             arguments=ready.call.arguments if ready is not None else decision.arguments,
             meta=dict(call.meta),
+            client=call.client,
             caller=ready.input["caller"] if ready is not None else {},
             schema_digest=tool.schema_digest if tool is not None else None,
             listing_digest=call.live_listing,

@@ -14,7 +14,15 @@ from ironcurtain.errors import Exit
 @engine_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
 @click.option("--session", metavar="NAME", help="Name of the session and its audit log (default: made up).")
-@click.option("--http", metavar="HOST:PORT", help="Serve Streamable HTTP there instead of stdin and stdout.")
+@click.option(
+    "--http", metavar="HOST:PORT|unix:PATH", help="Serve Streamable HTTP there instead of stdin and stdout."
+)
+@click.option(
+    "--http-clients",
+    metavar="FILE",
+    help="The clients' tokens (default: ~/.ironcurtain/http-clients.json, made where it is missing).",
+)
+@click.option("--http-open", is_flag=True, help="Ask clients for no token: a gateway of yours knows them.")
 @click.option("--http-anywhere", is_flag=True, help="Let --http be an address that other machines can reach.")
 @click.option(
     "--patience",

@@ -20,9 +20,10 @@ from ironcurtain.errors import Exit, IronCurtainError, UsageError
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.http import Address
+from ironcurtain.proxy.http_clients import HttpClients, clients_file, read_or_make
 from ironcurtain.proxy.recording import Values
 from ironcurtain.proxy.session import ProxyOptions, own_places, places_that_run, run_proxy
-from ironcurtain.text import printable
+from ironcurtain.text import printable, visible
 
 _LAST_THREADS = 1.0
 
@@ -38,6 +39,8 @@ def run(
     caller: str | None,
     session: str | None,
     http: str | None,
+    http_clients: str | None,
+    http_open: bool,
     http_anywhere: bool,
     patience: float,
     answer_within: float,
@@ -54,12 +57,14 @@ def run(
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
     own = [*own_places(), *places_that_run(site.get("sandbox"))]
-    places = [*protected, *map(str, own), *([verify_key] if verify_key else [])]
+    places = [*protected, *map(str, own), *filter(None, (verify_key, http_clients))]
     trusted = {
         "the key that bundles are verified with": verify_key,
         "the certificates that engines are known by": engine_ca,
         "the engine's token": engine_token_file,
+        "the tokens of clients": http_clients,
     }
+    address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
     options = ProxyOptions(
         load=partial(
             Policy.load,
@@ -75,7 +80,8 @@ def run(
         servers=Path(servers),
         files={what: Path(path) for what, path in trusted.items() if path},
         session=session,
-        http=Address.parse(http, anywhere=http_anywhere) if http is not None else None,
+        http=address,
+        clients=_clients(address, http_clients, is_open=http_open),
         patience=patience,
         seconds=answer_within,
         approver=not no_approver,
@@ -110,6 +116,17 @@ def _leave_what_hangs() -> None:
     if any(thread.is_alive() for thread in waited_for):
         sys.stderr.flush()
         os._exit(Exit.YES)
+
+
+def _clients(address: Address | None, named: str | None, *, is_open: bool) -> HttpClients | None:
+    """Return who may connect; None where nobody is asked, or the kernel says who it is."""
+    if is_open and named is not None:
+        raise UsageError("--http-open and --http-clients exclude each other", hint="Give one of them.")
+    if address is None or address.path is not None or is_open:
+        return None
+    path = Path(named) if named is not None else clients_file()
+    _say(f"clients over HTTP show a token of {visible(str(path))} (Authorization: Bearer TOKEN)")
+    return read_or_make(path)
 
 
 def _say(text: str) -> None:

@@ -48,6 +48,7 @@ class Call:
         id: The caller's id for the call, carried into the decision.
         meta: What a deployment lets through to the server beside the arguments: strict JSON, which is not
             judged, but shown to the person who is asked, part of what they approve, and recorded.
+        client: Whose connection it came by; like `meta` it is shown, approved and recorded.
     """
 
     server: str
@@ -58,6 +59,7 @@ class Call:
     live_listing: str | None = None
     id: str | None = None
     meta: Mapping[str, Json] = field(default_factory=dict)
+    client: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Prepared:
     floor: structural.Floor
     base: Decision
     meta: Mapping[str, Json] = field(default_factory=dict)
+    client: str = ""
 
 
 async def decide(
@@ -118,7 +121,7 @@ def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
         )
     except Exception as error:  # noqa: BLE001 - totality, as in decide
         return _refused(base, error, canonical)
-    return Prepared(question, canonical, floor, base, call.meta)
+    return Prepared(question, canonical, floor, base, call.meta, call.client)
 
 
 def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision:

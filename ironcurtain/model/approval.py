@@ -80,6 +80,7 @@ class ApprovalRequest(Frozen):
         asked: When it was asked; `expires` is when it is too late to answer.
         deadline: The same end in seconds of the machine's monotonic clock, which programs share until the
             next start of the machine: a wall clock that is set back revives nothing.
+        client: Whose connection the call came by.
         meta: What goes to the server beside the arguments, where its configuration lets it.
         rule: The deciding rule, with its `reason` and, where it has one, its `clause`.
         session_offer: What "for this session" would mean.
@@ -98,6 +99,7 @@ class ApprovalRequest(Frozen):
     caller: dict[str, Json]
     arguments: dict[str, Json]
     meta: dict[str, Json] = Field(default_factory=dict)
+    client: str = ""
     subjects: tuple[SubjectDecision, ...]
     revision: str
     rule: str

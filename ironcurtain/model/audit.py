@@ -138,6 +138,7 @@ class DecisionRecord(Frozen):
         raw_digest: Digest of the arguments' text as they arrived.
         arguments: The canonical arguments, exactly what the server is to be sent, redacted; None where the
             call was refused before they existed, or in a log that holds no values.
+        client: Whose connection it came by: `stdio`, or who a client over HTTP showed to be.
         meta: What went to the server beside the arguments, judged by no rule: members of `_meta` that its
             configuration lets through, redacted.
         redacted: JSON pointers of what is redacted, under `/arguments`, `/meta` and `/caller`.
@@ -162,6 +163,7 @@ class DecisionRecord(Frozen):
     tool: str
     raw_digest: KeyedDigest
     arguments: dict[str, Json] | None = None
+    client: str = ""
     meta: dict[str, Json] = Field(default_factory=dict)
     redacted: tuple[str, ...] = ()
     abstract: AbstractArguments | None = None

@@ -25,6 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.proxy.http_clients import CLIENT, UNASKED
 
 ANSWER_SECONDS = 300.0
 """How long a client has to bring the answers that it was asked for."""
@@ -43,6 +44,14 @@ def client_of(context: ServerRequestContext[Any, Any]) -> str:
         return "stdio"
     session = context.request.headers.get("mcp-session-id")
     return f"session {session}" if session else f"request {id(context.request)}"
+
+
+def client_name(context: ServerRequestContext[Any, Any]) -> str:
+    """Return who a client is, as far as it had to show that."""
+    if context.request is None or isinstance(context.request, bytes):
+        return "stdio"
+    name: str = context.request.scope.get(CLIENT, UNASKED)
+    return name
 
 
 async def deliver(session: ServerSession, request: types.InputRequest, related: Any = None) -> Any:  # noqa: ANN401

@@ -23,7 +23,7 @@ from ironcurtain.proxy.catalogue import Catalogue
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, Live, RefusedError
 from ironcurtain.proxy.events import UpstreamError
-from ironcurtain.proxy.exchange import Exchange, Suspended
+from ironcurtain.proxy.exchange import Exchange, Suspended, client_name
 from ironcurtain.proxy.hub import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
 from ironcurtain.proxy.listing import Listing
 from ironcurtain.proxy.refusal import error_result
@@ -231,7 +231,8 @@ class Face:
             if exchange is None:
                 raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
             return await exchange.resume(context, params.input_responses or {}, self._held)
-        call = replace(call, meta=passed_meta(context.meta, self._hub.passes.get(call.server, ())))
+        meta = passed_meta(context.meta, self._hub.passes.get(call.server, ()))
+        call = replace(call, meta=meta, client=client_name(context))
         exchange = Exchange(context, call.meta)
 
         async def forward(judged: Mapping[str, Json]) -> Result:

@@ -7,6 +7,7 @@ import ipaddress
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,6 +20,7 @@ from starlette.routing import Route
 
 from ironcurtain.errors import SystemFailedError, UsageError
 from ironcurtain.proxy.http_bounds import Connections, HttpLimits, Punctual
+from ironcurtain.proxy.http_clients import ON_SOCKET, HttpClients, Known
 from ironcurtain.text import quoted, visible
 
 PATH = "/mcp"
@@ -28,29 +30,38 @@ _POLL = 0.01
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen; port 0 takes a free one."""
+    """Where to listen.
+
+    Attributes:
+        port: 0 takes a free one.
+        path: The Unix socket, instead of host and port.
+    """
 
     host: str
     port: int
+    path: Path | None = None
 
     @classmethod
     def parse(cls, text: str, *, anywhere: bool) -> Address:
-        """Read `HOST:PORT`.
+        """Read `HOST:PORT` or `unix:PATH`.
 
         Args:
-            text: As `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`.
+            text: As `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`, `unix:/home/me/proxy.sock`.
             anywhere: Whether an address that other machines can reach is meant.
 
         Raises:
             UsageError: If it is none, or other machines could reach it and that is not meant.
         """
+        kind, _, path = text.partition(":")
+        if kind == "unix" and path.startswith("/"):
+            return cls("localhost", 0, Path(path))
         host, _, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004
             raise UsageError(f"{quoted(text)} is no HOST:PORT", hint="Write --http 127.0.0.1:8080.")
         if not anywhere and not _is_loopback(host):
             raise UsageError(
-                f"other machines could reach {quoted(text)}, and the proxy asks nobody who they are",
+                f"other machines could reach {quoted(text)}, and what goes there is not encrypted",
                 hint="Listen on 127.0.0.1; with a gateway of your own in front, add --http-anywhere.",
             )
         return cls(host, int(port))
@@ -67,6 +78,7 @@ async def serve_http(
     server: Server[Any],
     address: Address,
     listening: Callable[[str], None],
+    clients: HttpClients | None = None,
     limits: HttpLimits = _LIMITS,
 ) -> None:
     """Serve until cancelled.
@@ -75,15 +87,41 @@ async def serve_http(
         server: The face.
         address: Where to listen.
         listening: Told the URL once clients can connect.
+        clients: Who may connect, by their tokens; None asks nobody. A Unix socket is for its user alone.
         limits: Bounds on what clients can hold.
 
     Raises:
         SystemFailedError: If the address cannot be taken.
     """
-    taken = _listen(address)
-    host, port = address.host, taken.getsockname()[1]
-    shown = f"[{host}]" if ":" in host else host
-    own = [f"{shown}:{port}", *(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))]
+    taken = _listen(address) if address.path is None else None
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    names: tuple[str, ...] = (host, "127.0.0.1", "localhost", "[::1]")
+    url = f"unix:{address.path}"
+    if taken is not None:
+        names = tuple(f"{name}:{taken.getsockname()[1]}" for name in names)
+        url = f"http://{names[0]}{PATH}"
+    running = _Quiet(_config(server, address, names, clients, limits))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(running.serve, [taken] if taken is not None else None)
+        try:
+            while not running.started:  # noqa: ASYNC110 - it is told of in no other way
+                await anyio.sleep(_POLL)
+            listening(url)
+            await anyio.sleep_forever()
+        finally:
+            running.should_exit = running.force_exit = True
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1.5):
+                while running.servers and any(each.is_serving() for each in running.servers):  # noqa: ASYNC110 - it is told of in no other way
+                    await anyio.sleep(_POLL)
+
+
+def _config(
+    server: Server[Any],
+    address: Address,
+    names: tuple[str, ...],
+    clients: HttpClients | None,
+    limits: HttpLimits,
+) -> uvicorn.Config:
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=limits.bytes,
@@ -91,33 +129,22 @@ async def serve_http(
         max_sessions=limits.sessions,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
-            allowed_hosts=own,
-            allowed_origins=[f"http://{name}" for name in own],
+            allowed_hosts=list(names),
+            allowed_origins=[f"http://{name}" for name in names],
         ),
         custom_starlette_routes=[Route("/health", _health)],
     )
-    config = uvicorn.Config(
-        Punctual(app, limits.body),
+    known = Known(app, clients) if address.path is None else Known(app, None, ON_SOCKET)
+    return uvicorn.Config(
+        Punctual(known, limits.body),
         http=Connections(limits).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
+        uds=str(address.path) if address.path is not None else None,
         log_config=None,
         access_log=False,
         lifespan="on",
         timeout_graceful_shutdown=1,
         server_header=False,
     )
-    running = _Quiet(config)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(running.serve, [taken])
-        try:
-            while not running.started:  # noqa: ASYNC110 - it is told of in no other way
-                await anyio.sleep(_POLL)
-            listening(f"http://{shown}:{port}{PATH}")
-            await anyio.sleep_forever()
-        finally:
-            running.should_exit = running.force_exit = True
-            with anyio.CancelScope(shield=True), anyio.move_on_after(1.5):
-                while running.servers and any(each.is_serving() for each in running.servers):  # noqa: ASYNC110 - it is told of in no other way
-                    await anyio.sleep(_POLL)
 
 
 async def _health(_: Request) -> JSONResponse:

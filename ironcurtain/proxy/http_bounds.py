@@ -7,6 +7,8 @@ its body; where there are too many connections, the oldest of those that have se
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +16,8 @@ import anyio
 import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from ironcurtain.proxy.http_clients import is_ours
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ class BoundedProtocol(H11Protocol):
         """Begin to wait for the first head."""
         super().connection_made(transport)
         self._all.count += 1
+        if not _may_connect(transport.get_extra_info("socket")):
+            transport.abort()
+            return
         self._watch()
         self._all.make_room()
 
@@ -110,6 +117,14 @@ class BoundedProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _may_connect(connected: socket.socket) -> bool:
+    """Tell whether whoever connected may: at a Unix socket, only who runs as our user."""
+    if connected.family != socket.AF_UNIX:
+        return True
+    with socket.fromfd(connected.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as own:
+        return is_ours(own, os.geteuid())
 
 
 class Punctual:

@@ -33,6 +33,7 @@ from ironcurtain.proxy.enforce import Enforcer
 from ironcurtain.proxy.exchange import Suspended
 from ironcurtain.proxy.faces import Face
 from ironcurtain.proxy.http import Address, serve_http
+from ironcurtain.proxy.http_clients import HttpClients
 from ironcurtain.proxy.hub import Hub
 from ironcurtain.proxy.listing import Listing, Narrowed
 from ironcurtain.proxy.live import Enforced, LivePolicy
@@ -62,6 +63,7 @@ class ProxyOptions:
         files: What else it is configured by and nobody else may write, by what it is.
         session: Name of the session; None makes one from bundle, servers and sandbox.
         http: Where to listen; None serves standard input and output.
+        clients: Who may connect there, by their tokens; None asks nobody.
         patience: Seconds that a call is held while a person decides.
         seconds: Seconds that a person has to answer.
         approver: Whether anybody can be asked.
@@ -80,6 +82,7 @@ class ProxyOptions:
     files: Mapping[str, Path] = field(default_factory=dict)
     session: str | None = None
     http: Address | None = None
+    clients: HttpClients | None = None
     patience: float = 45.0
     seconds: float = 600.0
     approver: bool = True
@@ -174,7 +177,7 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals) -> None:
         board = Board(enforcer.log.place.session, hub, listing)
         tasks.start_soon(board.keep)
         if options.http is not None:
-            await serve_http(face, options.http, board.listening)
+            await serve_http(face, options.http, board.listening, options.clients)
         else:
             async with serve_stdio(hub.gone) as (received, sent):
                 await face.run(received, sent, face.create_initialization_options())

@@ -31,7 +31,7 @@ def listening(place: Place) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Run the proxy over HTTP; yield its process and its URL."""
     with (place.root / "stderr").open("a") as stderr, place.explained():
         process = subprocess.Popen(
-            place.command("--http", "127.0.0.1:0", "--no-approver"),
+            place.command("--http", "127.0.0.1:0", "--http-open", "--no-approver"),
             env=place.environment(),
             cwd=place.root,
             stdout=subprocess.DEVNULL,
@@ -82,7 +82,7 @@ async def bounded() -> AsyncIterator[int]:
     """Serve an empty face under tight bounds; yield its port."""
     urls: list[str] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve_http, Server("test"), Address("127.0.0.1", 0), urls.append, LIMITS)
+        tasks.start_soon(serve_http, Server("test"), Address("127.0.0.1", 0), urls.append, None, LIMITS)
         with anyio.fail_after(LONG):
             while not urls:  # noqa: ASYNC110 - it is told of in no other way
                 await anyio.sleep(0.01)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.timeout(900)
 def listening(place: Place) -> Iterator[str]:
     """Run the proxy over HTTP; yield its URL."""
     with (place.root / "stderr").open("a") as stderr:
-        command = place.command("--http", "127.0.0.1:0", "--no-approver")
+        command = place.command("--http", "127.0.0.1:0", "--http-open", "--no-approver")
         process = subprocess.Popen(
             command, env=place.environment(), cwd=place.root, stdout=subprocess.PIPE, stderr=stderr
         )

@@ -27,7 +27,7 @@ from ironcurtain.proxy.running import running
 @contextmanager
 def serving(place: Place) -> Iterator[str]:
     """Run the proxy over HTTP; yield its URL."""
-    command = place.command("--http", "127.0.0.1:0", "--patience", "0.1")
+    command = place.command("--http", "127.0.0.1:0", "--http-open", "--patience", "0.1")
     with (place.root / "stderr").open("w") as stderr:
         process = subprocess.Popen(command, env=place.environment(), cwd=place.root, stderr=stderr)
         try:

@@ -94,7 +94,7 @@ def python_server(module: str) -> dict[str, Any]:
 def listening(place: Place, *options: str) -> Iterator[str]:
     """Run the proxy over HTTP; yield its URL."""
     with (place.root / "stderr").open("a") as stderr:
-        command = place.command("--http", "127.0.0.1:0", "--no-approver", *options)
+        command = place.command("--http", "127.0.0.1:0", "--http-open", "--no-approver", *options)
         process = subprocess.Popen(command, env=place.environment(), cwd=place.root, stderr=stderr)
     try:
         yield wait_for(lambda: re.search(r"listening on (\S+)", place.said))[1]
