@@ -24,7 +24,7 @@ from ironcurtain.audit.recovery import Recovered
 from ironcurtain.audit.seal import record_bytes
 from ironcurtain.audit.segments import LOCK_PATIENCE, Segments
 from ironcurtain.errors import AuditError
-from ironcurtain.model.audit import Approval, DecisionRecord, EventRecord, ResultRecord
+from ironcurtain.model.audit import GENESIS, Approval, DecisionRecord, EventRecord, ResultRecord
 from ironcurtain.model.base import Json
 from ironcurtain.model.verdict import Verdict
 
@@ -81,6 +81,11 @@ class AuditLog:
     def trouble(self) -> str:
         """Why the last records could not be written; empty where they could."""
         return self._trouble
+
+    @property
+    def state(self) -> tuple[int, str]:
+        """How many lines the log has, and the seal of the last."""
+        return (self._segments.count, self._segments.seal) if self._segments is not None else (0, GENESIS)
 
     @property
     def place(self) -> LogPlace:

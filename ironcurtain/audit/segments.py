@@ -79,6 +79,11 @@ class Segments:
         """How many lines the log has."""
         return self._count
 
+    @property
+    def seal(self) -> str:
+        """The seal of the last line."""
+        return self._seal
+
     def commit(self, records: Sequence[bytes]) -> None:
         """Append records, as `seal.record_bytes` makes them, and return when they are on the disk.
 

@@ -60,6 +60,7 @@ def verification_lines(found: AuditVerification) -> Iterator[str]:
     elif found.intact:
         vouched = f"the key {visible(found.key)} vouches for it" if found.key else "verified without a key"
         yield f"nothing is cut off ({vouched})"
+    yield from (f"not known: {words}" for words in found.unknown)
     if found.open:
         yield "a process is writing the log"
     yield from (f"no result: {visible(id_)}" for id_ in found.missing_results)

@@ -84,6 +84,7 @@ def show(**options: object) -> Exit:
 @_log
 @_HEAD
 @_KEY
+@click.option("--witness", metavar="FILE", help="Receipts that `ironcurtain proxy --witness` wrote.")
 @click.option("--no-head", is_flag=True, help="Verify the chain alone: nobody can tell what is cut off.")
 @QUIET
 @FORMAT

@@ -63,6 +63,9 @@ from ironcurtain.errors import Exit
     metavar="N",
     help="The size at which the log goes on in a new file.",
 )
+@click.option(
+    "--witness", metavar="FILE", help="Append there, outside the log's directory, how far the log has come."
+)
 @click.option("--telemetry", is_flag=True, help="Tell OpenTelemetry of decisions, as OTEL_... say.")
 def command(**options: object) -> Exit:
     """Stand between an agent and its MCP servers: every call is decided, recorded and perhaps asked about.

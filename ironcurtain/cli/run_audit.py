@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from ironcurtain.audit.keys import default_key_path, read_key
-from ironcurtain.audit.places import LogPlace, audit_directory, find_log
+from ironcurtain.audit.places import LogPlace, audit_directory, find_log, log_place
 from ironcurtain.audit.reader import NumberedLine, follow, parse_line, read_lines, read_records
 from ironcurtain.audit.summary import find_entry, statistics
 from ironcurtain.audit.summary import report as sum_up
 from ironcurtain.audit.verify import verify as verify_log
+from ironcurtain.audit.witness import gone, receipts, witnessed
 from ironcurtain.audit.words import (
     entry_lines,
     record_line,
@@ -22,9 +23,9 @@ from ironcurtain.audit.words import (
     statistics_lines,
     verification_lines,
 )
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
-from ironcurtain.model.audit import AuditVerification, DecisionRecord, Record
+from ironcurtain.model.audit import AuditVerification, DecisionRecord, Head, Record
 from ironcurtain.model.base import Frozen
 
 
@@ -77,13 +78,19 @@ def verify(
     directory: str | None,
     head: str | None,
     key: str | None,
+    witness: str | None,
     no_head: bool,
     quiet: bool,
     format_: str,
 ) -> Exit:
     """Verify a log."""
+    folder = Path(directory) if directory is not None else audit_directory()
+    missing = _missing(log, folder, key, witness) if witness is not None and log is not None else None
+    if missing is not None:
+        return _print(missing, verification_lines(missing), format_, Exit.NO)
     place = _place(log, directory, head)
-    found = _verified(place, key, use_head=not no_head)
+    told = _told(place, key, witness)
+    found = witnessed(_verified(place, key, use_head=not no_head), place, told)
     if not found.intact:
         status = Exit.NO
     else:
@@ -117,23 +124,45 @@ def _place(log: str | None, directory: str | None, head: str | None) -> LogPlace
 
 def _verified(place: LogPlace, key: str | None, *, use_head: bool = True) -> AuditVerification:
     """Verify a log with the named key; one of the proxy's own logs without one with the proxy's key."""
-    own = default_key_path()
-    is_own = place.path.absolute().parent == audit_directory().absolute() and own.exists()
-    file = Path(key) if key is not None else own if is_own else None
+    file = _key_file(place, key)
     found = verify_log(place, key=read_key(file) if file else None, use_head=use_head)
     return found.model_copy(update={"key": str(file) if found.keyed else None})
+
+
+def _told(place: LogPlace, key: str | None, witness: str | None) -> list[Head] | None:
+    """Return a witness's receipts of a log; None where no witness is asked."""
+    if witness is None:
+        return None
+    file = _key_file(place, key)
+    return receipts(Path(witness), place.session, read_key(file) if file else None)
+
+
+def _missing(log: str, folder: Path, key: str | None, witness: str) -> AuditVerification | None:
+    """Return what there is to say of a session whose log is gone; None where it is there, or is no name."""
+    try:
+        place = log_place(folder, log)
+    except UsageError:
+        return None
+    return gone(place, _told(place, key, witness) or [])
+
+
+def _key_file(place: LogPlace, key: str | None) -> Path | None:
+    """Return the named key; for one of the proxy's own logs without one the proxy's key."""
+    own = default_key_path()
+    is_own = place.path.absolute().parent == audit_directory().absolute() and own.exists()
+    return Path(key) if key is not None else own if is_own else None
 
 
 def _after(place: LogPlace, read: int) -> Iterable[NumberedLine]:
     return (line for line in follow(place) if line.number > read)
 
 
-def _print(value: Frozen, lines: Iterable[str], format_: str) -> Exit:
+def _print(value: Frozen, lines: Iterable[str], format_: str, status: Exit = Exit.YES) -> Exit:
     if format_ == "json":
         click.echo(jsontext.pretty(value.model_dump(mode="json")), nl=False)
     else:
         click.echo("\n".join(lines))
-    return Exit.YES
+    return status
 
 
 def _print_record(record: Record, format_: str) -> None:

@@ -50,6 +50,7 @@ def run(
     audit_values: Values,
     audit_redact: tuple[str, ...],
     audit_max_bytes: int,
+    witness: str | None,
     telemetry: bool,
     **site: Json,
 ) -> Exit:
@@ -57,7 +58,7 @@ def run(
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
     own = [*own_places(), *places_that_run(site.get("sandbox"))]
-    places = [*protected, *map(str, own), *filter(None, (verify_key, http_clients))]
+    places = [*protected, *map(str, own), *filter(None, (verify_key, http_clients, witness))]
     trusted = {
         "the key that bundles are verified with": verify_key,
         "the certificates that engines are known by": engine_ca,
@@ -92,6 +93,7 @@ def run(
         audit_redact=frozenset(audit_redact),
         audit_max_bytes=audit_max_bytes,
         telemetry=telemetry,
+        witness=Path(witness) if witness is not None else None,
     )
     _keep_quiet()
     gc.freeze()  # a collection in the middle of a call would look through all that was imported

@@ -261,11 +261,12 @@ class Problem(Frozen):
     Attributes:
         kind: `changed` (a line is not what was sealed), `order` (a line does not follow the one before:
             removed, inserted or reordered lines), `truncated`, `added` (lines after the head), `torn` (an
-            incomplete last line), `head` (the head file is not what was written).
+            incomplete last line), `head` (the head file is not what was written), `witness` (it is not the
+            log that was told of outside its directory).
         line: 1-based number of the line over all segments; None where it is about the whole log.
     """
 
-    kind: Literal["changed", "order", "truncated", "added", "torn", "head"]
+    kind: Literal["changed", "order", "truncated", "added", "torn", "head", "witness"]
     line: int | None = None
     file: str = ""
     message: str
@@ -280,6 +281,8 @@ class AuditVerification(Frozen):
         keyed: Whether the head was verified with a key.
         key: The file of that key.
         open: Whether a process is writing the log.
+        witnessed: How many lines a witness outside its directory vouches for; None where none was asked.
+        unknown: What could not be known, in plain words.
         missing_results: Ids of forwarded calls without a result; no problem of the log's own.
     """
 
@@ -293,4 +296,6 @@ class AuditVerification(Frozen):
     key: str | None = None
     open: bool
     problems: tuple[Problem, ...] = ()
+    witnessed: int | None = None
+    unknown: tuple[str, ...] = ()
     missing_results: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from ironcurtain.audit.keys import default_key_path, make_key
 from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.audit.places import audit_directory, log_place
 from ironcurtain.audit.telemetry import Telemetry
+from ironcurtain.audit.witness import Witness
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
@@ -74,6 +75,7 @@ class ProxyOptions:
         audit_redact: Roles whose values the log redacts whole.
         audit_max_bytes: Size at which a segment of the log ends.
         telemetry: Whether decisions are told to OpenTelemetry, too.
+        witness: Where the log's progress is told of, outside its directory; None for nowhere.
     """
 
     load: Callable[[], Policy]
@@ -93,6 +95,7 @@ class ProxyOptions:
     audit_redact: frozenset[str] = frozenset()
     audit_max_bytes: int = MAX_BYTES
     telemetry: bool = False
+    witness: Path | None = None
 
 
 def own_places() -> list[Path]:
@@ -140,6 +143,10 @@ async def _run(
         recording.check(policy)
         telemetry = await stack.enter_async_context(_telemetry()) if options.telemetry else None
         log = await _open_log(options, policy, recording.key, stack)
+        witness = None
+        if options.witness is not None:
+            witness = Witness(options.witness, log.place, recording.key, say)
+            await to_thread.run_sync(witness.check)
         first = await Enforced.start(policy, recording)
         live = LivePolicy(first)
         stack.push_async_callback(_close_current, live)
@@ -150,13 +157,15 @@ async def _run(
         with anyio.CancelScope(shield=True):
             await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
         try:
-            await _serve(options, hub, signals)
+            await _serve(options, hub, signals, witness)
         finally:
             with anyio.CancelScope(shield=True):
                 await log.event(live.current.recorder.event("stop"))
+                if witness is not None:
+                    await witness.tell(log.state)
 
 
-async def _serve(options: ProxyOptions, hub: Hub, signals: Signals) -> None:
+async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Witness | None) -> None:
     """Serve until the client goes; then servers, engine and the last answers end side by side."""
     enforcer = hub.enforcer
 
@@ -176,6 +185,8 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals) -> None:
         tasks.start_soon(reloader.run)
         board = Board(enforcer.log.place.session, hub, listing)
         tasks.start_soon(board.keep)
+        if witness is not None:
+            tasks.start_soon(witness.keep, lambda: enforcer.log.state)
         if options.http is not None:
             await serve_http(face, options.http, board.listening, options.clients)
         else:
@@ -256,6 +267,9 @@ def _announce(
     if policy.nodes:
         say(f"decided by {', '.join(policy.nodes)}")
     say(f"audit log {log.place.path}")
+    count, seal = log.state
+    if count:
+        say(f"it goes on after {count} records, the last of which has the seal {seal}")
     if options.observe:
         say("OBSERVING ONLY: every call that can be sent is sent; nothing is enforced or protected")
     if not options.approver:
