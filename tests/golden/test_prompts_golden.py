@@ -13,6 +13,7 @@ import pytest
 
 from ironcurtain.files import load
 from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.schema_text import schema_text
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.pipeline.annotate_questions import all_listed, batches
@@ -75,10 +76,13 @@ def rules_questions(directory: Path) -> list[Question]:
     return recorder.questions
 
 
-def rendered(directory: Path) -> dict[str, str]:
+def questions(directory: Path) -> list[Question]:
     asked = [joint.question for joint in batches(all_listed(tools()), Registry())]
-    asked += rules_questions(directory)
-    return {f"{each.key}.md": f"{each.system}\n\n---\n\n{each.text}\n" for each in asked}
+    return [*asked, *rules_questions(directory)]
+
+
+def rendered(directory: Path) -> dict[str, str]:
+    return {f"{each.key}.md": f"{each.system}\n\n---\n\n{each.text}\n" for each in questions(directory)}
 
 
 def test_the_tool_lists_are_those_of_the_shipped_annotations() -> None:
@@ -100,6 +104,12 @@ def test_questions_are_as_reviewed(tmp_path: Path) -> None:
     assert found.keys() == kept
     for name, text in found.items():
         assert text == (GOLDEN / name).read_text(encoding="utf-8"), name
+
+
+def test_the_schema_of_an_answer_is_a_small_part_of_its_question(tmp_path: Path) -> None:
+    for each in questions(tmp_path):
+        schema, text = len(schema_text(each.schema)), len(each.system) + len(each.text)
+        assert schema < 0.15 * (schema + text), each.key
 
 
 def test_what_strangers_wrote_stays_inside_its_delimiters(tmp_path: Path) -> None:
