@@ -36,8 +36,15 @@ def recorded_call(record: DecisionRecord) -> Call:
             f"the record {visible(record.id)} holds no arguments to decide again: {why}",
             hint=f"It was decided {record.verdict} by {visible(record.rule)}: {visible(record.reason)}",
         )
-    digest = record.schema_digest if record.drift_checked else None
-    return Call(record.server, record.tool, record.arguments, record.caller, digest, record.id)
+    return Call(
+        record.server,
+        record.tool,
+        record.arguments,
+        record.caller,
+        live_digest=record.schema_digest if record.drift_checked else None,
+        live_listing=record.listing_digest,
+        id=record.id,
+    )
 
 
 def check_known(record: DecisionRecord, bundle: Bundle) -> None:

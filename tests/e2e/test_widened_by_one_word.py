@@ -35,12 +35,6 @@ def tell(told: Transcript, arguments: Sequence[str], ended: Ended, code: int) ->
     return shown
 
 
-def listed(inside: Inside, server: str, project: Path) -> str:
-    ended = inside("tools", server, cwd=project)
-    assert ended.code == 0, ended.err
-    return ended.out
-
-
 def beside(project: Widened, arguments: Sequence[str]) -> Ended:
     """Run a report as a program of its own: two of them take long, and run beside all else."""
     ended = subprocess.run(
@@ -98,7 +92,7 @@ def test_a_directory_that_is_wider_by_one_word(tmp_path: Path, inside: Inside) -
         "sees who gets it all the same. `main` is the shipped project; the commands run in a changed copy.\n"
         "A test runs all this again and compares. Times and digests are left out.",
     )
-    project = widened(tmp_path, lambda server, directory: listed(inside, server, directory))
+    project = widened(tmp_path)
 
     with ThreadPoolExecutor(2) as pool:
         before = pool.submit(beside, project, BEFORE)

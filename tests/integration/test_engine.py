@@ -210,6 +210,7 @@ async def test_frozen_engine_times_out_and_recovers(opa: Opa) -> None:
     async with Engine(opa, archive(), REVISION, limits=EngineLimits(query=0.3)) as engine:
         assert engine.pid is not None
         os.kill(engine.pid, signal.SIGSTOP)
+        os.waitpid(engine.pid, os.WUNTRACED)  # noqa: ASYNC222 - until it stands still
         assert await rule_of(engine, COUNT) == "engine-timeout"
         os.kill(engine.pid, signal.SIGCONT)
         assert (await engine.query(COUNT)).result["count"] == 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +51,8 @@ class Widened:
         path.write_text(begin + "".join(kept))
 
 
-def widened(directory: Path, listed: Callable[[str, Path], str]) -> Widened:
-    """Return the projects, with tool lists in files and the change's questions answered.
-
-    Args:
-        listed: Returns what `ironcurtain tools` prints for a server of the project in a directory.
-    """
+def widened(directory: Path) -> Widened:
+    """Return the projects, with the tool lists of the last compile and the change's questions answered."""
     made = Widened(directory)
     for project in (made.main, made.change):
         project.mkdir()
@@ -66,17 +62,16 @@ def widened(directory: Path, listed: Callable[[str, Path], str]) -> Widened:
     text = (made.change / "constitution.md").read_text()
     assert text.count(BEFORE) == 1
     (made.change / "constitution.md").write_text(text.replace(BEFORE, AFTER))
-    _save_tools(made.change, listed)
+    _save_tools(made.change)
     _answer(made.change)
     return made
 
 
-def _save_tools(project: Path, listed: Callable[[str, Path], str]) -> None:
-    (project / "node_modules").symlink_to(ROOT / "node_modules")
+def _save_tools(project: Path) -> None:
     path = project / "mcp-servers.json"
     document = json.loads(path.read_text())
     for name, server in document["mcpServers"].items():
-        (project / f"tools-{name}.json").write_text(listed(name, project))
+        shutil.copyfile(ROOT / "generated" / "tools" / f"{name}.json", project / f"tools-{name}.json")
         server["tools"] = f"tools-{name}.json"
     path.write_text(json.dumps(document))
 
