@@ -34,7 +34,7 @@ def left(marker: str) -> Iterator[str]:
 @pytest.mark.parametrize("who", KILLED)
 def test_a_server_that_kills_whoever_ends_it_leaves_nothing(who: str, tmp_path: Path) -> None:
     scene = Scene(tmp_path / "scene")
-    marker = f"left-by-{tmp_path.name}"
+    marker = f"left-by-{tmp_path}"
     loop = f"while :; do sleep 0.05; done # {marker}"
     daemons = f"setsid sh -c '{loop}' & (setsid nohup sh -c '{loop}' &) & echo started >&2; sleep 0.5"
     said = scene.run(f"{daemons}; {KILLED[who]}; {loop}", sandbox=False)
