@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -17,6 +18,8 @@ from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.ownership import check_own
 from ironcurtain.pipeline.tool_texts import text_findings
 from ironcurtain.sandbox.programs import Programs, Survey, survey
+from ironcurtain.sandbox.rules import Grounds, shown_sign_ins
+from ironcurtain.sandbox.sign_ins import sign_ins
 from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools, list_reachable
@@ -64,6 +67,7 @@ def servers(subject: Subject) -> Iterator[Diagnosis]:
             yield from failed(f"servers/{name}", each, _by_hand(config, name))
     yield from _drift(subject, live)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
+    yield from what_stands_open(config, Path.home())
     yield from _tried(told)
 
 
@@ -116,6 +120,32 @@ def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
     if found.programs is not None:
         yield Diagnosis(name="sandbox", status="ok", what=f"{len(wanted)} servers can be contained")
         yield from _node(found.programs)
+
+
+def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
+    """Tell of every contained server what keys and sign-ins it can read, and how much is hidden of them."""
+    settings = config.sandbox.filesystem
+    grounds = Grounds(
+        home=home, sandbox=None, own=(), protected=(), directory=config.directory, settings=settings
+    )
+    contained = {
+        name: each for name, each in config.servers.items() if each.command and each.sandbox is not False
+    }
+    for name, server in contained.items():
+        shown = ", ".join(visible(str(path)) for path in shown_sign_ins(server, grounds))
+        if shown:
+            yield Diagnosis(
+                name="sandbox",
+                status="warn",
+                what=f"server {visible(name)} can read keys or sign-ins: {shown}",
+                fix="Name single files in allowRead and allowWrite, or take these out (docs/sandbox.md).",
+            )
+    hidden = sum(path.exists() for path in sign_ins(home))
+    if contained:
+        what = (
+            f"of the home {hidden} places of keys and sign-ins are hidden from servers; the rest can be read"
+        )
+        yield Diagnosis(name="sandbox", status="ok", what=what)
 
 
 def _node(programs: Programs) -> Iterator[Diagnosis]:

@@ -22,6 +22,7 @@ from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.audit.places import audit_directory, log_place
 from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.audit.witness import Witness
+from ironcurtain.bundle.origin import origin
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
@@ -150,7 +151,7 @@ async def _run(
         first = await Enforced.start(policy, recording)
         live = LivePolicy(first)
         stack.push_async_callback(_close_current, live)
-        confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy))
+        confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy, options))
         enforcer = replace(_enforcer(options, live, log, confiner, stack), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
         hub = Hub(config, enforcer, confiner, Clients(), say)
@@ -195,7 +196,7 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Wit
                 tasks.cancel_scope.cancel()
 
 
-def _grounds(config: ServerConfig, policy: Policy) -> Grounds:
+def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Grounds:
     site = policy.loaded.site
     return Grounds(
         home=Path(site.home),
@@ -204,6 +205,7 @@ def _grounds(config: ServerConfig, policy: Policy) -> Grounds:
         protected=tuple(map(Path, site.protected)),
         directory=config.directory,
         settings=config.sandbox.filesystem,
+        configuration=(config.path, *options.files.values(), *origin(options.bundle, ())),
     )
 
 

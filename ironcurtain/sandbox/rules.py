@@ -13,34 +13,10 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.servers import FilesystemSettings, SandboxSettings, Server
 from ironcurtain.runtime import runtime_directory
 from ironcurtain.sandbox.repositories import code_of_repositories
+from ironcurtain.sandbox.sign_ins import sign_ins
 from ironcurtain.servers.config import real_paths
 from ironcurtain.text import quoted
 
-_SECRETS = (
-    ".aws",
-    ".azure",
-    ".bash_history",
-    ".cargo/credentials.toml",
-    ".config/chromium",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/op",
-    ".docker/config.json",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-    ".zsh_history",
-)
 _SHARED = (".claude/debug", ".npm/_logs")
 """Directories of the home that the runtime lets everybody write; here they are no exception."""
 _SHARED_TEMPORARY = "/tmp/claude"  # noqa: S108 - the runtime's own, likewise
@@ -55,6 +31,8 @@ class Grounds:
         sandbox: The session's directory, which every server may write; None for none.
         own: The system's own files and directories: approvals, audit logs, keys. No server can read them.
         protected: What no server can write.
+        configuration: What the policy and the servers are configured by, with secrets of other servers in
+            it. No server can read it.
         directory: What relative paths of the configuration start from.
         settings: What the configuration says for every server.
     """
@@ -65,6 +43,7 @@ class Grounds:
     protected: tuple[Path, ...]
     directory: Path
     settings: FilesystemSettings = field(default_factory=FilesystemSettings)
+    configuration: tuple[Path, ...] = ()
 
 
 def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
@@ -82,7 +61,8 @@ def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
     both = (grounds.settings, own.filesystem)
     running = runtime_directory()
     # A server has its part of what runs; `contained` hides the rest, also of what is made later.
-    ours = [real for path in grounds.own if (real := _real(path)) != running]
+    kept = [*grounds.own, *grounds.configuration]
+    ours = [real for path in kept if (real := _real(path)) != running]
     readable = _paths(grounds, (path for each in both for path in each.allow_read))
     named = _paths(grounds, (path for each in both for path in each.allow_write))
     session = [_real(grounds.sandbox)] if grounds.sandbox else []
@@ -96,7 +76,7 @@ def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
     writable = [*session, *named]
     if sys.platform == "darwin":
         _check_running(name, running, writable)
-    secrets = [_real(grounds.home / path) for path in _SECRETS]
+    secrets = [_real(path) for path in sign_ins(grounds.home)]
     hidden = [*ours, *secrets, *_paths(grounds, (path for each in both for path in each.deny_read))]
     held = [
         *[real for path in grounds.protected if (real := _real(path)) != running],
@@ -118,6 +98,16 @@ def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
             "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
         },
     }
+
+
+def shown_sign_ins(server: Server, grounds: Grounds) -> list[Path]:
+    """Return the keys and sign-ins that are there and that a server's configuration shows it."""
+    own = server.sandbox.filesystem if isinstance(server.sandbox, SandboxSettings) else FilesystemSettings()
+    both = (grounds.settings, own)
+    shown = _paths(grounds, (path for each in both for path in (*each.allow_read, *each.allow_write)))
+    there = _existing(_real(path) for path in sign_ins(grounds.home))
+    inside = [path for path in there if any(path.is_relative_to(each) for each in shown)]
+    return [*inside, *(each for each in shown if any(path in each.parents for path in there))]
 
 
 def _check_running(name: str, running: Path, writable: list[Path]) -> None:

@@ -61,4 +61,5 @@ def _grounds(config: ServerConfig) -> Grounds:
         protected=(config.path,),
         directory=config.directory,
         settings=config.sandbox.filesystem,
+        configuration=(config.path,),
     )

@@ -99,6 +99,7 @@ class Scene:
             protected=(self.root / "mcp-servers.json",),
             directory=self.root,
             settings=config.sandbox.filesystem,
+            configuration=(config.path,),
         )
 
     def aim(self, port: int, pid: int, marker: str) -> str:
