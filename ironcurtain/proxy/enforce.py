@@ -39,6 +39,7 @@ from ironcurtain.proxy.live import LivePolicy
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
+from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, leads_elsewhere, path_subjects
 from ironcurtain.sandbox.confiner import Confinement
 
 Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
@@ -47,6 +48,8 @@ Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
 Live = Callable[[], Awaitable[str | None]]
 """Returns the digest of a tool as its server lists it at this moment."""
 
+_MOST_TRIES = 3
+_ELSEWHERE = "a path that was judged leads elsewhere by now"
 _log = logging.getLogger(__name__)
 
 
@@ -72,6 +75,7 @@ class Enforcer:
         observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
         telemetry: Is told what is recorded, too.
         pace: Counts the decisions.
+        turns: Keeps calls that change paths apart from those that rely on them.
     """
 
     policy: LivePolicy
@@ -83,6 +87,7 @@ class Enforcer:
     observe: bool = False
     telemetry: Telemetry | None = None
     pace: Pace = field(default_factory=Pace)
+    turns: Turns = field(default_factory=Turns)
 
     async def enforce(
         self,
@@ -109,10 +114,39 @@ class Enforcer:
         """
         id_ = secrets.token_hex(8)
         judged = await self._judge(replace(call, id=id_, caller=self.caller), counted=True)
-        if judged.escalated and not self.observe:
-            judged = await self._ask(judged, exchange, live)
         if self.observe:
-            judged = _observed(judged, is_tool=live is not None)
+            return await self._carry_out(_observed(judged, is_tool=live is not None), forward, id_)
+        for _ in range(_MOST_TRIES):
+            if judged.escalated and judged.approval is None:
+                judged = await self._ask(judged, exchange, live)
+            if not judged.forwarded or judged.prepared is None:
+                return await self._carry_out(judged, forward, id_)
+            paths = Paths.of(judged.prepared)
+            try:
+                async with self.turns.turn(paths, judged.since) as disturbed:
+                    if disturbed:
+                        before, judged = judged, await self._settled(judged, live)
+                    if not disturbed or _may_go_on(before, judged):
+                        return await self._carry_out(judged, forward, id_)
+            except TimeoutError:
+                break
+        return await self._carry_out(_unsettled(judged), forward, id_)
+
+    async def _settled(self, judged: Judged, live: Live | None) -> Judged:
+        """Judge a call again that another one has disturbed; an approval is good for the same call only."""
+        again = await self._again(judged, live)
+        if judged.approval is None:
+            return again
+        assert judged.prepared is not None and judged.annotation is not None  # noqa: S101, PT018 - it was approved
+        session = self.people.session
+        binding = binding_of(judged.decision, judged.prepared, judged.annotation, session=session)
+        if not _same(again, binding, session):
+            void = judged.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
+            return _after(judged, void, "void")
+        return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
+
+    async def _carry_out(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
+        """Record what was decided, and do it."""
         await self._record(judged, id_)
         if not judged.forwarded:
             raise RefusedError(view_of(judged, id_))
@@ -120,7 +154,7 @@ class Enforcer:
 
     async def _judge(self, call: Call, *, counted: bool) -> Judged:
         """Do the seven steps, under the policy that is enforced at this moment."""
-        began = time.perf_counter()
+        began, since = time.perf_counter(), self.turns.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
             return Judged(call, _repeated(call, current.loaded.revision), current)
@@ -147,6 +181,7 @@ class Enforcer:
             decision_id=asking.decision_id,
             state=None if decision.verdict is Verdict.ALLOW else "denied",
             forwarded=decision.verdict is Verdict.ALLOW,
+            since=since,
         )
 
     async def _ask(self, judged: Judged, exchange: Exchange | None, live: Live | None) -> Judged:
@@ -210,7 +245,9 @@ class Enforcer:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         try:
+            await self._look(judged, id_, "not sent: ")
             result = await forward(judged.sent or judged.decision.arguments or {})
+            await self._look(judged, id_, "its answer is withheld: ")
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
@@ -221,6 +258,24 @@ class Enforcer:
         status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
         await self._note(recorder.result(id_, status, result=result, duration=_since(began)))
         return result
+
+    async def _look(self, judged: Judged, id_: str, so: str) -> None:
+        """See that the judged paths are what they were; what happens between two looks nobody sees.
+
+        Raises:
+            UpstreamError: If one leads elsewhere by now, which is recorded as a violation.
+        """
+        prepared = judged.prepared
+        if self.observe or prepared is None or not path_subjects(prepared):
+            return
+        if (path := await aside(partial(leads_elsewhere, prepared, judged.enforced.loaded))) is None:
+            return
+        event = judged.enforced.recorder.event("violation", decision=id_, path=path, what=f"{so}{_ELSEWHERE}")
+        try:
+            await self.log.event(event)
+        except AuditError as error:
+            _log.error("%s", error)
+        raise UpstreamError(f"{so}{_ELSEWHERE}")
 
     async def _note(self, record: ResultRecord) -> None:
         try:
@@ -246,6 +301,26 @@ def _same(again: Judged, binding: str, session: str) -> bool:
 
 def _after(judged: Judged, approval: Approval, state: AgentState) -> Judged:
     return replace(judged, approval=approval, state=state, forwarded=False)
+
+
+def _may_go_on(before: Judged, judged: Judged) -> bool:
+    """Tell whether a call that was judged again may be carried out in the turn that it was given."""
+    if not judged.forwarded or before.prepared is None or judged.prepared is None:
+        return not judged.escalated  # a refusal needs no turn; a person is not asked in one
+    return [s.value for s in path_subjects(before.prepared)] == [
+        s.value for s in path_subjects(judged.prepared)
+    ]
+
+
+def _unsettled(judged: Judged) -> Judged:
+    """Refuse a call whose paths other calls keep changing."""
+    decision = judged.decision.model_copy(
+        update={"verdict": Verdict.DENY, "rule": UNSETTLED, "reason": "Other calls keep changing its paths."}
+    )
+    approval = judged.approval
+    if approval is not None:
+        approval = approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
+    return replace(judged, decision=decision, approval=approval, state="denied", forwarded=False)
 
 
 def _observed(judged: Judged, *, is_tool: bool) -> Judged:

@@ -30,6 +30,7 @@ class Judged:
         forwarded: Whether the call may now be sent to its server.
         sent: The arguments to send, where these are others than the decision's.
         decision_id: The engine's own id of its decision.
+        since: The moment before it was judged, as `Turns` counts.
     """
 
     call: Call
@@ -42,6 +43,7 @@ class Judged:
     forwarded: bool = False
     sent: Mapping[str, Json] | None = None
     decision_id: str | None = None
+    since: int = 0
 
     @property
     def escalated(self) -> bool:

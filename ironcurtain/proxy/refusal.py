@@ -8,12 +8,14 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.explanation import AgentView
 from ironcurtain.proxy import breaker
 from ironcurtain.proxy.judged import Judged
+from ironcurtain.proxy.turns import UNSETTLED
 from ironcurtain.text import visible
 
 _REPEATED = (
     f"The same call came more than {breaker.MOST} times within {breaker.WINDOW:g} seconds: it was stopped. "
     "Repeating it will not help; do something else, or wait a minute."
 )
+_CHANGING = "Other calls kept changing what this one names. Make it again when they are over."
 _AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."
 _UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
 
@@ -23,6 +25,8 @@ def view_of(judged: Judged, id_: str) -> AgentView:
     view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
     if judged.decision.rule == breaker.RULE:
         return view.model_copy(update={"reason": _REPEATED, "arguments_may_help": True})
+    if judged.decision.rule == UNSETTLED:
+        return view.model_copy(update={"reason": _CHANGING, "arguments_may_help": True})
     if judged.state == "pending":
         return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
     said = judged.approval.reason if judged.approval else ""
