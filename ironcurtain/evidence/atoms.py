@@ -81,7 +81,9 @@ class Atom:
 
     def compare(self, value: Json, operand: Json) -> bool:
         """Tell whether one value, without `*`, satisfies the test of a rule."""
-        if self.condition is None or self.needs.unknown(json_type(value), json_type(operand)):
+        if self.condition is None:
+            return False
+        if self.needs.any and self.needs.unknown(json_type(value), json_type(operand)):
             return self.unknown
         return compare(self.condition, value, operand)
 

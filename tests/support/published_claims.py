@@ -1,0 +1,305 @@
+"""What evidence claims about policies over published tools, held against calls that were decided without it.
+
+Each call is prepared as at run time and judged by the plain evaluator of the specification (`twin`); the
+evidence engine has no part in either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import jsonschema
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decide.decide import Call, Prepared, conclude, prepare
+from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.evidence.coverage import coverage
+from ironcurtain.evidence.difference import difference
+from ironcurtain.evidence.evaluate import load_described
+from ironcurtain.evidence.examination import Examination, examination
+from ironcurtain.evidence.findings import Material
+from ironcurtain.evidence.findings import find as find_findings
+from ironcurtain.evidence.guarantees import decide_guarantees
+from ironcurtain.evidence.matrix import matrix_of
+from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.model.scenarios import Scenario, ScenarioCall
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.pipeline.languages import languages
+from support import twin
+from support.policies import annotations
+from support.published import ROLES, WORLD
+from support.published_policies import Server, bundle_of, guarantees_of, random_policy
+
+CALLS = 60
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A call under one policy.
+
+    Attributes:
+        raw: The arguments as they were made.
+        input: What the policy is asked.
+        verdict: Of the whole call, and
+        subjects: of each subject, with its rule.
+    """
+
+    server: Server
+    tool: str
+    raw: dict[str, Any]
+    caller: dict[str, Any]
+    input: dict[str, Any]
+    verdict: Verdict
+    subjects: dict[str, dict[str, str]]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Server and tool."""
+        return self.server.name, self.tool
+
+
+@dataclass
+class Batch:
+    """Some policies, each with a server of its own, examined in one go, and calls of each.
+
+    Attributes:
+        seed: What everything is made from.
+        contradicted: What evidence says and a call shows to be wrong.
+        counted: How many claims of each kind were made, by what they rest on.
+    """
+
+    seed: int
+    count: int
+    opa: OpaCommand
+    contradicted: list[str] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def servers(self) -> list[Server]:
+        """The policies."""
+        random = Random(self.seed)
+        return [random_policy(random, f"s{number}") for number in range(self.count)]
+
+    @cached_property
+    def bundles(self) -> tuple[Bundle, Bundle]:
+        """All policies, and all of them changed."""
+        annotated = annotations({each.name: list(each.tools) for each in self.servers}, ROLES)
+        old, new = (
+            bundle_of(annotated, [rule for each in self.servers for rule in getattr(each, kind)])
+            for kind in ("rules", "changed")
+        )
+        return old, new
+
+    @cached_property
+    def calls(self) -> list[tuple[Decided, Decided]]:
+        """Random calls that a policy is asked about, decided under each bundle."""
+        random = Random(self.seed + 1)
+        policies = [load_described(bundle, WORLD) for bundle in self.bundles]
+        found = []
+        for server in self.servers:
+            for _ in range(CALLS):
+                made = server.call(random)
+                if made is not None:
+                    both = [
+                        _decided(server, policy, rules, *made)
+                        for policy, rules in zip(policies, (server.rules, server.changed), strict=True)
+                    ]
+                    if both[0] is not None and both[1] is not None:
+                        found.append((both[0], both[1]))
+        return found
+
+    @cached_property
+    def scenarios(self) -> list[Scenario]:
+        """The calls as scenarios that demand what is decided."""
+        return [
+            Scenario(
+                id=f"c{number}",
+                origin="handwritten",
+                call=ScenarioCall(
+                    server=c.server.name, tool=c.tool, arguments=c.raw, caller=c.caller or None
+                ),
+                expect=c.verdict,
+            )
+            for number, (c, _) in enumerate(self.calls)
+        ]
+
+    def run(self) -> Batch:
+        """Check every claim."""
+        examined = examination(self.bundles[0], WORLD, self.opa)
+        self.check_guarantees()
+        self._hidden()
+        self._silent(examined)
+        self._matrix(examined)
+        self._coverage(examined)
+        self._difference()
+        return self
+
+    def _wrong(self, what: str, call: Decided) -> None:
+        whole = f"{call.server.name}/{call.tool} {call.raw} as {call.caller}: {call.verdict}"
+        self.contradicted.append(f"seed {self.seed}: {what}\n  {whole}")
+
+    # -- guarantees ---------------------------------------------------------------------------------
+
+    def check_guarantees(self) -> None:
+        """Check what is said of guarantees."""
+        statements = [each for server in self.servers for each in server.guarantees]
+        if not statements:
+            return
+        examined = examination(
+            self.bundles[0], WORLD, self.opa, guarantees_of(statements), only_guaranteed=True
+        )
+        report = decide_guarantees(examined, self.opa)
+        for statement, result in zip(statements, report.results, strict=True):
+            self.counted[f"guarantee {result.status}"] += 1
+            if result.status == "not found":
+                self.counted.update(f"unproved: {reason[:70]}" for reason in result.reasons)
+            if result.status in ("broken", "not found"):
+                continue
+            for call, _ in self.calls:
+                if call.server.name != statement["when"]["server"][0]:
+                    continue
+                spoken = list(_spoken(statement, call))
+                if result.status == "says nothing" and spoken:
+                    self._wrong(f"{statement} says nothing", call)
+                elif result.status == "proved" and not all(_kept(statement, call, id_) for id_ in spoken):
+                    self._wrong(f"{statement} is proved", call)
+
+    # -- the other reports --------------------------------------------------------------------------
+
+    def _hidden(self) -> None:
+        found = narrowing(self.bundles[0], WORLD, self.opa)
+        self.counted.update("tool hidden" if not t.reachable else "tool shown" for t in found.tools)
+        for call, _ in self.calls:
+            tool = found.find(*call.place)
+            assert tool is not None
+            if call.verdict is Verdict.DENY:
+                continue
+            if not tool.reachable:
+                self._wrong("the tool is hidden", call)
+            elif not jsonschema.Draft202012Validator(tool.input_schema or {}).is_valid(call.raw):
+                self._wrong("the narrowed schema refuses the call", call)
+
+    def _silent(self, examined: Examination) -> None:
+        report = find_findings(examined, Material(languages), self.opa)
+        self.counted.update(f"finding {f.kind} {f.exactness}" for f in report.findings)
+        silent = {
+            finding.where.removeprefix("rule "): finding.kind
+            for finding in report.findings
+            if finding.kind in ("dead-rule", "shadowed-rule") and finding.exactness == "exact"
+        }
+        for call, _ in self.calls:
+            for rule in {found["rule"] for found in call.subjects.values()} & silent.keys():
+                self._wrong(f"the rule {rule} is a {silent[rule]}", call)
+
+    def _matrix(self, examined: Examination) -> None:
+        tables = {
+            (server, tool): table
+            for server, listed in matrix_of(examined).servers.items()
+            for table in listed
+            for tool in table.tools
+        }
+        self.counted.update(f"table {table.exactness}" for table in tables.values())
+        for call, _ in self.calls:
+            table = tables[call.place]
+            if table.exactness != "exact":
+                continue
+            for id_, found in call.subjects.items():
+                role = call.input["subjects"][id_]["role"]
+                if call.input["subjects"][id_]["discharged"] and found["rule"].startswith("structural-"):
+                    continue
+                outcomes = {o.verdict for row in table.rows if role in row.roles for o in row.outcomes}
+                if Verdict(found["verdict"]) not in outcomes:
+                    self._wrong(f"the matrix knows no {found['verdict']} of {role}", call)
+
+    def _coverage(self, examined: Examination) -> None:
+        report = coverage(examined, self.scenarios, self.opa)
+        deciding = {
+            found["rule"]
+            for call, _ in self.calls
+            for found in call.subjects.values()
+            if found["rule"] in examined.content.rules
+        }
+        self.counted["coverage"] += 1
+        missed = {name for clause in report.clauses for name in clause.missed}
+        if wrong := missed & deciding:
+            self.contradicted.append(f"seed {self.seed}: coverage misses {wrong}, which decide")
+        if report.rules.reached != len(deciding):
+            self.contradicted.append(
+                f"seed {self.seed}: coverage counts {report.rules.reached} rules, and {len(deciding)} decide"
+            )
+
+    def _difference(self) -> None:
+        found = difference(*self.bundles, WORLD, self.opa)
+        sampled = {reason.partition(":")[0] for reason in found.reasons}
+        self.counted["tool compared, sampled"] += len(sampled)
+        self.counted["tool compared"] += sum(len(server.tools) for server in self.servers)
+        by_tool: dict[str, set[str]] = {}
+        for change in found.changes:
+            for tool in change.tools:
+                shown = {change.direction} if change.witness is not None or change.note else set()
+                by_tool.setdefault(tool, set()).update(shown)
+        self.counted["tool unchanged"] += sum(
+            f"{s.name}/{t['tool']}" not in by_tool for s in self.servers for t in s.tools
+        )
+        for old, new in self.calls:
+            if old.verdict is new.verdict:
+                continue
+            direction = "loosened" if new.verdict.severity < old.verdict.severity else "tightened"
+            name = f"{old.server.name}/{old.tool}"
+            if name not in sampled and direction not in by_tool.get(name, set()):
+                self._wrong(f"the difference knows nothing {direction}; it is {new.verdict} now", old)
+
+
+def _decided(
+    server: Server,
+    policy: LoadedPolicy,
+    rules: tuple[dict[str, Any], ...],
+    tool: str,
+    arguments: dict[str, Any],
+    caller: dict[str, Any],
+) -> Decided | None:
+    prepared = prepare(Call(server.name, tool, arguments, caller), policy)
+    if not isinstance(prepared, Prepared):
+        return None
+    said = twin.decide(list(rules), prepared.input)
+    whole = conclude(prepared, said | {"clause": None, "reason": "as said"}, policy)
+    return Decided(server, tool, arguments, caller, prepared.input, whole.verdict, said["subjects"])
+
+
+def _spoken(statement: dict[str, Any], call: Decided) -> Iterator[str]:
+    """Yield the subjects of a call that a guarantee speaks of; with no word about subjects, all of them."""
+    scope, then = statement["when"], statement.get("always", "deny")
+    if call.tool not in scope["tool"]:
+        return
+    tests = [("args", test) for test in scope.get("args", ())]
+    tests += [("caller", test) for test in scope.get("caller", ())]
+    if not all(twin.holds(test, root, call.input, then) for root, test in tests):
+        return
+    for id_, subject in call.input["subjects"].items():
+        if subject["role"] not in scope.get("roles", [subject["role"]]):
+            continue
+        inside = [_is_below(subject["value"], each) for each in scope.get("within", ())]
+        outside = [_is_below(subject["value"], each) for each in scope.get("outside", ())]
+        if (not inside or any(inside)) and not any(outside):
+            yield id_
+
+
+def _kept(statement: dict[str, Any], call: Decided, id_: str) -> bool:
+    """Tell whether a call keeps a guarantee that speaks of one of its subjects."""
+    if "never" in statement:
+        return call.verdict.severity > Verdict(statement["never"]).severity
+    if "roles" in statement["when"]:
+        return call.subjects[id_]["verdict"] == statement["always"]
+    return call.verdict == statement["always"]
+
+
+def _is_below(path: str, directory: str) -> bool:
+    home = str(WORLD.home)
+    whole = str(WORLD.sandbox) if directory == "sandbox" else directory.replace("~", home)
+    return whole == "/" or path == whole or path.startswith(f"{whole}/")
