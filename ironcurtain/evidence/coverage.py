@@ -51,8 +51,12 @@ def coverage(examined: Examination, scenarios: Sequence[Scenario], opa: OpaComma
     reached = _Reached()
     _by_scenarios(examined, decided, reached)
     _by_guarantees(examined, reached)
-    places = {place: cells for one in examined.tools.values() for place, cells in _places(one).items()}
+    places = {place for one in examined.tools.values() for place in _places(one)}
     deciding = _deciding(examined)
+    # What a scenario reaches exists, also where not every kind of call was found.
+    places |= reached.places
+    for rule in reached.rules:
+        deciding.setdefault(rule, set())
     return CoverageReport(
         revision=examined.bundle.revision,
         scenarios=len(decided.scenarios),

@@ -6,12 +6,11 @@ list of values that were held against the classes one by one.
 
 from __future__ import annotations
 
-import copy
-
 from ironcurtain.canonical.schema import permits_null
 from ironcurtain.evidence.narrowing_keywords import add_keywords, below, equal_operands, presence
 from ironcurtain.evidence.narrowing_live import Live
 from ironcurtain.evidence.narrowing_places import describe_places
+from ironcurtain.evidence.narrowing_references import detached
 from ironcurtain.evidence.sides import GIT_REMOTE
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.variables import Variable
@@ -23,7 +22,7 @@ def narrowed_schema(tool: ToolAnnotation, space: ToolSpace, live: Live) -> dict[
     """Return a tool's schema with what the policy leaves of it, None if the tool has none."""
     if tool.input_schema is None:
         return None
-    schema: dict[str, Json] = copy.deepcopy(tool.input_schema)
+    schema = detached(tool.input_schema)
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema

@@ -93,7 +93,7 @@ FACTS: list[dict] = [
 
 
 def _fact_tests(name: str, then: str) -> list[dict]:
-    flags: list[dict] = [{}] if then == "allow" else [{}, {"or_absent": True}]
+    flags: list[dict] = [{}] if then == "allow" or "*" in name else [{}, {"or_absent": True}]
     return [
         {"name": name, "op": op, "value": operand, **more, **over}
         for op in rendered.OPERANDS

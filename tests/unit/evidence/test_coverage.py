@@ -71,6 +71,21 @@ def test_a_mode_reaches_only_the_rule_that_decides_it() -> None:
     assert plain.cells == urgent.cells
 
 
+def test_a_rule_that_a_scenario_shows_to_decide_counts_where_nothing_was_examined() -> None:
+    made = planted.bundle_of(POLICY)
+    examined = examination(made, planted.WORLD, OpaCommand(find()))
+    for one in examined.tools.values():
+        one.answers.clear()
+        one.gaps |= {"nothing was tried"}
+    document = {
+        "format": "ironcurtain/scenarios/v1",
+        "scenarios": [{"id": "s0", "call": READ, "expect": "allow"}],
+    }
+    listed = parse_document(jsontext.pretty(document), "scenarios.yaml", Scenarios).scenarios
+    report = coverage(examined, listed, OpaCommand(find()))
+    assert (report.rules, report.cells.reached) == (Share(reached=1, total=1), report.cells.total)
+
+
 def test_clauses_stand_in_the_order_of_their_numbers() -> None:
     report = covered({"call": READ, "expect": "allow", "clause": "C1"})
     assert [(each.clause, each.scenarios) for each in report.clauses] == [("C1", 1), ("C2", 1), ("C10", 0)]

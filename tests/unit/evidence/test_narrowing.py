@@ -147,6 +147,21 @@ def test_an_argument_that_no_permitted_call_gives_is_left_out() -> None:
     assert schema["properties"] == {}
 
 
+def test_an_argument_whose_schema_is_that_of_another_one_keeps_its_own_values() -> None:
+    properties = {"a": {"type": ["boolean", "string"]}, "b": {"$ref": "#/properties/a"}, "c": {"$ref": "#"}}
+    only = rule("only", "allow", tool=["t"], args=[{"name": "a", "op": "equals", "value": "yes"}])
+    found = narrowed(properties, [only], required=("a",)).input_schema
+    assert found is not None
+    validator = jsonschema.Draft202012Validator(found)
+    assert validator.is_valid({"a": "yes", "b": True, "c": {"a": False, "b": "no"}})
+    assert not validator.is_valid({"a": "no", "b": True})
+    gone = rule("gone", "allow", tool=["t"], args=[{"name": "a", "op": "present", "value": False}])
+    without = narrowed(properties, [gone]).input_schema
+    assert without is not None
+    assert "a" not in without["properties"]
+    assert jsonschema.Draft202012Validator(without).is_valid({"b": "yes"})
+
+
 def test_what_is_escalated_stays() -> None:
     rules = [
         rule("deny", "deny", tool=["t"], args=[{"name": "a", "op": "equals", "value": "hard"}]),
