@@ -117,7 +117,8 @@ def lent(place: str) -> tuple[str, ...]:
 
 
 def _borrowed(store: Path) -> Iterator[Path]:
-    for line in _lines(store / "info" / "alternates"):
+    listed = store / "info" / "alternates"
+    for line in _lines(listed) if os.path.lexists(listed) else ():
         if line.startswith('"'):
             raise GitFailedError("the repository names an object store in quotation marks")
         if line and not line.startswith("#"):
@@ -180,7 +181,8 @@ def _has_gitlinks(index: str) -> bool:
 
 def _worktrees(common: Path) -> Iterator[Path]:
     """Yield the work trees that were added to a repository."""
-    for pointer in sorted((common / "worktrees").glob("*/gitdir")):
+    added = common / "worktrees"
+    for pointer in sorted(added.glob("*/gitdir")) if os.path.lexists(added) else ():
         for line in _lines(pointer):
             yield Path(os.path.normpath(pointer.parent / line)).parent
 

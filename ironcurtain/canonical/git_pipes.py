@@ -47,15 +47,16 @@ def refuse_pipes(directory: str, *, home: str | None) -> None:
 def _repositories(place: str) -> Iterator[Path]:
     """Yield what git could take for the git directory of a place, and the common directory behind it."""
     entry = os.path.join(place, ".git")  # noqa: PTH118 - as above
-    found = []
-    if os.path.lexists(entry):
-        target = pointed(Path(entry), "gitdir:")
-        found = [Path(entry)] if target is None else [Path(entry), target]
+    found = [Path(entry)] if os.path.lexists(entry) else []
+    if found and not os.path.isdir(entry):  # noqa: PTH112 - as above
+        target = pointed(found[0], "gitdir:")
+        found += [target] if target is not None else []
     if os.path.lexists(f"{place}/HEAD") and os.path.lexists(f"{place}/objects"):
         found.append(Path(place))
     for each in found:
         yield each
-        if common := pointed(each / "commondir", ""):
+        written = os.path.lexists(f"{each}/commondir")
+        if written and (common := pointed(each / "commondir", "")):
             yield common
 
 
@@ -65,7 +66,8 @@ def _refuse_in(repository: Path, home: str | None) -> None:
     head = pointed(repository / "HEAD", "ref:")
     if head is not None:
         _refuse(str(head))
-    waiting = [repository / "config", repository / "config.worktree"]
+    configured = (repository / name for name in ("config", "config.worktree"))
+    waiting = [file for file in configured if os.path.lexists(file)]
     for file in waiting:
         _refuse(str(file))
         waiting += [each for each in included_files(file, home) if each not in waiting]
