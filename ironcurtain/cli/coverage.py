@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, QUIET, SCENARIOS, Number, trust_options
+from ironcurtain.cli.bundle_argument import bundle_argument
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA, QUIET, SCENARIOS, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@BUNDLE
+@bundle_argument()
 @CONFIG
 @SCENARIOS
 @click.option(
@@ -36,7 +37,7 @@ def command(**options: object) -> Exit:
 
     \b
     Example:
-      ironcurtain coverage --bundle generated/bundle --fail-under 80
+      ironcurtain coverage --fail-under 80
 
     \b
     Exit: 0 enough is reached, 1 less than --fail-under, 2 wrong options or files, or a policy too large

@@ -5,19 +5,18 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options import FORMAT, engine_options, policy_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
+@bundle_argument(*CALL, shown="[SERVER TOOL ARGUMENTS]", needed="none", explicit=True)
 @policy_options
 @engine_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
 @click.option("--batch", metavar="FILE", help="JSON lines, one call each; one decision a line comes out.")
 @FORMAT
-@click.argument("server", required=False)
-@click.argument("tool", required=False)
-@click.argument("arguments", required=False)
 def command(**options: object) -> Exit:
     """Decide one call, or with --batch a file of calls.
 

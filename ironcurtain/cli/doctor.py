@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, Number, engine_options, trust_options
+from ironcurtain.cli.bundle_argument import bundle_argument
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA, Number, engine_options, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @CONFIG
-@BUNDLE
+@bundle_argument()
 @click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
 @click.option("--sandbox", metavar="DIR", help="The session's working directory.")
 @trust_options

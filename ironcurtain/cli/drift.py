@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, QUIET, WORLD, Number, trust_options
+from ironcurtain.cli.bundle_argument import bundle_argument
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA, QUIET, WORLD, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @click.option("--server", "only", metavar="NAME", multiple=True, help="Read this server only; repeatable.")
-@BUNDLE
+@bundle_argument()
 @CONFIG
 @click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
 @WORLD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +19,9 @@ from ironcurtain.model.policy import Clause, CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios
 from ironcurtain.pipeline.rendered import check_rendered
 from ironcurtain.settings import Settings, find_settings
+
+BUNDLE = "bundle"
+"""The name of the published directory that holds a project's bundle."""
 
 _SCENARIOS = "test-scenarios.json"
 _POLICY = "compiled-policy.json"
@@ -67,10 +71,7 @@ def read_policy(
         VerificationError: If its Rego is not what its rules say.
     """
     project = read_project(config) if bundle is None or config is not None else _project_of(Path(bundle))
-    path = Path(bundle) if bundle is not None else project.path("output") / "bundle"
-    if bundle is None and not path.exists():
-        hint = "Compile first, or name one with --bundle."
-        raise UsageError("there is no bundle", where=str(path), hint=hint)
+    path = Path(bundle if bundle is not None else _bundle_of(project, BUNDLE))
     read = open_bundle(path, trust)
     check_rendered(read)
     world = assumed_world(str(path), scenarios)
@@ -83,6 +84,28 @@ def read_policy(
         scenarios=load(tests, Scenarios).scenarios if tests.exists() else None,
         clauses=load(rules, CompiledPolicy).clauses if rules.exists() else None,
     )
+
+
+def bundle_or_project(bundle: str | None, config: str | None = None, name: str = BUNDLE) -> str:
+    """Return the bundle that was named, or the project's: that of the nearest settings upwards.
+
+    Args:
+        bundle: The bundle that was named, if one was.
+        config: The project's settings, if they were named.
+        name: The bundle's name among what the project publishes.
+
+    Raises:
+        UsageError: If neither is there.
+    """
+    return bundle if bundle is not None else _bundle_of(read_project(config), name)
+
+
+def _bundle_of(project: Project, name: str) -> str:
+    path = os.path.relpath(project.path("output") / name)  # as a person finds it from here
+    if not Path(path).exists():
+        hint = "Compile first, or name one with --bundle."
+        raise UsageError("there is no bundle", where=path, hint=hint)
+    return path
 
 
 def _project_of(bundle: Path) -> Project:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options import MARKDOWN_FORMAT, policy_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
+@bundle_argument(*CALL, shown="[SERVER TOOL ARGUMENTS]", needed="none")
 @policy_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
 @click.option(
@@ -31,9 +33,6 @@ from ironcurtain.errors import Exit
     help="For whom: an agent is told no rule, no policy text and no protected place.",
 )
 @MARKDOWN_FORMAT
-@click.argument("server", required=False)
-@click.argument("tool", required=False)
-@click.argument("arguments", required=False)
 def command(**options: object) -> Exit:
     """Explain how a call is decided, or with --record how one was, or with --clause what a sentence causes.
 
@@ -42,7 +41,7 @@ def command(**options: object) -> Exit:
 
     \b
     Example:
-      ironcurtain explain --bundle generated/bundle --sandbox work \\
+      ironcurtain explain --sandbox work \\
         filesystem write_file '{"path": "~/Documents/a", "content": ""}'
 
     \b

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import BUNDLE, CONFIG, MARKDOWN_FORMAT, OPA, QUIET, SCENARIOS, trust_options
+from ironcurtain.cli.bundle_argument import bundle_argument
+from ironcurtain.cli.options import CONFIG, MARKDOWN_FORMAT, OPA, QUIET, SCENARIOS, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@BUNDLE
+@bundle_argument()
 @CONFIG
 @SCENARIOS
 @click.option(
@@ -35,7 +36,7 @@ def command(**options: object) -> Exit:
 
     \b
     Example:
-      ironcurtain findings --bundle generated/bundle
+      ironcurtain findings --fail-on note
 
     \b
     Exit: 0 nothing stands out, 1 there are findings that no waiver accepts, 2 wrong options or files,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import FORMAT, OPA, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("bundle")
+@bundle_argument()
 @click.option("--profile", metavar="FILE", help="Calls that an agent makes (docs/forecast.md).")
 @click.option(
     "--audit", metavar="LOG", multiple=True, help="An audit log, by file or session; one session; repeatable."
@@ -30,11 +31,11 @@ from ironcurtain.errors import Exit
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:
-    """Say how many approvals the policy in BUNDLE asks for per session, by clause.
+    """Say how many approvals a policy asks for per session, by clause.
 
     \b
     Example:
-      ironcurtain forecast generated/bundle --profile profile.yaml --budget 3
+      ironcurtain forecast --profile profile.yaml --budget 3
 
     \b
     Exit: 0 within the budget, or there is none, 1 over it, 2 wrong options or files,

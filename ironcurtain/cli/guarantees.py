@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import FORMAT, OPA, QUIET, WORLD, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("bundle")
+@bundle_argument()
 @click.option(
     "--file", "file_", metavar="FILE", default="guarantees.yaml", show_default=True, help="The guarantees."
 )
@@ -20,11 +21,11 @@ from ironcurtain.errors import Exit
 @OPA
 @QUIET
 def command(**options: object) -> Exit:
-    """Decide the guarantees of a file about the policy in BUNDLE.
+    """Decide the guarantees of a file about a policy.
 
     \b
     Example:
-      ironcurtain guarantees generated/bundle --file guarantees.yaml
+      ironcurtain guarantees --file guarantees.yaml
 
     \b
     Exit: 0 all hold, 1 one is broken (the smallest call that breaks it is shown),

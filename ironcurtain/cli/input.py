@@ -5,15 +5,14 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options import policy_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
+@bundle_argument(*CALL, shown="SERVER TOOL ARGUMENTS", explicit=True)
 @policy_options
-@click.argument("server")
-@click.argument("tool")
-@click.argument("arguments")
 def command(**options: object) -> Exit:
     """Print the policy input that OPA gets for a call.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import OPA, WORLD, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("bundle")
+@bundle_argument()
 @WORLD
 @click.option(
     "--format",
@@ -23,11 +24,11 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 def command(**options: object) -> Exit:
-    """Print what the policy in BUNDLE decides about every tool, role and place.
+    """Print what a policy decides about every tool, role and place.
 
     \b
     Example:
-      ironcurtain matrix generated/bundle --format html > matrix.html
+      ironcurtain matrix --format html > matrix.html
 
     \b
     Exit: 0 printed, 1 the bundle's Rego is not what its rules say,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import BUNDLE, CONFIG, FORMAT, OPA, Number, trust_options
+from ironcurtain.cli.bundle_argument import bundle_argument
+from ironcurtain.cli.options import CONFIG, FORMAT, OPA, Number, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@BUNDLE
+@bundle_argument()
 @CONFIG
 @click.option(
     "--scenarios",
@@ -39,7 +40,7 @@ def command(**options: object) -> Exit:
 
     \b
     Example:
-      ironcurtain mutation --bundle generated/bundle --fail-under 95
+      ironcurtain mutation --fail-under 95
 
     \b
     Exit: 0 enough is noticed, 1 less than --fail-under, 2 wrong options or files,

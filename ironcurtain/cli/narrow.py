@@ -5,14 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import FORMAT, OPA, WORLD, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("bundle")
-@click.argument("server", required=False)
-@click.argument("tool", required=False)
+@bundle_argument("server", "tool", shown="[SERVER [TOOL]]", needed="any")
 @WORLD
 @click.option("--home", metavar="DIR", help="The home directory to assume instead.")
 @click.option("--sandbox", metavar="DIR", help="The sandbox to assume instead.")
@@ -20,14 +19,14 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 def command(**options: object) -> Exit:
-    """Print what of each tool the policy in BUNDLE could allow or escalate.
+    """Print what of each tool a policy could allow or escalate.
 
     With SERVER and TOOL, print that tool alone. A call that is denied may still fit the narrowed schema; one
     that is allowed or escalated always does. `--format json` holds the whole schemas.
 
     \b
     Example:
-      ironcurtain narrow generated/bundle filesystem move_file
+      ironcurtain narrow filesystem move_file
 
     \b
     Exit: 0 printed, 1 the bundle's Rego is not what its rules say,

@@ -43,7 +43,6 @@ MARKDOWN_FORMAT = click.option(
     show_default=True,
     help="How to print the result.",
 )
-BUNDLE = click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz (default: the project's).")
 SCENARIOS = click.option(
     "--scenarios",
     metavar="FILE",
@@ -91,7 +90,6 @@ _TRUST = (
 )
 
 _SITE = (
-    click.option("--bundle", required=True, metavar="B", help="Bundle directory or .tar.gz."),
     click.option("--sandbox", metavar="DIR", help="The session's working directory."),
     click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours)."),
     click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable."),
@@ -120,7 +118,7 @@ def trust_options(command: F) -> F:
 
 
 def policy_options(command: F) -> F:
-    """Add the options that say which bundle is enforced, and where: see `Policy.load`."""
+    """Add the options that say where a bundle is enforced, and which is the right one: see `Policy.load`."""
     for option in reversed(_SITE):
         command = option(command)
     return command

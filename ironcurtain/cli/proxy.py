@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import Number, engine_options, policy_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
+@bundle_argument(explicit=True)
 @policy_options
 @engine_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")

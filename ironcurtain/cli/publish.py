@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import click
 
-from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import FORMAT
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("target", metavar="DIR|URL")
-@click.option(
-    "--bundle",
-    metavar="FILE",
-    default=f"generated/{SIGNED_ARCHIVE}",
-    show_default=True,
-    help="The signed bundle.",
-)
+@bundle_argument("target", shown="DIR|URL")
 @click.option(
     "--verify-key", metavar="FILE", help="The public key (default: ~/.ironcurtain/signing-key.pub.pem)."
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("log", metavar="AUDIT")
-@click.option("--bundle", required=True, metavar="NEW", help="The bundle that decides now.")
+@bundle_argument("log", shown="AUDIT")
 @click.option("--sandbox", metavar="DIR", help="The sandbox of the recorded session.")
 @click.option("--home", metavar="DIR", help="The home of the recorded session (default: yours).")
 @click.option("--directory", metavar="DIR", help="Where logs lie by name (default: ~/.ironcurtain/audit).")
@@ -28,7 +28,7 @@ def command(**options: object) -> Exit:
 
     \b
     Example:
-      ironcurtain replay --bundle generated/bundle --sandbox work work
+      ironcurtain replay --sandbox work work
 
     \b
     Exit: 0 nothing flips, 1 something does, 2 wrong options or files,

@@ -11,6 +11,7 @@ from ironcurtain.audit.places import place_of
 from ironcurtain.audit.reader import read_records
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_scenarios
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.cli.run_decide import caller_facts
 from ironcurtain.decide.decide import Call
 from ironcurtain.decide.loaded import LoadedPolicy
@@ -45,6 +46,7 @@ def run(
     server: str | None,
     tool: str | None,
     arguments: str | None,
+    bundle: str | None,
     record: str | None,
     clause: str | None,
     **options: Json,
@@ -58,6 +60,7 @@ def run(
         if given is not None:
             option = "--clause" if name == "scenarios" else "--record"
             raise UsageError(f"--{name.rstrip('_')} belongs to {option}")
+    options["bundle"] = bundle_or_project(bundle)
     if record is not None:
         return _record(Path(record), **options)
     if clause is not None:

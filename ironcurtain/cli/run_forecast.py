@@ -11,6 +11,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.cli.recorded_calls import log_key, recorded_decisions, replayer
 from ironcurtain.errors import EvidenceError, Exit, IronCurtainError, UsageError
 from ironcurtain.evidence.difference import difference
@@ -32,7 +33,7 @@ _DecideAll = Callable[[Bundle], list[Weighed]]
 
 def run(
     *,
-    bundle: str,
+    bundle: str | None,
     profile: str | None,
     audit: tuple[str, ...],
     budget: float | None,
@@ -49,10 +50,11 @@ def run(
     """Forecast the approvals of a profile, and print them."""
     if (profile is None) == (not audit):
         raise UsageError("give either --profile or --audit", hint="See `ironcurtain forecast --help`.")
-    read = open_bundle(Path(bundle), Trust.of(**trust))
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    world = assumed_world(bundle, scenarios)
+    world = assumed_world(path, scenarios)
     if profile is not None:
         used = load(Path(profile), Profile)
         sessions, own_home = used.sessions, world.home

@@ -8,6 +8,7 @@ import click
 
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.guarantees import check_guarantees, report_lines
 from ironcurtain.files import load
@@ -21,7 +22,7 @@ from ironcurtain.pipeline.rendered import check_rendered
 
 def run(
     *,
-    bundle: str,
+    bundle: str | None,
     file_: str,
     scenarios: str | None,
     format_: str,
@@ -31,10 +32,11 @@ def run(
 ) -> Exit:
     """Decide guarantees and print the result."""
     guarantees = load(Path(file_), Guarantees)
-    read = open_bundle(Path(bundle), Trust.of(**trust))
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    report = check_guarantees(read, guarantees, assumed_world(bundle, scenarios), engine)
+    report = check_guarantees(read, guarantees, assumed_world(path, scenarios), engine)
     if format_ == "json":
         click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
     elif not (quiet and report.ok):

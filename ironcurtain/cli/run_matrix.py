@@ -8,6 +8,7 @@ import click
 
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.matrix import decision_matrix, matrix_json
 from ironcurtain.evidence.matrix_html import html_page
@@ -18,12 +19,13 @@ from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.rendered import check_rendered
 
 
-def run(*, bundle: str, scenarios: str | None, format_: str, opa: str | None, **trust: Json) -> Exit:
+def run(*, bundle: str | None, scenarios: str | None, format_: str, opa: str | None, **trust: Json) -> Exit:
     """Examine a bundle and print its decision matrix."""
-    read = open_bundle(Path(bundle), Trust.of(**trust))
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    matrix = decision_matrix(read, assumed_world(bundle, scenarios), engine)
+    matrix = decision_matrix(read, assumed_world(path, scenarios), engine)
     if format_ == "json":
         click.echo(matrix_json(matrix), nl=False)
     elif format_ == "html":

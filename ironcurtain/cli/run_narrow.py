@@ -9,6 +9,7 @@ import click
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.narrowing import narrowing
 from ironcurtain.evidence.narrowing_text import text_lines
@@ -22,7 +23,7 @@ from ironcurtain.text import quoted
 
 def run(
     *,
-    bundle: str,
+    bundle: str | None,
     server: str | None,
     tool: str | None,
     scenarios: str | None,
@@ -33,11 +34,12 @@ def run(
     **trust: Json,
 ) -> Exit:
     """Narrow the tools of a bundle and print them."""
-    read = open_bundle(Path(bundle), Trust.of(**trust))
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
     given = {"home": home, "sandbox": sandbox}
     changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
-    world = assumed_world(bundle, scenarios).model_copy(update=changes)
+    world = assumed_world(path, scenarios).model_copy(update=changes)
     narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)))
     if server is not None:
         tools = tuple(t for t in narrowed.tools if t.server == server and tool in (None, t.tool))

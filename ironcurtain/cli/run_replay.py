@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.cli.recorded_calls import log_key, recorded_decisions, replayer
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.replay_report import summed_up, text_lines
@@ -20,7 +21,7 @@ from ironcurtain.pipeline.rendered import check_rendered
 def run(
     *,
     log: str,
-    bundle: str,
+    bundle: str | None,
     sandbox: str | None,
     home: str | None,
     directory: str | None,
@@ -31,7 +32,7 @@ def run(
     **trust: Json,
 ) -> Exit:
     """Decide the calls of a log under another bundle and print what flips."""
-    read = open_bundle(Path(bundle), Trust.of(**trust))
+    read = open_bundle(Path(bundle_or_project(bundle)), Trust.of(**trust))
     check_rendered(read)
     secret = log_key(key)
     place, records, skipped = recorded_decisions(log, directory, head, secret)

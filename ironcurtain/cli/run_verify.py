@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.cli.reports import emit, formats_of
 from ironcurtain.cli.trusted import verify_signed
 from ironcurtain.errors import Exit
@@ -27,7 +28,7 @@ from ironcurtain.opa.locate import find
 
 def run(
     *,
-    bundle: str,
+    bundle: str | None,
     scenarios: str | None,
     guarantees: str | None,
     against: str | None,
@@ -47,9 +48,10 @@ def run(
     files = formats_of(output)
     engine = find(Path(opa) if opa else None)
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
-    read = verify_signed(bundle, trust, engine)
+    path = bundle_or_project(bundle, config)
+    read = verify_signed(path, trust, engine)
     given = Given(
-        bundle=Path(bundle),
+        bundle=Path(path),
         config=_path(config),
         scenarios=_path(scenarios),
         guarantees=_path(guarantees),

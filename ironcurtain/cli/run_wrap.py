@@ -7,12 +7,14 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import click
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import proxy, terminal
+from ironcurtain.cli.bundle_argument import no_bundle, one_bundle
 from ironcurtain.clients.places import CLIENTS, Place, Scope, places
 from ironcurtain.clients.target import read_target
 from ironcurtain.clients.undo import ENTRY
@@ -22,17 +24,17 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import load_servers
-from ironcurtain.text import printable, visible
+from ironcurtain.text import printable, quoted, visible
 
 _SITE = ("sandbox", "home", "verify_key")
 _TRUST = ("expect_revision", "min_serial")
-_OURS = {"bundle", "opa", "servers", "protected", "http", "http_anywhere", *_SITE, *_TRUST}
+_POSITIONS = "positions"
+_OURS = {_POSITIONS, "bundle", "opa", "servers", "protected", "http", "http_anywhere", *_SITE, *_TRUST}
 
 
 def run(
     *,
-    client: str | None,
-    proxy_options: tuple[str, ...],
+    positions: tuple[str, ...],
     bundle: str | None,
     scope: Scope | None,
     only: tuple[str, ...],
@@ -44,9 +46,8 @@ def run(
     **site: Json,
 ) -> Exit:
     """Wrap a client's configuration, or print how a client would start the proxy."""
-    if client is not None and client.startswith("-"):  # it stood behind --, and no client before it
-        proxy_options = (client, *proxy_options)
-        client = None
+    first, client, proxy_options = _divided(positions, unnamed=print_ and servers is not None)
+    bundle = one_bundle(bundle, first)
     if client is None:
         _check_unnamed(print_=print_, scope=scope, only=only, dry_run=dry_run, yes=yes)
         return _print_for(servers, _named(bundle), site, proxy_options)
@@ -75,9 +76,23 @@ def run(
     return Exit.NO if any(left.outside for left in report.left) else Exit.YES
 
 
+def _divided(positions: Sequence[str], *, unnamed: bool) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """Return bundle, client and the proxy's options; where no client is meant, one name is the bundle."""
+    named = tuple(takewhile(lambda position: not position.startswith("-"), positions))
+    options = tuple(positions[len(named) :])
+    if len(named) > 2:  # noqa: PLR2004 - a bundle and a client
+        raise UsageError(
+            f"unexpected argument {quoted(named[2])}", hint="Options of the proxy stand behind --."
+        )
+    if len(named) == 1 and unnamed:
+        return named[0], None, options
+    bundle, client = (None, None, *named)[-2:]
+    return bundle, client, options
+
+
 def _named(bundle: str | None) -> str:
     if bundle is None:
-        raise UsageError("--bundle is missing", hint="Name what is enforced: --bundle generated/bundle.")
+        raise no_bundle()
     return bundle
 
 
@@ -235,9 +250,9 @@ def _check(options: list[str], more: list[str]) -> None:
     ours = proxy.command.make_context("proxy", list(options)).params
     for name, value in proxy.command.make_context("proxy", [*options, *more]).params.items():
         if name in _OURS and value != ours[name]:
-            option = f"--{name.replace('_', '-')}"
+            what = "a bundle" if name == _POSITIONS else f"--{name.replace('_', '-')}"
             raise UsageError(
-                f"{option} cannot stand behind --", hint="Give it to `ironcurtain wrap`, if at all."
+                f"{what} cannot stand behind --", hint="Give it to `ironcurtain wrap`, if at all."
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.gate_options import APPROVALS, OUTPUT, REPORT_FORMAT, SETTINGS
 from ironcurtain.cli.options import OPA, QUIET, Number, trust_options
 from ironcurtain.errors import Exit
@@ -13,7 +14,7 @@ _PERCENT = Number(0, 100)
 
 
 @click.command()
-@click.argument("bundle")
+@bundle_argument()
 @click.option(
     "--scenarios", metavar="FILE", help="Scenarios (default: test-scenarios.json beside the bundle)."
 )
@@ -42,14 +43,14 @@ _PERCENT = Number(0, 100)
 @OUTPUT
 @QUIET
 def command(**options: object) -> Exit:
-    """Verify BUNDLE: revision, `opa check`, `opa test`, scenarios, guarantees, matrix, findings, coverage.
+    """Verify a bundle: revision, `opa check`, `opa test`, scenarios, guarantees, matrix, findings, coverage.
 
     What is demanded stands below [verify] in the project's ironcurtain.toml.
 
     \b
     Examples:
-      ironcurtain verify generated/bundle
-      ironcurtain verify generated/bundle --against origin/main --format github --output gate.md
+      ironcurtain verify
+      ironcurtain verify --against origin/main --format github --output gate.md
 
     \b
     Exit: 0 verified, 1 something fails, 2 wrong options or files,

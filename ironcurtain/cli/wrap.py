@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
@@ -19,9 +20,10 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the
 
 
 @click.command(context_settings={"allow_interspersed_args": True})
-@click.argument("client", metavar="[CLIENT|FILE]", required=False)
-@click.argument("proxy_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROXY OPTION...]")
-@click.option("--bundle", metavar="B", help="Bundle directory or .tar.gz that is enforced; always needed.")
+@click.argument(
+    "positions", nargs=-1, type=click.UNPROCESSED, metavar="[BUNDLE] [CLIENT|FILE] [-- PROXY OPTION...]"
+)
+@EXPLICIT_BUNDLE
 @click.option("--sandbox", metavar="DIR", help="The sessions' working directory.")
 @click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours).")
 @click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable.")

@@ -62,7 +62,7 @@ class Written:
         return (
             ("ironcurtain lint", "see what stands out in the constitution"),
             (compile_, "make a policy of it; it asks questions on the way"),
-            ("ironcurtain verify generated/bundle", "check the policy against the scenarios"),
+            ("ironcurtain verify", "check the policy against the scenarios"),
         )
 
 

@@ -7,4 +7,4 @@ ironcurtain opa install
 ironcurtain lint --strict
 ironcurtain compile --locked --saved-tools
 git diff --exit-code -- generated
-ironcurtain verify generated/bundle
+ironcurtain verify
