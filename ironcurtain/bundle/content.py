@@ -13,7 +13,7 @@ from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Frozen
-from ironcurtain.model.policy import If
+from ironcurtain.model.policy import Claim, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import visible
 
@@ -54,11 +54,13 @@ class RuleText(Frozen):
 class _ClauseText(Frozen):
     text: str
     source: str
+    principle: bool = False
 
 
 class _Rules(Frozen):
     rules: dict[str, RuleText]
     clauses: dict[str, _ClauseText]
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class PolicyContent:
         rules: The rules by name.
         clauses: The clauses' own words by id.
         sources: Where the clauses stand, `FILE:LINE`.
+        principles: Ids of the clauses that no rule needs to implement.
+        claims: What is said of clauses that no rule keeps; enforcement never reads it.
     """
 
     revision: str
@@ -84,6 +88,8 @@ class PolicyContent:
     rules: Mapping[str, RuleText]
     clauses: Mapping[str, str]
     sources: frozenset[str] = frozenset()
+    principles: frozenset[str] = frozenset()
+    claims: tuple[Claim, ...] = ()
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicyContent:
@@ -111,6 +117,8 @@ class PolicyContent:
             rules=rules.rules,
             clauses={id_: clause.text for id_, clause in rules.clauses.items()},
             sources=frozenset(clause.source for clause in rules.clauses.values()),
+            principles=frozenset(id_ for id_, clause in rules.clauses.items() if clause.principle),
+            claims=rules.claims,
         )
 
 

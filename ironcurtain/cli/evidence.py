@@ -15,7 +15,6 @@ from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.authoring import Project, read_project
 from ironcurtain.errors import UsageError
 from ironcurtain.files import has_content, load
-from ironcurtain.model.policy import Clause, CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios
 from ironcurtain.pipeline.rendered import check_rendered
 from ironcurtain.settings import Settings, find_settings
@@ -24,7 +23,6 @@ BUNDLE = "bundle"
 """The name of the published directory that holds a project's bundle."""
 
 _SCENARIOS = "test-scenarios.json"
-_POLICY = "compiled-policy.json"
 _UNVERIFIED = Trust()
 
 M = TypeVar("M", bound=BaseModel)
@@ -38,14 +36,12 @@ class PolicyRead:
         project: The project that the bundle belongs to, or one with default settings.
         world: The world that the scenarios assume.
         scenarios: The scenarios; None if there are none.
-        clauses: The clauses with principles marked; None if only the bundle knows them.
     """
 
     bundle: Bundle
     project: Project
     world: DescribedWorld
     scenarios: tuple[Scenario, ...] | None
-    clauses: tuple[Clause, ...] | None
 
     def beside(self, given: str | None, name: str, model: type[M]) -> M | None:
         """Read a file that was named, or the project's of a name if there is one.
@@ -76,13 +72,11 @@ def read_policy(
     check_rendered(read)
     world = assumed_world(str(path), scenarios)
     tests = Path(scenarios) if scenarios is not None else path.absolute().parent / _SCENARIOS
-    rules = path.absolute().parent / _POLICY
     return PolicyRead(
         bundle=read,
         project=project,
         world=world,
         scenarios=load(tests, Scenarios).scenarios if tests.exists() else None,
-        clauses=load(rules, CompiledPolicy).clauses if rules.exists() else None,
     )
 
 

@@ -19,7 +19,11 @@ from ironcurtain.errors import Exit
 )
 @click.option("--id", "id_", metavar="ID", help="With --record: the decision's id (default: the last one).")
 @click.option("--today", metavar="B", help="With --record: say whether this bundle decides it otherwise.")
-@click.option("--clause", metavar="ID", help="Print all that a clause of the constitution causes.")
+@click.option(
+    "--clause",
+    metavar="ID",
+    help="Print all that a clause of the constitution causes, or, with `all`, what becomes of each.",
+)
 @click.option(
     "--scenarios",
     metavar="FILE",

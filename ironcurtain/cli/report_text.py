@@ -10,6 +10,7 @@ from ironcurtain.text import printable
 
 _MARKS = {"passed": "ok  ", "failed": "FAIL", "skipped": "--  "}
 DIFFERENCE = "difference"
+FINDINGS = "findings"
 
 
 def plain_text(report: GateReport) -> str:
@@ -45,14 +46,16 @@ def _lines(report: GateReport) -> Iterator[str]:
     for check in report.checks:
         yield f"{_MARKS[check.status]}  {printable(check.name)}: {printable(check.summary)}"
         for problem in other_problems(report, check):
-            yield from _problem(problem)
+            yield from _problem(problem, named=check.name == FINDINGS)
     if report.command == "verify":
         yield f"{'verified' if report.ok else 'NOT verified'}  {report.revision}"
 
 
-def _problem(problem: Problem) -> Iterator[str]:
+def _problem(problem: Problem, *, named: bool) -> Iterator[str]:
+    """Yield a problem; `named` shows its id, which a waiver needs."""
     clause = f" ({printable(problem.clause)})" if problem.clause else ""
-    yield f"      {problem.severity}: {printable(problem.message)}{clause}"
+    id_ = f" [{printable(problem.id)}]" if named else ""
+    yield f"      {problem.severity}: {printable(problem.message)}{clause}{id_}"
     yield from (f"        {printable(line)}" for line in problem.details)
     if problem.file:
         line = f":{problem.line}" if problem.line else ""

@@ -6,22 +6,30 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import click
 
+from ironcurtain.cli.report_text import plain_text
 from ironcurtain.cli.signing import chosen_signer
 from ironcurtain.errors import Exit, UsageError
+from ironcurtain.evidence.clause_outcomes_text import outcome_line
+from ironcurtain.gate.checks import run_checks
+from ironcurtain.gate.reading import Standards, unpublished
+from ironcurtain.gate.report import gate_report
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
 from ironcurtain.llm.question import MANUAL, Provider
 from ironcurtain.model import jsontext
-from ironcurtain.opa.locate import find
+from ironcurtain.opa.locate import Opa, find
 from ironcurtain.pipeline.build import Options, build
 from ironcurtain.pipeline.directories import canonical_directories
+from ironcurtain.pipeline.judged import Gate, Judged
 from ironcurtain.pipeline.load import Sources
 from ironcurtain.pipeline.progress import Silent, for_terminal
+from ironcurtain.pipeline.recorded import Recorded
 from ironcurtain.roles.registry import Registry
 from ironcurtain.settings import Settings, defaults, find_settings, load_settings
 
@@ -81,8 +89,11 @@ def run(
             return None
         return lambda: provider_for(chosen, judge_model=judge_model, questions=questions, ledger=ledger)
 
+    engine = find(Path(opa) if opa is not None else None)
+    standards = Standards(settings.root, settings.settings)
     options = Options(
         provider=provider(model),
+        gate=_gate(standards, sources.output, engine),
         serial=serial,
         case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
         roles=settings.settings.roles,
@@ -97,15 +108,27 @@ def run(
         second=provider(second_model) if second_model is not None else None,
         sign=chosen_signer(sign=sign, key=key),
     )
-    engine = find(Path(opa) if opa is not None else None)
     with closing(Silent() if quiet else for_terminal(sys.stderr, ledger)) as progress:
         built = build(sources, options, engine, progress)
+        for outcome in built.verification.clauses:
+            progress.show(f"clause: {outcome_line(outcome)}")
         for finding in built.findings:
             progress.show(f"finding: {finding}")
         progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
     if format_ == "json":
         click.echo(jsontext.pretty(built.verification.model_dump(mode="json")), nl=False)
     return Exit.YES
+
+
+def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
+    """Return the gate of `ironcurtain verify` for what is about to be published."""
+
+    def judged(recorded: Recorded) -> Judged:
+        subject = unpublished(recorded, project, output, datetime.now(UTC).date())
+        report = gate_report("verify", subject.bundle, engine, run_checks(subject))
+        return Judged(report, tuple(plain_text(report).splitlines()))
+
+    return judged
 
 
 def _sources(root: Path, given: dict[str, str | None]) -> Sources:

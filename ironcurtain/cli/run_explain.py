@@ -17,6 +17,8 @@ from ironcurtain.decide.decide import Call
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.errors import BundleIntegrityError, Exit, FileError, UsageError
 from ironcurtain.evidence.agent_view import agent_view
+from ironcurtain.evidence.clause_outcomes import clause_report
+from ironcurtain.evidence.clause_outcomes_text import report_lines
 from ironcurtain.evidence.explain import Explainer
 from ironcurtain.evidence.explain_clause import explain_clause
 from ironcurtain.evidence.explain_record import check_known, recorded_call, reproduction
@@ -25,11 +27,13 @@ from ironcurtain.evidence.explain_text import (
     clause_text_lines,
     joined,
     markdown_lines,
+    report_markdown_lines,
     text_lines,
 )
 from ironcurtain.model import jsontext
 from ironcurtain.model.audit import DecisionRecord
 from ironcurtain.model.base import Frozen, Json
+from ironcurtain.model.clause_report import ClauseReport
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.explanation import AgentState, Explanation, Reproduction
 from ironcurtain.opa.command import OpaCommand
@@ -39,6 +43,8 @@ from ironcurtain.policy import Policy
 from ironcurtain.text import quoted, visible
 
 _NO_ID = "not recorded"
+ALL = "all"
+"""What `--clause` names every clause by; no clause has this id."""
 
 
 def run(
@@ -180,11 +186,23 @@ def _clause(
     read = open_bundle(Path(bundle), trust)
     check_rendered(read)
     tests = assumed_scenarios(bundle, scenarios)
-    found = explain_clause(read, clause, tests, OpaCommand(find(Path(opa) if opa else None)))
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    if clause == ALL:
+        return _clauses(clause_report(read, tests, engine), format_)
+    found = explain_clause(read, clause, tests, engine)
     if format_ == "json":
         _echo_json(found)
     else:
         lines = clause_text_lines(found) if format_ == "text" else clause_markdown_lines(found)
+        click.echo(joined(lines))
+    return Exit.YES
+
+
+def _clauses(report: ClauseReport, format_: str) -> Exit:
+    if format_ == "json":
+        _echo_json(report)
+    else:
+        lines = report_lines(report) if format_ == "text" else report_markdown_lines(report)
         click.echo(joined(lines))
     return Exit.YES
 

@@ -41,7 +41,7 @@ def run(
     policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
     accepted = policy.beside(waivers, _WAIVERS, Waivers) or Waivers(format="ironcurtain/waivers/v1")
     engine = OpaCommand(find(Path(opa) if opa else None))
-    material = findings.Material(languages, policy.scenarios, policy.clauses)
+    material = findings.Material(languages, policy.scenarios)
     examined = examination(policy.bundle, policy.world, engine)
     today = datetime.now(tz=UTC).date()
     report = findings.waived(findings.find(examined, material, engine), accepted, today)

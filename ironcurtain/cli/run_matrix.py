@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.opening import Trust, open_bundle
-from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.assumed import assumed_scenarios, assumed_world
 from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.errors import Exit
-from ironcurtain.evidence.matrix import decision_matrix, matrix_json
+from ironcurtain.evidence.clause_outcomes import clause_report
+from ironcurtain.evidence.examination import examination
+from ironcurtain.evidence.matrix import matrix_json, matrix_of
 from ironcurtain.evidence.matrix_html import html_page
 from ironcurtain.evidence.matrix_text import markdown_lines, text_lines
 from ironcurtain.model.base import Json
@@ -25,11 +27,13 @@ def run(*, bundle: str | None, scenarios: str | None, format_: str, opa: str | N
     read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    matrix = decision_matrix(read, assumed_world(path, scenarios), engine)
+    examined = examination(read, assumed_world(path, scenarios), engine)
+    matrix = matrix_of(examined)
     if format_ == "json":
         click.echo(matrix_json(matrix), nl=False)
     elif format_ == "html":
-        click.echo(html_page(matrix), nl=False)
+        tests = assumed_scenarios(path, scenarios)
+        click.echo(html_page(matrix, clause_report(read, tests, engine, examined)), nl=False)
     else:
         lines = text_lines(matrix) if format_ == "text" else markdown_lines(matrix)
         click.echo("\n".join(lines))

@@ -39,15 +39,23 @@ class _Reached:
     scenarios: dict[str, set[str]] = field(default_factory=dict)
 
 
-def coverage(examined: Examination, scenarios: Sequence[Scenario], opa: OpaCommand) -> CoverageReport:
+def coverage(
+    examined: Examination, scenarios: Sequence[Scenario], opa: OpaCommand, decided: Decided | None = None
+) -> CoverageReport:
     """Return what scenarios, and the guarantees of the examination, reach of a policy.
+
+    Args:
+        examined: The policy.
+        scenarios: The scenarios, records included.
+        opa: The engine.
+        decided: The scenarios that demand something, where they have been decided before.
 
     Raises:
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
         ContradictedError: If a scenario contradicts what was proved.
     """
-    decided = demanded(examined, tuple(scenarios), opa)
+    decided = decided or demanded(examined, tuple(scenarios), opa)
     reached = _Reached()
     _by_scenarios(examined, decided, reached)
     _by_guarantees(examined, reached)
@@ -159,7 +167,7 @@ def _clauses(
     texts = examined.content.rules
     sources = examined.bundle.data("rules").get("clauses", {})
     known = {*examined.content.clauses, *(text.clause for text in texts.values())}
-    for clause in sorted(known, key=_numbered):
+    for clause in sorted(known, key=numbered):
         rules = [name for name in deciding if texts[name].clause == clause]
         named = {scenario.id for scenario in decided.scenarios if scenario.clause == clause}
         named |= {id_ for rule in rules for id_ in reached.scenarios.get(rule, ())}
@@ -177,7 +185,7 @@ def _clauses(
         )
 
 
-def _numbered(id_: str) -> list[tuple[int, str]]:
+def numbered(id_: str) -> list[tuple[int, str]]:
     """Return what ids are sorted by so that C9 stands before C10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", id_)]
 

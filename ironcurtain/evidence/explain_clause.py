@@ -8,14 +8,14 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decide.decide import Call, prepare
 from ironcurtain.errors import EvidenceError
+from ironcurtain.evidence.clause_outcomes import cells_of, clause_report
 from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.evidence.examination import examination
 from ironcurtain.evidence.explain import clauses_of
-from ironcurtain.evidence.matrix import tool_table
-from ironcurtain.evidence.questions import Examined, examine
+from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.search import FoundCall, Search
-from ironcurtain.evidence.sides import Sides, load_sides
-from ironcurtain.evidence.space import ToolSpace
-from ironcurtain.model.explanation import ClauseCell, ClauseExplanation, ClauseRule, ExampleCall
+from ironcurtain.evidence.sides import Sides
+from ironcurtain.model.clause_report import ClauseExplanation, ClauseRule, ExampleCall
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
@@ -44,15 +44,16 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         known = ", ".join(sorted(clauses, key=lambda id_: (len(id_), id_)))
         raise EvidenceError(f"the bundle has no clause {quoted(clause)}", hint=f"It has: {known or 'none'}.")
     content = PolicyContent.of(bundle)
-    sides = load_sides([bundle], scenarios.world)
-    spaces = [ToolSpace(*place, sides) for place in _tools(content, clause)]
-    examined = examine(spaces, opa)
+    whole = examination(bundle, scenarios.world, opa)
+    examined = [whole.tools[place] for place in _tools(content, clause)]
+    report = clause_report(bundle, scenarios, opa, whole)
     return ClauseExplanation(
         revision=bundle.revision,
         clause=clauses[clause],
+        outcome=next(each for each in report.clauses if each.clause.id == clause),
         rules=tuple(_rules(content, clause)),
-        cells=tuple(cell for one in examined for cell in _cells(one, clause)),
-        examples=_examples(examined, clause, sides, opa),
+        cells=tuple(cell for one in examined for cell in cells_of(one, clause)),
+        examples=_examples(examined, clause, whole.sides, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
         exact=not any(one.gaps for one in examined),
     )
@@ -77,20 +78,6 @@ def _rules(content: PolicyContent, clause: str) -> Iterator[ClauseRule]:
             yield ClauseRule(
                 name=name, order=rule.order, then=rule.then, description=rule.description, reason=rule.reason
             )
-
-
-def _cells(one: Examined, clause: str) -> Iterator[ClauseCell]:
-    for row in tool_table(one).rows:
-        for outcome in row.outcomes:
-            if outcome.clause == clause:
-                yield ClauseCell(
-                    server=one.space.server,
-                    tool=one.space.tool,
-                    roles=row.roles,
-                    where=row.where,
-                    when=outcome.when,
-                    verdict=outcome.verdict,
-                )
 
 
 def _examples(

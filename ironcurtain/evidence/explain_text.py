@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from ironcurtain.evidence.clause_outcomes_text import outcome_words, report_lines
 from ironcurtain.model.base import Json
+from ironcurtain.model.clause_report import ClauseExplanation, ClauseReport
 from ironcurtain.model.explanation import (
-    ClauseExplanation,
     ExplainedSubject,
     Explanation,
     QuotedClause,
@@ -131,6 +132,8 @@ def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
     """Yield what a clause causes, for a terminal."""
     yield _quoted(found.clause)
     yield ""
+    yield f"{visible(found.clause.id)} {outcome_words(found.outcome)}"
+    yield ""
     yield f"Rules: {len(found.rules)}"
     for rule in found.rules:
         yield f"  {rule.order}. {visible(rule.name)} ({rule.then}): {visible(rule.reason)}"
@@ -157,6 +160,12 @@ def clause_markdown_lines(found: ClauseExplanation) -> Iterator[str]:
     first, *others = clause_text_lines(found)
     yield f"# {_md(first)}"
     yield from _block(line for line in others if line)
+
+
+def report_markdown_lines(report: ClauseReport) -> Iterator[str]:
+    """Yield what becomes of each clause, as markdown."""
+    yield "# Clauses"
+    yield from _block(report_lines(report))
 
 
 def joined(lines: Iterable[str]) -> str:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from datetime import date
 
 from ironcurtain.decide.decide import Call, prepare
+from ironcurtain.evidence.clause_outcomes import clause_outcomes
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination
+from ironcurtain.evidence.findings_claims import cited_drafts, claim_drafts
 from ironcurtain.evidence.findings_clauses import clause_drafts, list_drafts, scenario_drafts
-from ironcurtain.evidence.findings_draft import TOO_MANY, Draft, Looked, demanded
+from ironcurtain.evidence.findings_draft import TOO_MANY, Decided, Draft, Looked, demanded
 from ironcurtain.evidence.findings_names import name_drafts
 from ironcurtain.evidence.findings_open import open_drafts
 from ironcurtain.evidence.findings_roles import role_drafts
@@ -27,7 +29,6 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.findings import SEVERITIES, Finding, FindingReport, StaleWaiver
-from ironcurtain.model.policy import Clause
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.command import OpaCommand
@@ -40,12 +41,12 @@ class Material:
     Attributes:
         languages: Returns the language of each argument of a tool that holds one, by its name.
         scenarios: The scenarios; None where it is unknown which there are.
-        clauses: The clauses of the constitution, with principles marked; None where they are unknown.
+        decided: The scenarios that demand something, where they have been decided before.
     """
 
     languages: Callable[[ToolAnnotation], Mapping[str, str]]
     scenarios: tuple[Scenario, ...] | None = None
-    clauses: tuple[Clause, ...] | None = None
+    decided: Decided | None = None
 
 
 def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingReport:
@@ -59,7 +60,7 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
     looked = Looked(examined)
     drafts = list(_drafts(looked, material, opa))
     decisions = _decided(drafts, examined, opa)
-    sources = _sources(examined, material.clauses)
+    sources = _sources(examined)
     ids = _ids(drafts)
     found = [
         _finding(draft, ids[number], sources, decisions.get(f"w{number}"))
@@ -100,11 +101,15 @@ def _drafts(looked: Looked, material: Material, opa: OpaCommand) -> Iterator[Dra
     yield from strict_drafts(looked)
     yield from open_drafts(looked, material.languages)
     yield from role_drafts(looked)
-    decided = None
-    if material.scenarios is not None:
+    decided = material.decided
+    if decided is None and material.scenarios is not None:
         decided = demanded(looked.examined, material.scenarios, opa)
+    outcomes = clause_outcomes(looked, decided, opa)
+    if decided is not None:
         yield from scenario_drafts(decided)
-    yield from clause_drafts(looked, material.clauses, decided)
+        yield from cited_drafts(looked, decided, outcomes)
+    yield from claim_drafts(outcomes)
+    yield from clause_drafts(looked, outcomes, decided)
     yield from list_drafts(looked)
 
 
@@ -139,11 +144,10 @@ def _decided(drafts: Sequence[Draft], examined: Examination, opa: OpaCommand) ->
     return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
 
 
-def _sources(examined: Examination, clauses: Sequence[Clause] | None) -> dict[str, str]:
+def _sources(examined: Examination) -> dict[str, str]:
     """Return where each clause stands."""
     listed = examined.bundle.data("rules").get("clauses", {})
-    found = {id_: str(each.get("source", "")) for id_, each in listed.items()}
-    return {**found, **{clause.id: clause.source for clause in clauses or () if clause.source}}
+    return {id_: str(each.get("source", "")) for id_, each in listed.items()}
 
 
 def _finding(draft: Draft, id_: str, sources: Mapping[str, str], decision: Decision | None) -> Finding:

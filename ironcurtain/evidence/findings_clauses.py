@@ -9,41 +9,39 @@ from ironcurtain.decide.decide import Prepared
 from ironcurtain.evidence.findings_draft import Decided, Draft, Looked, Sought, answers_of, rule_content
 from ironcurtain.evidence.search import FoundCall
 from ironcurtain.model import jsontext
-from ironcurtain.model.policy import Clause
+from ironcurtain.model.clause_report import ClauseOutcome
+from ironcurtain.model.explanation import QuotedClause
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import quoted, visible
 
+_UNTESTABLE = ("principle", "not-kept")
+"""The outcomes of clauses that no call can show."""
+
 
 def clause_drafts(
-    looked: Looked, clauses: Sequence[Clause] | None, decided: Decided | None
+    looked: Looked, outcomes: Sequence[ClauseOutcome], decided: Decided | None
 ) -> Iterator[Draft]:
     """Yield clauses without rules or scenarios, and rules without clauses.
 
     Args:
         looked: The policy.
-        clauses: The clauses with principles marked; None where only the bundle's are known.
+        outcomes: The clauses, with what becomes of them.
         decided: The scenarios that demand something, decided; None where there are none to be known.
     """
-    known = looked.examined.content.clauses
-    implemented = {rule.clause for _, rule in looked.rules}
-    listed = clauses if clauses is not None else tuple(Clause(id=i, text=text) for i, text in known.items())
     tested = _tested(looked, decided)
-    for clause in listed:
-        if clause.principle:
-            continue
-        if clause.id not in implemented and clause.id not in _structural(decided):
-            yield _without_rule(clause, marked=clauses is not None)
-        elif decided is not None and clause.id not in tested:
-            yield _without_scenario(looked, clause)
+    for each in outcomes:
+        if each.outcome == "unaccounted":
+            yield _without_rule(each.clause)
+        elif each.outcome not in _UNTESTABLE and decided is not None and each.clause.id not in tested:
+            yield _without_scenario(looked, each.clause)
     yield from _without_clause(looked)
 
 
-def _without_rule(clause: Clause, *, marked: bool) -> Draft:
+def _without_rule(clause: QuotedClause) -> Draft:
     return Draft(
         kind="clause-without-rule",
-        # A bundle alone does not say which of its clauses are principles.
-        severity="error" if marked else "note",
+        severity="error",
         about=clause.text,
         where=f"clause {clause.id}",
         message=f"no rule implements the clause {clause.id}: {quoted(clause.text)}",
@@ -53,7 +51,7 @@ def _without_rule(clause: Clause, *, marked: bool) -> Draft:
     )
 
 
-def _without_scenario(looked: Looked, clause: Clause) -> Draft:
+def _without_scenario(looked: Looked, clause: QuotedClause) -> Draft:
     return Draft(
         kind="untested-clause",
         severity="warning",
@@ -104,17 +102,6 @@ def _tested(looked: Looked, decided: Decided | None) -> set[str]:
         found |= {text.clause for text in texts if text is not None}
         found |= {scenario.clause} if scenario.clause is not None else set()
     return found
-
-
-def _structural(decided: Decided | None) -> set[str]:
-    """Return the clauses that the structural checks keep, as scenarios of these clauses show."""
-    return {
-        scenario.clause
-        for scenario in (decided.scenarios if decided is not None else ())
-        if scenario.clause is not None
-        and decided is not None
-        and decided.decisions[scenario.id].rule.startswith("structural-")
-    }
 
 
 # -- scenarios that contradict each other ---------------------------------------------------------

@@ -94,6 +94,11 @@ class Looked:
         return tuple(sorted(self.examined.content.rules.items(), key=lambda item: item[1].order))
 
     @cached_property
+    def claimed(self) -> frozenset[str]:
+        """The clauses whose rules need not decide anything: what is claimed of their tools is checked."""
+        return frozenset(claim.clause for claim in self.examined.content.claims if claim.tools)
+
+    @cached_property
     def deciding(self) -> frozenset[object]:
         """The orders of the rules that decide some subject of some call."""
         return frozenset(answered.path.outcome[0] for one in self.tools for _, _, answered in answers_of(one))

@@ -67,7 +67,7 @@ def _never_first(looked: Looked, name: str, rule: RuleText) -> Draft:
     return looked.of_rule(
         name,
         "shadowed-rule",
-        "error" if looser else "warning",
+        "error" if looser else "note" if rule.clause in looked.claimed else "warning",
         message=f"the rule {visible(name)} ({rule.then}) never decides, because every call that it speaks "
         f"of is decided before it by {shown} ({', '.join(sorted({str(text.then) for _, text in by}))})",
         suggestion=f"Put it before {visible(by[0][0])}, narrow that rule, or delete this one.",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from ironcurtain.evidence.clause_outcomes_text import outcome_words
+from ironcurtain.model.clause_report import ClauseOutcome, ClauseReport
 from ironcurtain.model.matrix import Matrix, Outcome, Row
+from ironcurtain.model.proof import Proof
 from ironcurtain.text import visible
 
 _STYLE = """
@@ -21,7 +24,7 @@ th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px s
 .allow{color:#3fb950}.escalate{color:#d29922}.deny{color:#f85149}.sampled{background:#3b2e00}}
 """
 _SCRIPT = """
-const form=document.querySelector('form'),rows=[...document.querySelectorAll('tbody tr')];
+const form=document.querySelector('form'),rows=[...document.querySelectorAll('#decisions tr')];
 const count=document.querySelector('#count');
 function show(){let shown=0;const wanted=[...form.elements].filter(e=>e.name&&e.value);
 for(const row of rows){const fits=wanted.every(e=>JSON.parse(row.dataset[e.name]).includes(e.value));
@@ -31,8 +34,8 @@ form.addEventListener('change',show);show();
 _FILTERS = ("tool", "role", "verdict", "clause")
 
 
-def html_page(matrix: Matrix) -> str:
-    """Return the matrix as an HTML page."""
+def html_page(matrix: Matrix, clauses: ClauseReport) -> str:
+    """Return the matrix as an HTML page, with what becomes of each clause."""
     lines = list(_lines(matrix))
     options = {name: sorted({value for line in lines for value in line.values[name]}) for name in _FILTERS}
     return "\n".join(
@@ -47,11 +50,26 @@ def html_page(matrix: Matrix) -> str:
             f"<form>{''.join(_filter(name, options[name]) for name in _FILTERS)}</form>",
             '<p id="count" role="status"></p>',
             "<table><thead><tr><th>tools<th>role<th>where<th>when<th>verdict<th>clause<th>floor</tr></thead>",
-            f"<tbody>{''.join(line.html for line in lines)}</tbody></table>",
+            f'<tbody id="decisions">{"".join(line.html for line in lines)}</tbody></table>',
+            "<h2>What becomes of each clause</h2>",
+            "<table><thead><tr><th>clause<th>outcome<th>words</tr></thead>",
+            f'<tbody id="clauses">{"".join(map(_clause, clauses.clauses))}</tbody></table>',
             f"<script>{_SCRIPT}</script></body></html>",
             "",
         ]
     )
+
+
+def _clause(found: ClauseOutcome) -> str:
+    place = f"{found.clause.file}:{found.clause.line}" if found.clause.line else ""
+    sampled = any(asked.proof is Proof.NOT_FOUND for asked in found.asked)
+    mark = ' class="sampled"' if sampled else ""
+    cells = (
+        f"{_text(found.clause.id)}<br>{_text(place)}",
+        _text(outcome_words(found)),
+        _text(found.clause.text),
+    )
+    return f"<tr{mark}>{''.join(f'<td>{cell}' for cell in cells)}</tr>\n"
 
 
 class _Line:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ironcurtain.evidence.guarantees import decide_guarantees, status_words
-from ironcurtain.evidence.matrix import matrix_json, matrix_of
+from ironcurtain.evidence.guarantees import status_words
 from ironcurtain.gate.subject import Document, Subject
 from ironcurtain.gate.verified import too_few
 from ironcurtain.model.gate import Check, Problem
@@ -30,7 +29,7 @@ def guarantees(subject: Subject) -> tuple[Check, ...]:
     if len(listed) < max(1, least):
         short = (too_few(name, len(listed), max(1, least), "guarantees"),)
         return (Check(name=name, status="failed", summary=f"{len(listed)}, too few", problems=short),)
-    return (guarantee_check(decide_guarantees(subject.guaranteed, subject.engine), subject.guarantees_file),)
+    return (guarantee_check(subject.evidence.guarantee_report, subject.guarantees_file),)
 
 
 def guarantee_check(report: GuaranteeReport, document: Document) -> Check:
@@ -96,10 +95,10 @@ def matrix(subject: Subject) -> tuple[Check, ...]:
             return (Check(name=name, status="skipped", summary=f"there is no {file}"),)
         problem = Problem(id="matrix", message=f"there is no {file}", suggestion="Compile again.")
         return (Check(name=name, status="failed", summary="missing", problems=(problem,)),)
-    made = matrix_json(matrix_of(subject.examined))
-    if made.encode() == subject.matrix:
+    made = subject.evidence.matrix_file
+    if made == subject.matrix:
         return (Check(name=name, status="passed", summary=f"{file} is what the policy decides"),)
-    old, new = subject.matrix.decode("utf-8", "replace").splitlines(), made.splitlines()
+    old, new = subject.matrix.decode("utf-8", "replace").splitlines(), made.decode().splitlines()
     wrong = next((n for n, (one, two) in enumerate(zip(old, new, strict=False), 1) if one != two), None)
     problem = Problem(
         id="matrix",

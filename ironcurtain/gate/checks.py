@@ -7,7 +7,7 @@ from functools import partial
 
 from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
 from ironcurtain.gate.behaviour import guarantees, matrix
-from ironcurtain.gate.quality import coverage, findings, mutation
+from ironcurtain.gate.quality import clauses, coverage, findings, mutation
 from ironcurtain.gate.subject import Subject
 from ironcurtain.gate.verified import rendered, verified
 from ironcurtain.model.gate import Check, Problem
@@ -20,6 +20,7 @@ ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
     ("guarantees", guarantees),
     ("decision matrix", matrix),
     ("findings", findings),
+    ("clauses", clauses),
     ("coverage", coverage),
     ("mutation", mutation),
 )

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from ironcurtain.evidence import coverage as reached
-from ironcurtain.evidence import findings as found
+from collections import Counter
+
+from ironcurtain.evidence.clause_outcomes_text import outcome_words
+from ironcurtain.evidence.findings import waived
 from ironcurtain.gate.behaviour import witness_words
 from ironcurtain.gate.subject import Subject
 from ironcurtain.model.findings import SEVERITIES, Finding, StaleWaiver
 from ironcurtain.model.gate import Check, Problem, Severity
 from ironcurtain.model.mutation import MutantResult
 from ironcurtain.mutation.score import mutation_score
-from ironcurtain.pipeline.languages import languages
 
 _SHOWN = 10
 
 
 def findings(subject: Subject) -> tuple[Check, ...]:
     """Judge what stands out in the policy and was not accepted."""
-    material = found.Material(languages, subject.scenarios.scenarios, subject.clauses)
-    everything = found.find(subject.examined, material, subject.engine)
-    report = found.waived(everything, subject.waivers, subject.today)
+    report = waived(subject.evidence.findings, subject.waivers, subject.today)
     failing = report.unwaived(subject.demands.findings)
     grave = SEVERITIES[: SEVERITIES.index(subject.demands.findings) + 1]
     open_ = [each for each in report.findings if each.waiver is None]
     problems = [_finding(subject, each, fails=each.severity in grave) for each in open_]
-    waived = len(report.findings) - len(open_)
-    summary = f"{len(failing)} that fail, {len(problems) - len(failing)} others, {waived} accepted"
+    accepted = len(report.findings) - len(open_)
+    summary = f"{len(failing)} that fail, {len(problems) - len(failing)} others, {accepted} accepted"
     return (
         Check(
             name="findings",
             status="failed" if failing else "passed",
             summary=summary,
             cases=tuple(each.id for each in report.findings),
+            count=len(report.findings),
             problems=(*problems, *(_stale(subject, each) for each in report.stale)),
         ),
     )
@@ -69,15 +69,46 @@ def _stale(subject: Subject, stale: StaleWaiver) -> Problem:
     )
 
 
+def clauses(subject: Subject) -> tuple[Check, ...]:
+    """Tell what becomes of each clause; what is wrong with one is a finding."""
+    outcomes = subject.evidence.clauses.clauses
+    counts = Counter(each.outcome for each in outcomes)
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "none"
+    problems = []
+    for each in outcomes:
+        if each.claims and each.outcome != "enforced":
+            file, line = subject.clause_place(each.clause.id)
+            problems.append(
+                Problem(
+                    id=f"clause-{each.clause.id}",
+                    severity="note",
+                    message=f"the clause {outcome_words(each)}",
+                    clause=each.clause.id,
+                    file=file,
+                    line=line,
+                    docs="docs/compile.md",
+                )
+            )
+    return (
+        Check(
+            name="clauses",
+            status="passed",
+            summary=f"{len(outcomes)}: {told}",
+            count=len(outcomes),
+            problems=tuple(problems),
+        ),
+    )
+
+
 def coverage(subject: Subject) -> tuple[Check, ...]:
     """Hold what scenarios and guarantees reach against the threshold."""
-    report = reached.coverage(subject.guaranteed, subject.scenarios.scenarios, subject.engine)
+    report = subject.evidence.coverage
     least = subject.demands.coverage
     cells, rules = report.cells, report.rules
     shares = f"{cells.reached} of {cells.total} cells, {rules.reached} of {rules.total} rules"
     summary = f"{report.percent:g} %: {shares}"
     if report.percent >= least:
-        return (Check(name="coverage", status="passed", summary=summary),)
+        return (Check(name="coverage", status="passed", summary=summary, count=cells.total),)
     missed = [f"{each.server}/{each.tool} {each.role}: {', '.join(each.where)}" for each in report.missed]
     problem = Problem(
         id="coverage",
@@ -86,7 +117,8 @@ def coverage(subject: Subject) -> tuple[Check, ...]:
         suggestion="Write scenarios about what is not reached.",
         docs="docs/coverage.md",
     )
-    return (Check(name="coverage", status="failed", summary=summary, problems=(problem,)),)
+    failed = Check(name="coverage", status="failed", summary=summary, count=cells.total, problems=(problem,))
+    return (failed,)
 
 
 def mutation(subject: Subject) -> tuple[Check, ...]:
@@ -98,7 +130,7 @@ def mutation(subject: Subject) -> tuple[Check, ...]:
     score = "nothing to notice" if report.score is None else f"{report.score:g} %"
     summary = f"{score}: {report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
     if report.score is not None and report.score >= least:
-        return (Check(name=name, status="passed", summary=summary),)
+        return (Check(name=name, status="passed", summary=summary, count=len(report.mutants)),)
     survived = [_survivor(each) for each in report.mutants if each.outcome == "survived"]
     problem = Problem(
         id=name,

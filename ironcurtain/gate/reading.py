@@ -1,8 +1,11 @@
-"""Reading what a gate judges by: the settings of the bundle's project and the files beside the bundle."""
+"""What a gate judges and by what: the settings of the bundle's project and the files beside the bundle.
+
+A published bundle is read with them; one that a compile is about to publish is judged by the same.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -11,16 +14,27 @@ from ironcurtain.errors import UsageError
 from ironcurtain.files import has_content, load, read_bytes
 from ironcurtain.gate.subject import Document, Subject
 from ironcurtain.model.guarantees import Guarantees
-from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.locate import Opa
-from ironcurtain.settings import find_settings, load_settings
+from ironcurtain.pipeline.proof import FILE_NAME, Evidence
+from ironcurtain.pipeline.recorded import Recorded
+from ironcurtain.settings import Settings, find_settings, load_settings
 
 _SCENARIOS = "test-scenarios.json"
-_MATRIX = "decision-matrix.json"
-_POLICY = "compiled-policy.json"
 _WAIVERS = "waivers.yaml"
+
+
+@dataclass(frozen=True)
+class Standards:
+    """What a project demands of its policy.
+
+    Attributes:
+        root: The project's directory, where its waivers are and which paths are relative to.
+    """
+
+    root: Path
+    settings: Settings
 
 
 @dataclass(frozen=True)
@@ -53,29 +67,65 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
     """
     beside = given.bundle.absolute().parent
     file = given.config or find_settings(beside)
-    root = file.absolute().parent if file else beside
-    settings = load_settings(file)
+    project = Standards(file.absolute().parent if file else beside, load_settings(file))
     demands = {
         name: value for name in ("coverage", "mutation") if (value := getattr(given, name)) is not None
     }
-    scenarios = given.scenarios or beside / _SCENARIOS
-    guarantees = given.guarantees or root / settings.guarantees
-    matrix, policy, waivers = beside / _MATRIX, beside / _POLICY, root / _WAIVERS
-    return Subject(
+    scenarios_file = given.scenarios or beside / _SCENARIOS
+    scenarios = _scenarios(scenarios_file)
+    guarantees = given.guarantees or project.root / project.settings.guarantees
+    evidence = Evidence(
         bundle=bundle,
-        root=root,
-        scenarios=_scenarios(scenarios),
-        scenarios_file=Document(scenarios),
+        scenarios=scenarios,
         guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
+        opa=opa,
+    )
+    subject = _subject(evidence, scenarios, project, beside, today)
+    matrix = subject.matrix_file.path
+    return replace(
+        subject,
+        scenarios_file=Document(scenarios_file),
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
-        matrix_file=Document(matrix),
+        approvals_file=Document(given.approvals) if given.approvals else subject.approvals_file,
+        demands=subject.demands.model_copy(update=demands),
+    )
+
+
+def unpublished(recorded: Recorded, project: Standards, output: Path, today: date) -> Subject:
+    """Return what a compile is about to publish, as `read_subject` would read it from there.
+
+    Args:
+        recorded: The compiled policy and what is known of it.
+        project: The project that is compiled.
+        output: The directory that will be published.
+        today: The day on which waivers are judged.
+
+    Raises:
+        FileError, FormatError, NewerFormatError: If the waivers cannot be read.
+    """
+    evidence = recorded.evidence
+    subject = _subject(evidence, recorded.scenarios, project, output, today)
+    return replace(subject, matrix=evidence.matrix_file, known=recorded.verification)
+
+
+def _subject(
+    evidence: Evidence, scenarios: Scenarios, project: Standards, published: Path, today: date
+) -> Subject:
+    root, settings = project.root, project.settings
+    waivers = root / _WAIVERS
+    return Subject(
+        evidence=evidence,
+        root=root,
+        scenarios=scenarios,
+        scenarios_file=Document(published / _SCENARIOS),
+        guarantees_file=Document(root / settings.guarantees),
+        matrix=None,
+        matrix_file=Document(published / FILE_NAME),
         waivers=load(waivers, Waivers) if has_content(waivers) else Waivers(format="ironcurtain/waivers/v1"),
         waivers_file=Document(waivers),
-        approvals_file=Document(given.approvals or root / settings.diff_approvals),
-        clauses=load(policy, CompiledPolicy).clauses if policy.exists() else None,
-        demands=settings.verify.model_copy(update=demands),
-        opa=opa,
+        approvals_file=Document(root / settings.diff_approvals),
+        demands=settings.verify,
         today=today,
     )
 

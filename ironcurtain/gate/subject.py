@@ -9,14 +9,14 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.evidence.examination import Examination, examination
 from ironcurtain.files import read_text
 from ironcurtain.model.guarantees import Guarantees
-from ironcurtain.model.policy import Clause
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.model.verification import Verification
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import Opa
+from ironcurtain.pipeline.proof import Evidence
+from ironcurtain.pipeline.verify import verify
 from ironcurtain.settings import VerifySettings
 from ironcurtain.yamltext import place_of
 
@@ -42,54 +42,55 @@ class Subject:
     """A bundle with everything that speaks about it.
 
     Attributes:
+        evidence: What holds of all calls.
         root: The project's directory, which the clauses' places are relative to.
-        scenarios: What it was verified in and by, and where that was read.
-        guarantees: What it must never and must always do, if there is a file of them.
+        scenarios: What it was verified in and by, records included, and where that was read.
         matrix: The golden decision matrix, if there is one.
         waivers: The findings that somebody accepted, and where that was read.
         approvals_file: Where changes are approved.
-        clauses: The clauses of the constitution with principles marked, if they are known.
         demands: The thresholds.
         today: The day on which approvals and waivers are judged.
+        known: What `verify` says of bundle and scenarios, where it has said so before.
     """
 
-    bundle: Bundle
+    evidence: Evidence
     root: Path
     scenarios: Scenarios
     scenarios_file: Document
-    guarantees: Guarantees | None
     guarantees_file: Document
     matrix: bytes | None
     matrix_file: Document
     waivers: Waivers
     waivers_file: Document
     approvals_file: Document
-    clauses: tuple[Clause, ...] | None
     demands: VerifySettings
-    opa: Opa
     today: date
+    known: Verification | None = None
 
-    @cached_property
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle."""
+        return self.evidence.bundle
+
+    @property
+    def guarantees(self) -> Guarantees | None:
+        """What it must never and must always do, if there is a file of them."""
+        return self.evidence.guarantees
+
+    @property
     def engine(self) -> OpaCommand:
         """OPA's commands."""
-        return OpaCommand(self.opa)
+        return self.evidence.engine
+
+    @cached_property
+    def verification(self) -> Verification:
+        """Manifest, Rego, Rego tests, scenarios and records."""
+        return self.known or verify(self.bundle, self.scenarios, self.evidence.opa)
 
     @cached_property
     def content(self) -> PolicyContent:
         """What the bundle holds."""
         return PolicyContent.of(self.bundle)
-
-    @cached_property
-    def examined(self) -> Examination:
-        """The whole policy examined, without guarantees: these tell more places apart."""
-        return examination(self.bundle, self.scenarios.world, self.engine)
-
-    @cached_property
-    def guaranteed(self) -> Examination:
-        """The whole policy examined for its guarantees."""
-        if self.guarantees is None:
-            return self.examined
-        return examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
 
     def clause_place(self, clause: str | None) -> tuple[str | None, int | None]:
         """Return the file and line of a clause, where the bundle knows them and the file is there."""

@@ -10,7 +10,6 @@ from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verification import Mismatch
 from ironcurtain.pipeline.rendered import check_rendered
-from ironcurtain.pipeline.verify import verify
 
 _RECORDS = "records"
 _SCENARIOS = "scenarios"
@@ -19,7 +18,7 @@ _TESTED = "opa check, opa test"
 
 def verified(subject: Subject) -> tuple[Check, ...]:
     """Check manifest, Rego, Rego tests, scenarios and records."""
-    result = verify(subject.bundle, subject.scenarios, subject.opa)
+    result = subject.verification
     lists = {_SCENARIOS: _of(subject, generated=False), _RECORDS: _of(subject, generated=True)}
     checks = []
     for check in result.checks:
@@ -27,14 +26,7 @@ def verified(subject: Subject) -> tuple[Check, ...]:
             checks.append(_scenarios(subject, check, lists[check.name], result.mismatches))
         else:
             checks.append(_plain(subject, check))
-    warnings = tuple(
-        Problem(id=f"left-out-{number}", severity="warning", message=text, file=subject.scenarios_file.shown)
-        for number, text in enumerate(result.warnings, 1)
-    )
-    return tuple(
-        each.model_copy(update={"problems": each.problems + warnings}) if each.name == _SCENARIOS else each
-        for each in checks
-    )
+    return tuple(checks)
 
 
 def rendered(subject: Subject) -> tuple[Check, ...]:

@@ -21,6 +21,8 @@ Kind = Literal[
     "unknown-name",
     "uncovered-role",
     "clause-without-rule",
+    "unkept-clause",
+    "false-claim",
     "rule-without-clause",
     "open-allow",
     "evadable-rule",
@@ -28,6 +30,8 @@ Kind = Literal[
     "language-argument",
     "untested-clause",
     "contradictory-scenarios",
+    "unknown-clause",
+    "other-clause",
     "unused-list",
     "empty-list",
 ]

@@ -49,12 +49,14 @@ class Check(Frozen):
         status: `skipped` where nothing asks for it and nothing is there to check.
         summary: What was found, in one sentence.
         cases: What was looked at, by id, where it is a list of things such as scenarios.
+        count: How many things were looked at, where that is no list.
     """
 
     name: str
     status: Status
     summary: str
     cases: tuple[str, ...] = ()
+    count: int = 0
     problems: tuple[Problem, ...] = ()
 
     @property

@@ -116,12 +116,42 @@ class Clause(Frozen):
     principle: bool = False
 
 
+ClaimKind: TypeAlias = Literal[
+    "structural", "not-here", "merged", "clock", "state", "other-answer", "judgement", "other"
+]
+"""Why no rule implements a clause: it holds by itself, it concerns another server, another clause's rules
+keep it, or what a rule would need."""
+
+
+class Claim(Frozen):
+    """What an answer says of a clause that none of its rules implements in full; evidence checks it.
+
+    Attributes:
+        server: The server whose rules the answer gave; None for a clause that concerns no server.
+        tools: Tools whose calls are said to be asked about or denied because of the clause.
+        into: The clauses whose rules are said to keep it, too.
+        reason: Why, for a person.
+    """
+
+    clause: str
+    server: ServerName | None = None
+    kind: ClaimKind = "other"
+    tools: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
+    reason: str
+
+
 class CompiledPolicy(Frozen):
-    """The file `compiled-policy.json`: rules in the order of their evaluation."""
+    """The file `compiled-policy.json`: rules in the order of their evaluation.
+
+    Attributes:
+        claims: What is said of clauses that no rule can keep, or not alone.
+    """
 
     format: Literal["ironcurtain/policy/v1"]
     clauses: tuple[Clause, ...] = ()
     rules: tuple[Rule, ...]
+    claims: tuple[Claim, ...] = ()
 
     @model_validator(mode="after")
     def _clauses_are_distinct(self) -> CompiledPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ironcurtain.model.base import Frozen
+from ironcurtain.model.clause_report import ClauseOutcome
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 
@@ -43,6 +44,7 @@ class Verification(Frozen):
     Attributes:
         assumptions: The world that the scenarios were decided in.
         warnings: What a person should know although nothing failed.
+        clauses: What becomes of each clause of the constitution, where that was looked at.
     """
 
     format: Literal["ironcurtain/verification/v1"] = "ironcurtain/verification/v1"
@@ -51,5 +53,6 @@ class Verification(Frozen):
     engine_version: str
     checks: tuple[Check, ...]
     mismatches: tuple[Mismatch, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     assumptions: DescribedWorld
+    clauses: tuple[ClauseOutcome, ...] = ()

@@ -163,5 +163,13 @@ def _rules_document(policy: CompiledPolicy) -> dict[str, Json]:
             }
             for order, rule in enumerate(policy.rules, 1)
         },
-        "clauses": {clause.id: {"text": clause.text, "source": clause.source} for clause in policy.clauses},
+        "clauses": {
+            clause.id: {
+                "text": clause.text,
+                "source": clause.source,
+                **({"principle": True} if clause.principle else {}),
+            }
+            for clause in policy.clauses
+        },
+        "claims": [claim.model_dump(mode="json", exclude_defaults=True) for claim in policy.claims],
     }

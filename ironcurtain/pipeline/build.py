@@ -11,21 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.provenance import statement
-from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.llm.question import Provider
-from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.model.base import Frozen
-from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.model.provenance import Provenance
-from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verification import Verification
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
@@ -35,14 +28,16 @@ from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.assemble import Release
 from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
 from ironcurtain.pipeline.custom import CustomModule, check_modules, read_modules
+from ironcurtain.pipeline.ground_truth import GroundTruth
 from ironcurtain.pipeline.intent import Intent, IntentContext, ask_intent
+from ironcurtain.pipeline.judged import Gate, judge
 from ironcurtain.pipeline.linter import remaining
 from ironcurtain.pipeline.lists import resolve_lists
 from ironcurtain.pipeline.lists_resolve import Site
 from ironcurtain.pipeline.load import Inputs, Sources, load_inputs, shown_path
+from ironcurtain.pipeline.outputs import Documents, archives, files, origin
 from ironcurtain.pipeline.previous_rules import published_policy
 from ironcurtain.pipeline.progress import Progress, Stages
-from ironcurtain.pipeline.proof import FILE_NAME
 from ironcurtain.pipeline.publish import only_one, publish
 from ironcurtain.pipeline.questions import (
     ANSWERS_FILE,
@@ -52,19 +47,18 @@ from ironcurtain.pipeline.questions import (
     with_answers,
     write_open,
 )
-from ironcurtain.pipeline.recorded import Recorded, record_policy
+from ironcurtain.pipeline.recorded import record_policy
 from ironcurtain.pipeline.repair import Draft, Settled, settle
 from ironcurtain.pipeline.reserved_tools import with_reserved_tools
 from ironcurtain.pipeline.scenarios import Ground, generate_calls
 from ironcurtain.pipeline.stability import Compared, compare
 from ironcurtain.pipeline.verify import report_lines
-from ironcurtain.pipeline.workshop import Workshop
+from ironcurtain.pipeline.workshop import Workshop, without_rules
 from ironcurtain.roles.registry import Registry
 from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
-from ironcurtain.servers.recorded import list_or_recorded, list_without_starting, recorded_files
+from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.servers.starting import Starter
-from ironcurtain.servers.tools import tool_digest
 
 STAGES = 8
 
@@ -75,6 +69,7 @@ class Options:
 
     Attributes:
         provider: Makes the provider when the first question has to be asked; None for a locked compile.
+        gate: Judges the policy before it is published, as `ironcurtain verify` does.
         serial: Number of the policy for "not older than" checks.
         roles: Identifier roles that the project adds.
         directories: Directories that the configuration defines, by the name that clauses use.
@@ -90,6 +85,7 @@ class Options:
     """
 
     provider: Callable[[], Provider] | None
+    gate: Gate
     serial: int
     case_insensitive_hosts: frozenset[str]
     roles: tuple[IdentifierRole, ...] = ()
@@ -104,6 +100,10 @@ class Options:
     second: Callable[[], Provider] | None = None
     sign: Callable[[Bundle], Bundle] | None = None
 
+    def release(self, opa: Opa) -> Release:
+        """Return what bundles say about themselves."""
+        return Release(opa.version, self.serial, case_insensitive_hosts=self.case_insensitive_hosts)
+
 
 @dataclass(frozen=True)
 class Built:
@@ -116,17 +116,6 @@ class Built:
     bundle: Bundle
     verification: Verification
     findings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Documents:
-    """The files for people and for the next compile, before they are written."""
-
-    annotations: Annotations
-    policy: CompiledPolicy
-    lists: Lists
-    recorded: Recorded
-    tools: Tools
 
 
 def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> Built:
@@ -143,12 +132,13 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
     with only_one(sources.output):
         with stages.stage("load") as summary:
             inputs = load_inputs(sources)
-            fixed = _fixed_scenarios(inputs, sources)
-            summary.append(f"{len(inputs.clauses)} clauses, {len(fixed.scenarios)} scenarios")
+            truth = _ground_truth(inputs, sources)
+            summary.append(f"{len(inputs.clauses)} clauses, {len(truth.scenarios)} scenarios")
         with stages.stage("annotate") as summary:
             tools = _list_tools(inputs, options, starter, sources.output, progress)
             annotated = _annotate(inputs, tools, options, sources.output, book)
             annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
+            structure = _structure(annotations, truth, options.release(opa))
             summary.append(f"{sum(map(len, tools.values()))} tools of {len(tools)} servers")
         with stages.stage("compile rules") as summary:
             context = _rule_context(inputs, annotations, options, sources.output)
@@ -161,12 +151,11 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             summary.append(f"{len(resolved.lists.lists)} lists")
         with stages.stage("scenarios") as summary:
             custom = _custom_modules(sources, opa)
-            release = Release(
-                opa.version, options.serial, case_insensitive_hosts=options.case_insensitive_hosts
+            workshop = Workshop(
+                annotations, resolved.lists, truth.document, custom, options.release(opa), opa
             )
-            workshop = Workshop(annotations, resolved.lists, fixed, custom, release, opa)
-            intent = _intent(inputs, workshop, book, options)
-            summary.append(f"{len(fixed.scenarios)} of people, {len(intent.scenarios)} of a model")
+            intent = _intent(inputs, workshop, structure, book, options)
+            summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
             adviser = book if options.repair else book.kept_only()
             settled = settle(Draft(compiled.policy, intent.scenarios), workshop, context, adviser)
@@ -177,18 +166,20 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             compared = _compare(settled.draft.policy, options, context, workshop, book)
             _require_no_questions(settled, compared, sources, inputs, progress)
             recorded = record_policy(settled, workshop, inputs.guarantees)
-            _require_verified(recorded.verification, progress, recorded.broken)
-            bundle = settled.tried.bundle.with_provenance(_origin(inputs, tools, book, recorded))
+            verification = judge(recorded, options.gate, progress)
+            documents = Documents(
+                annotations, settled.draft.policy, resolved.lists, recorded, verification, tools
+            )
+            bundle = settled.tried.bundle.with_provenance(origin(inputs, book, documents))
             summary.append(
                 f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
             )
         with stages.stage("publish") as summary:
-            documents = _Documents(annotations, settled.draft.policy, resolved.lists, recorded, tools)
-            files = {**_archives(bundle, options), **_files(bundle, documents, book)}
-            publish(sources.output, files)
+            result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
+            publish(sources.output, result)
             book.published()
             write_open(_open_file(sources), ())
-            summary.append(f"{len(files)} files")
+            summary.append(f"{len(result)} files")
     findings = (
         *_lint_lines(inputs, settled.draft.policy),
         *inputs.servers.notes,
@@ -199,10 +190,10 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         *settled.notes,
         *compared.notes,
         *recorded.notes,
-        *recorded.verification.warnings,
+        *verification.warnings,
         *book.notes,
     )
-    return Built(bundle, recorded.verification, findings)
+    return Built(bundle, verification, findings)
 
 
 def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
@@ -214,10 +205,28 @@ def _note(progress: Progress, text: str) -> None:
     progress.show(f"note: {text}")
 
 
-def _fixed_scenarios(inputs: Inputs, sources: Sources) -> Scenarios:
-    """Return what people demand: the handwritten scenarios and their answers."""
+def _ground_truth(inputs: Inputs, sources: Sources) -> GroundTruth:
+    """Return what people demand: the handwritten scenarios and their answers.
+
+    Raises:
+        ScenarioError: For each scenario of a clause that is not there.
+    """
     path = sources.scenarios.with_name(ANSWERS_FILE)
-    return with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
+    demanded = with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
+    truth = GroundTruth(demanded, sources.scenarios, path)
+    truth.require_clauses([placed.clause.id for placed in inputs.clauses])
+    return truth
+
+
+def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -> LoadedPolicy:
+    """Return a policy without rules, in the world of the scenarios.
+
+    Raises:
+        ScenarioError: For each scenario of people that the structure alone decides otherwise.
+    """
+    structure = without_rules(annotations, release, truth.document.world)
+    truth.require_reachable(structure)
+    return structure
 
 
 def _list_tools(
@@ -273,12 +282,12 @@ def _custom_modules(sources: Sources, opa: Opa) -> Sequence[CustomModule]:
     return check_modules(read_modules(sources.custom), OpaCommand(opa)) if sources.custom else ()
 
 
-def _intent(inputs: Inputs, workshop: Workshop, book: AnswerBook, options: Options) -> Intent:
+def _intent(
+    inputs: Inputs, workshop: Workshop, structure: LoadedPolicy, book: AnswerBook, options: Options
+) -> Intent:
     if options.intent is False:
         return Intent((), ())
-    context = IntentContext(
-        inputs.clauses, workshop.annotations, workshop.lists, workshop.fixed, workshop.without_rules()
-    )
+    context = IntentContext(inputs.clauses, workshop.annotations, workshop.lists, workshop.fixed, structure)
     return ask_intent(context, book, ask=bool(options.intent) or "intent" in options.refresh)
 
 
@@ -318,10 +327,10 @@ def _require_demanded(settled: Settled, progress: Progress, book: AnswerBook) ->
         _require_verified(verification, progress)
 
 
-def _require_verified(verification: Verification, progress: Progress, proof: Sequence[str] = ()) -> None:
+def _require_verified(verification: Verification, progress: Progress) -> None:
     if verification.ok:
         return
-    for line in (*report_lines(verification), *proof):
+    for line in report_lines(verification):
         progress.show(line)
     failed = ", ".join(f"{check.name} ({check.detail})" for check in verification.checks if not check.ok)
     raise VerificationError(
@@ -347,48 +356,3 @@ def _require_no_questions(
         f"{len(questions)} questions wait for a person; nothing was published",
         hint="Answer each with `ironcurtain answer ID yes|no`, then compile again.",
     )
-
-
-def _origin(inputs: Inputs, tools: Tools, book: AnswerBook, recorded: Recorded) -> Provenance:
-    """Say what the bundle was made from, by digests; nothing in it depends on the machine or the time."""
-    digests = {server: {tool.name: tool_digest(tool) for tool in listed} for server, listed in tools.items()}
-    return Provenance(
-        constitution=jsontext.digest_bytes(inputs.constitution.encode()),
-        tools=jsontext.digest(digests),
-        prompts=jsontext.digest(sorted(answer.question for answer in book.used)),
-        scenarios=jsontext.digest_bytes(_document(recorded.scenarios)),
-        answered_by=tuple(sorted({f"{a.provider}:{a.model}" if a.model else a.provider for a in book.used})),
-        checks={check.name: check.count for check in recorded.verification.checks},
-        version=version("ironcurtain"),
-    )
-
-
-def _archives(bundle: Bundle, options: Options) -> dict[str, bytes]:
-    """Return the archives, signed if that is wanted, and the statement of where they came from."""
-    archives = {"bundle.tar.gz": bundle.archive()}
-    if options.sign is not None:
-        archives[SIGNED_ARCHIVE] = options.sign(bundle).archive()
-    about = statement(bundle, archives).model_dump(mode="json", by_alias=True)
-    return {**archives, "provenance.json": jsontext.pretty(about).encode()}
-
-
-def _files(bundle: Bundle, documents: _Documents, book: AnswerBook) -> dict[str, bytes]:
-    """Return the content of every file of the published directory, by relative path."""
-    return {
-        **{f"bundle/{path}": data for path, data in bundle.files.items()},
-        "tool-annotations.json": _document(documents.annotations),
-        "compiled-policy.json": _document(documents.policy),
-        "dynamic-lists.json": _document(documents.lists),
-        "test-scenarios.json": _document(documents.recorded.scenarios),
-        FILE_NAME: documents.recorded.matrix,
-        "verification.json": jsontext.pretty(
-            documents.recorded.verification.model_dump(mode="json")
-        ).encode(),
-        **recorded_files(documents.tools),
-        **{f"answers/{name}": data for name, data in book.files().items()},
-    }
-
-
-def _document(model: Frozen) -> bytes:
-    """Serialise as it was written: only what was set, so that the file stays readable."""
-    return jsontext.pretty(model.model_dump(mode="json", by_alias=True, exclude_unset=True)).encode()

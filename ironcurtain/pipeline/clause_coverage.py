@@ -1,27 +1,25 @@
 """Whether every clause has a rule or a reason, so that none is silently dropped.
 
 A clause that cannot be enforced on arguments may still have rules that ask a person: the answer names
-their tools.
+their tools. What it claims goes into the bundle, where evidence checks it over all calls.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, get_args
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import get_args
 
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.base import Json
-from ironcurtain.model.policy import Clause, Rule
+from ironcurtain.model.policy import Claim, ClaimKind, Clause, Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.text import quoted, visible
 
-Kind = Literal["structural", "not-here", "clock", "state", "other-answer", "judgement", "other"]
-"""Why no rule implements a clause: it holds by itself, it concerns another server, or what it would need."""
-
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS: tuple[str, ...] = get_args(ClaimKind)
 _ENFORCED_ELSEWHERE = {"structural", "not-here"}
+_NOWHERE = "it concerns no server"
 
 
 def coverage_mistakes(
@@ -45,37 +43,27 @@ def coverage_mistakes(
         for placed in clauses
         if not placed.clause.principle and placed.clause.id not in implemented | set(counts)
     ]
+    ids = {placed.clause.id for placed in clauses}
     for entry in reasons:
         mistakes += _entry_mistakes(entry, rules, annotated)
+        mistakes += _merge_mistakes(entry, implemented, ids)
     return mistakes
 
 
-def findings(
-    answers: Sequence[Json], rules: Sequence[Rule], clauses: Sequence[PlacedClause], nowhere: Iterable[str]
-) -> list[str]:
-    """Return a line for each reason that a person should know, and for each clause without a rule.
+def claims(contents: Mapping[str, Json], nowhere: Iterable[str]) -> tuple[Claim, ...]:
+    """Return what answers say of the clauses that no rule keeps, to be checked over all calls.
 
     Args:
-        answers: The contents of the answers of all servers.
-        rules: All rules.
-        clauses: All clauses.
+        contents: The contents of the answers, by server.
         nowhere: Ids of the clauses that concern no server.
     """
-    reasons: dict[str, list[Json]] = {}
-    for content in answers:
-        for entry in content["not_enforceable"]:
-            if entry.get("kind") != "not-here":
-                reasons.setdefault(entry["clause"], []).append(entry)
-    implemented = {rule.clause for rule in rules}
-    unconcerned = set(nowhere)
-    lines = []
-    for clause in (placed.clause for placed in clauses):
-        said = dict.fromkeys(_reason_text(entry) for entry in reasons.get(clause.id, ()))
-        lines += [f"{clause.source}: {clause.id} {text}" for text in said]
-        if clause.id not in implemented and not said and not clause.principle:
-            why = ": it concerns no server" if clause.id in unconcerned else ""
-            lines.append(f"{clause.source}: {clause.id} is implemented by no rule{why}")
-    return lines
+    said = [
+        _claim(server, entry) for server, content in contents.items() for entry in content["not_enforceable"]
+    ]
+    return (
+        *said,
+        *(Claim(clause=clause, kind="not-here", reason=_NOWHERE) for clause in nowhere),
+    )
 
 
 def quote_mistake(quote: str, clause: Clause | None) -> str:
@@ -92,26 +80,52 @@ def _entry_mistakes(entry: Json, rules: Sequence[Rule], annotated: ServerAnnotat
         if kind == "not-here" and any(rule.clause == clause for rule in rules):
             yield f"clause {clause} is said not to concern this server, and has a rule"
         return
-    asked = {
-        tool
-        for rule in rules
-        if rule.clause == clause and rule.then is not Verdict.ALLOW
-        for tool in rule.if_.tool or (tool.tool for tool in annotated.tools)
-    }
+    asked = _asked_tools(clause, rules, annotated)
     for tool in dict.fromkeys(tools):
         if tool not in asked:
             yield (
-                f"clause {clause}: `tools` names {quoted(tool)}, and no rule of this clause asks about it: "
-                "leave it out, or add the rule where the constitution wants a person to be asked"
+                f"clause {clause}: `tools` names {quoted(tool)}, which a rule allows, and no rule of this "
+                "clause asks about it: leave it out, or add the rule where the constitution wants a person "
+                "to be asked"
             )
 
 
-def _reason_text(entry: Mapping[str, Json]) -> str:
-    reason = visible(entry["reason"])
-    if entry.get("kind") == "structural":
-        return f"needs no rule: {reason}"
-    tools = ", ".join(visible(tool) for tool in entry.get("tools", ()))
-    return f"is not enforceable: {reason}" + (f" (escalated: {tools})" if tools else "")
+def _asked_tools(clause: str, rules: Sequence[Rule], annotated: ServerAnnotations) -> set[str]:
+    """Return the tools that a rule of the clause escalates or denies, and those that no rule allows."""
+    every = tuple(tool.tool for tool in annotated.tools)
+
+    def named(some: Iterable[Rule]) -> set[str]:
+        return {tool for rule in some for tool in rule.if_.tool or every}
+
+    allowed = named(rule for rule in rules if rule.then is Verdict.ALLOW)
+    own = named(rule for rule in rules if rule.clause == clause and rule.then is not Verdict.ALLOW)
+    return own | (set(every) - allowed)
+
+
+def _merge_mistakes(entry: Json, implemented: Collection[str], ids: Collection[str]) -> Iterator[str]:
+    clause, into = entry["clause"], entry.get("into", [])
+    if entry.get("kind") != "merged":
+        if into:
+            yield f"clause {clause}: `into` goes with the kind merged only"
+        return
+    if not into:
+        yield f"clause {clause} is merged: name in `into` the clauses whose rules keep it"
+    for other in dict.fromkeys(into):
+        if other == clause or other not in ids or other not in implemented:
+            yield f"clause {clause} is merged into {other}, which has no rule"
+
+
+def _claim(server: str, entry: Json) -> Claim:
+    kind = entry.get("kind", "other")
+    tools = () if kind in _ENFORCED_ELSEWHERE else tuple(dict.fromkeys(entry.get("tools", ())))
+    return Claim(
+        clause=entry["clause"],
+        server=server,
+        kind=kind,
+        tools=tools,
+        into=tuple(dict.fromkeys(entry.get("into", ()))),
+        reason=visible(entry["reason"]),
+    )
 
 
 def _plain(text: str) -> str:

@@ -21,7 +21,7 @@ from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.pipeline.allow_checks import rule_mistakes, unlimited, unlimited_text
 from ironcurtain.pipeline.answers import AnswerBook
-from ironcurtain.pipeline.clause_coverage import coverage_mistakes, findings, quote_mistake
+from ironcurtain.pipeline.clause_coverage import claims, coverage_mistakes, quote_mistake
 from ironcurtain.pipeline.clause_routes import clause_data, route_clauses
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.confirmations import Confirmations
@@ -46,8 +46,9 @@ class Compiled:
     """The stage's result.
 
     Attributes:
-        policy: The rules of all servers, in alphabetical order of the servers.
-        findings: What a person should know about clauses and rules, one line each.
+        policy: The rules of all servers, in alphabetical order of the servers, and what is claimed of
+            clauses without rules.
+        findings: What a person should know about rules, one line each.
     """
 
     policy: CompiledPolicy
@@ -105,11 +106,11 @@ def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
     raise_all(unconfirmed_rules(policy.rules, _quotes(contents), context))
     concerned = {placed.clause.id for clauses in routes.values() for placed in clauses}
     nowhere = [placed.clause.id for placed in context.clauses if placed.clause.id not in concerned]
+    policy = policy.model_copy(update={"claims": claims(contents, nowhere)})
     known = mentioned_directories(context.clauses, context.directories)
     return Compiled(
         policy,
         (
-            *findings(list(contents.values()), rules, context.clauses, nowhere),
             *unknown_directories(policy, known),
             *stale_confirmations(policy, context),
         ),

@@ -1,64 +1,116 @@
-"""What is proven about a whole policy at compile time: its decision matrix, and that it keeps its guarantees.
+"""The evidence about one bundle: each part is worked out once, and whoever judges the bundle shares it.
 
-Part of the stage `compare and record`. Both speak of all calls, not of examples (see `evidence`).
+`compile` judges a bundle by it before publishing, `verify` judges a published one. Matrix, guarantees,
+findings and coverage speak of all calls, not of examples (see `evidence`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.evidence.guarantees import check_guarantees, report_lines
-from ironcurtain.evidence.matrix import decision_matrix, matrix_json
+from ironcurtain.evidence import coverage, findings
+from ironcurtain.evidence.clause_outcomes import clause_outcomes
+from ironcurtain.evidence.examination import Examination, examination
+from ironcurtain.evidence.findings_draft import Decided, Looked, demanded
+from ironcurtain.evidence.guarantees import decide_guarantees
+from ironcurtain.evidence.matrix import matrix_json, matrix_of
+from ironcurtain.model.clause_report import ClauseReport
+from ironcurtain.model.coverage import CoverageReport
+from ironcurtain.model.findings import FindingReport
 from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, Guarantees
 from ironcurtain.model.matrix import Matrix
-from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.model.verification import Check, Verification
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.model.verification import Check
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
+from ironcurtain.pipeline.languages import languages
 
 FILE_NAME = "decision-matrix.json"
 
 
 @dataclass(frozen=True)
-class Proof:
-    """What holds of all calls.
+class Evidence:
+    """What is known of a bundle; every part may raise what its function in `evidence` raises.
 
     Attributes:
-        matrix: The text of `decision-matrix.json`.
-        checks: The figures for `verification.json`.
-        lines: What a broken guarantee looks like: its smallest call, the rule and the clause.
+        scenarios: The world to assume, and the scenarios that demand something; records count for nothing.
+        guarantees: What it must never and must always do, if there is a file of them.
     """
 
-    matrix: bytes
-    checks: tuple[Check, ...]
-    lines: tuple[str, ...]
+    bundle: Bundle
+    scenarios: Scenarios
+    guarantees: Guarantees | None
+    opa: Opa
 
-    def added_to(self, verification: Verification) -> Verification:
-        """Return a verification with these checks."""
-        checks = (*verification.checks, *self.checks)
-        return verification.model_copy(update={"checks": checks, "ok": all(check.ok for check in checks)})
+    @cached_property
+    def engine(self) -> OpaCommand:
+        """OPA's commands."""
+        return OpaCommand(self.opa)
 
+    @cached_property
+    def examined(self) -> Examination:
+        """The whole policy examined, without guarantees: these tell more places apart."""
+        return examination(self.bundle, self.scenarios.world, self.engine)
 
-def prove(bundle: Bundle, guarantees: Guarantees | None, world: DescribedWorld, opa: Opa) -> Proof:
-    """Examine a whole policy.
+    @cached_property
+    def guaranteed(self) -> Examination:
+        """The whole policy examined for its guarantees."""
+        if self.guarantees is None:
+            return self.examined
+        return examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
 
-    Raises:
-        GuaranteeError: For each guarantee that names what does not exist or contradicts itself.
-        EvidenceError: If the policy has more ways to a verdict than can be examined.
-        EngineFailedError: If OPA does not run.
-        VerificationError: If OPA decides otherwise than the bundle's rules say.
-    """
-    engine = OpaCommand(opa)
-    matrix = decision_matrix(bundle, world, engine)
-    checks = [_matrix_check(matrix)]
-    lines: list[str] = []
-    if guarantees is not None:
-        report = check_guarantees(bundle, guarantees, world, engine)
-        checks.append(_guarantee_check(report))
-        broken = tuple(result for result in report.results if not result.holds)
-        lines = list(report_lines(report.model_copy(update={"results": broken})))
-    return Proof(matrix_json(matrix).encode(), tuple(checks), tuple(lines))
+    @cached_property
+    def matrix(self) -> Matrix:
+        """The decision matrix."""
+        return matrix_of(self.examined)
+
+    @cached_property
+    def matrix_file(self) -> bytes:
+        """The content of `decision-matrix.json`."""
+        return matrix_json(self.matrix).encode()
+
+    @cached_property
+    def guarantee_report(self) -> GuaranteeReport:
+        """The guarantees, decided over all calls."""
+        return decide_guarantees(self.guaranteed, self.engine)
+
+    @cached_property
+    def findings(self) -> FindingReport:
+        """Everything that stands out, nothing waived."""
+        material = findings.Material(languages, self.scenarios.scenarios, self._decided)
+        return findings.find(self.examined, material, self.engine)
+
+    @cached_property
+    def coverage(self) -> CoverageReport:
+        """What scenarios and guarantees reach."""
+        return coverage.coverage(self.guaranteed, self.scenarios.scenarios, self.engine, self._decided)
+
+    @cached_property
+    def clauses(self) -> ClauseReport:
+        """What becomes of each clause."""
+        outcomes = clause_outcomes(Looked(self.examined), self._decided, self.engine)
+        return ClauseReport(revision=self.bundle.revision, clauses=outcomes)
+
+    @cached_property
+    def _decided(self) -> Decided:
+        return demanded(self.examined, self.scenarios.scenarios, self.engine)
+
+    def gathered(self) -> Evidence:
+        """Work out all parts that speak of all calls, and return the same evidence."""
+        _ = self.matrix_file, self.findings, self.coverage, self.clauses
+        if self.guarantees is not None:
+            _ = self.guarantee_report
+        return self
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The figures of matrix and guarantees for `verification.json`."""
+        found = [_matrix_check(self.matrix)]
+        if self.guarantees is not None:
+            found.append(_guarantee_check(self.guarantee_report))
+        return tuple(found)
 
 
 def _matrix_check(matrix: Matrix) -> Check:

@@ -12,7 +12,7 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verification import Verification
 from ironcurtain.opa.beside import beside
-from ironcurtain.pipeline.proof import prove
+from ironcurtain.pipeline.proof import Evidence
 from ironcurtain.pipeline.repair import Settled
 from ironcurtain.pipeline.scenarios import Ground, call_key, generate_calls, record
 from ironcurtain.pipeline.verify import with_records
@@ -25,18 +25,16 @@ class Recorded:
 
     Attributes:
         scenarios: The demanded ones, then the recorded ones.
-        verification: All checks, those of matrix and guarantees included.
-        matrix: The text of `decision-matrix.json`.
+        verification: What `verify` says of the bundle and these scenarios.
+        evidence: What holds of all calls.
         calls: How many calls were generated.
-        broken: What broken guarantees look like, as lines.
         notes: What a person should know.
     """
 
     scenarios: Scenarios
     verification: Verification
-    matrix: bytes
+    evidence: Evidence
     calls: int
-    broken: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -44,22 +42,25 @@ def record_policy(settled: Settled, workshop: Workshop, guarantees: Guarantees |
     """Record what a settled policy does.
 
     Raises:
-        GuaranteeError, EvidenceError, EngineFailedError, VerificationError: See `proof.prove`.
+        GuaranteeError: For each guarantee that names what does not exist or contradicts itself.
+        EvidenceError: If the policy has more ways to a verdict than can be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
     bundle, demanded = settled.tried.bundle, workshop.demanded(settled.draft)
     ground = Ground(workshop.annotations, (settled.draft.policy,), workshop.lists, workshop.world)
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
-    with beside(partial(prove, bundle, guarantees, workshop.world, workshop.opa)) as proving:
+    evidence = Evidence(bundle, demanded, guarantees, workshop.opa)
+    with beside(evidence.gathered) as gathering:
         records = record(fresh, partial(workshop.attempt, bundle))
-        proof = proving.result()
+        gathering.result()
     left_out = generated.left_out
     return Recorded(
         scenarios=demanded.model_copy(update={"scenarios": (*demanded.scenarios, *records)}),
-        verification=proof.added_to(with_records(settled.tried.verification, records)),
-        matrix=proof.matrix,
+        verification=with_records(settled.tried.verification, records),
+        evidence=evidence,
         calls=len(generated.calls),
-        broken=proof.lines,
         notes=(f"{left_out} generated calls were left out: too many",) if left_out else (),
     )

@@ -37,7 +37,8 @@ def rules_schema(
     )
     tools = array_of(reference("tool"))
     not_enforceable = closed_object(
-        {"clause": ids, "reason": _STRING}, {"kind": {"enum": list(KINDS)}, "tools": tools}
+        {"clause": ids, "reason": _STRING},
+        {"kind": {"enum": list(KINDS)}, "tools": tools, "into": array_of(ids)},
     )
     return with_definitions(
         closed_object({"rules": array_of(rule), "not_enforceable": array_of(not_enforceable)}),

@@ -1,12 +1,13 @@
 """Scenarios that can never come true: found before anything is asked, run or paid for.
 
 A model invents calls that no server would take, or verdicts that no policy can reach. Such scenarios
-are left out with a warning; handwritten ones too, since no rule could satisfy them.
+of a model are left out with a note; one that a person wrote stops the compile (see `ground_truth`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ironcurtain.decide.decide import Prepared
 from ironcurtain.model.annotations import ToolAnnotation, When
@@ -27,8 +28,26 @@ _NO_CALL = frozenset(
 """Rules under which a call is refused whatever it asks for: nothing about a policy can be learned from it."""
 
 
-def impossible(scenario: Scenario, prepared: Prepared | Decision) -> str | None:
-    """Say why no policy can make a scenario come true; None if one can.
+@dataclass(frozen=True)
+class Unreachable:
+    """What decides a call before any rule is asked, and why.
+
+    Attributes:
+        verdict: The verdict; where it is escalate, a rule can only make it stricter.
+        rule: The structural rule.
+    """
+
+    verdict: Verdict
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Say it as the end of a sentence."""
+        return f"{self.rule} makes it {self.verdict} whatever the rules say: {self.reason}"
+
+
+def unreachable(scenario: Scenario, prepared: Prepared | Decision) -> Unreachable | None:
+    """Say what keeps every policy from making a scenario come true; None if one can.
 
     Args:
         scenario: The scenario.
@@ -39,15 +58,10 @@ def impossible(scenario: Scenario, prepared: Prepared | Decision) -> str | None:
     if isinstance(prepared, Prepared):
         if scenario.expect is not Verdict.ALLOW or not prepared.floor.escalated:
             return None
-        rule, reason = min(prepared.floor.escalated.values())
-    else:
-        rule, reason = prepared.rule, prepared.reason
-    if not rule.startswith("structural-"):
+        return Unreachable(Verdict.ESCALATE, *min(prepared.floor.escalated.values()))
+    if not prepared.rule.startswith("structural-"):
         return None  # a fault of ours: the scenario stays, and fails
-    return (
-        f"scenario {visible(scenario.id)} expects {scenario.expect}, but no policy can reach that "
-        f"({rule}: {reason}); it is left out"
-    )
+    return Unreachable(prepared.verdict, prepared.rule, prepared.reason)
 
 
 def no_use(scenario: Scenario, prepared: Prepared | Decision, tool: ToolAnnotation | None) -> str | None:
@@ -58,8 +72,8 @@ def no_use(scenario: Scenario, prepared: Prepared | Decision, tool: ToolAnnotati
     """
     if isinstance(prepared, Decision) and prepared.rule in _NO_CALL:
         return f"scenario {visible(scenario.id)}: {prepared.reason}"
-    if why := impossible(scenario, prepared):
-        return why
+    if found := unreachable(scenario, prepared):
+        return f"scenario {visible(scenario.id)} expects {scenario.expect}, but {found}"
     return next(_unknown_modes(scenario, tool), None) if tool else None
 
 

@@ -12,6 +12,7 @@ from ironcurtain.model.approval import Approvals, SealedAnswer, SealedRequest
 from ironcurtain.model.audit import AuditVerification, Head, Line
 from ironcurtain.model.audit_report import AuditEntry, AuditReport, AuditStats
 from ironcurtain.model.base import Json
+from ironcurtain.model.clause_report import ClauseExplanation, ClauseReport
 from ironcurtain.model.clients import ClientReport
 from ironcurtain.model.coverage import CoverageReport
 from ironcurtain.model.decision import Decision
@@ -19,7 +20,7 @@ from ironcurtain.model.diff_approvals import DiffApprovals
 from ironcurtain.model.difference import Difference
 from ironcurtain.model.doctor import DoctorReport
 from ironcurtain.model.drift import DriftReport
-from ironcurtain.model.explanation import AgentView, ClauseExplanation, Explanation
+from ironcurtain.model.explanation import AgentView, Explanation
 from ironcurtain.model.findings import FindingReport
 from ironcurtain.model.forecast import Forecast, Profile
 from ironcurtain.model.gate import GateReport
@@ -64,6 +65,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "client-report": _of(ClientReport),
     "coverage": _of(CoverageReport),
     "clause-explanation": _of(ClauseExplanation),
+    "clause-report": _of(ClauseReport),
     "confirmations": _of(Confirmations),
     "decision": _of(Decision),
     "diff-approvals": _of(DiffApprovals),

@@ -22,7 +22,6 @@ from ironcurtain.opa.beside import beside
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.bundle_checks import check_bundle
-from ironcurtain.pipeline.scenarios_checks import impossible
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import marked, visible
 
@@ -53,7 +52,6 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
         engine_version=opa.version,
         checks=tuple(checks),
         mismatches=outcome.mismatches,
-        warnings=outcome.warnings,
         assumptions=scenarios.world,
     )
 
@@ -70,7 +68,6 @@ def with_records(verification: Verification, records: Sequence[Scenario]) -> Ver
 class _Outcome:
     checks: tuple[Check, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 def _revision(bundle: Bundle) -> Check:
@@ -97,18 +94,17 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
 def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:
     policy = load_described(bundle, scenarios.world)
     prepared = prepare_scenarios(scenarios.scenarios, policy)
-    warnings = {s.id: why for s in scenarios.scenarios if (why := impossible(s, prepared[s.id]))}
-    kept = [s for s in scenarios.scenarios if s.id not in warnings]
-    decisions = decide_prepared({s.id: prepared[s.id] for s in kept}, bundle, policy, opa)
-    failed = {s.id: _mismatch(s, decisions[s.id]) for s in kept if not _is_met(s, decisions[s.id])}
+    decisions = decide_prepared(prepared, bundle, policy, opa)
+    listed = scenarios.scenarios
+    failed = {s.id: _mismatch(s, decisions[s.id]) for s in listed if not _is_met(s, decisions[s.id])}
     # A record repeats what a policy did; only what somebody demanded can show that it is right.
-    demanded = [s.id for s in kept if s.origin != "generated"]
-    records = [s.id for s in kept if s.origin == "generated"]
+    demanded = [s.id for s in listed if s.origin != "generated"]
+    records = [s.id for s in listed if s.origin == "generated"]
     checks = [
         _check("scenarios", demanded, failed),
         *([_check("records", records, failed)] if records else []),
     ]
-    return _Outcome(tuple(checks), tuple(failed.values()), tuple(warnings.values()))
+    return _Outcome(tuple(checks), tuple(failed.values()))
 
 
 def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> Check:

@@ -79,13 +79,15 @@ class Workshop:
         found = decide_prepared(prepare_scenarios(asked, policy), bundle, policy, OpaCommand(self.opa))
         return [found[scenario.id] for scenario in asked]
 
-    def without_rules(self) -> LoadedPolicy:
-        """Return a policy that holds no rule: what can be said of calls whatever the rules are."""
-        empty = CompiledPolicy(format="ironcurtain/policy/v1", rules=())
-        return load_described(self._assemble(empty, self.release), self.world)
-
     def _assemble(self, policy: CompiledPolicy, release: Release) -> Bundle:
         registry = Registry(self.annotations.roles)
         return assemble(
             policy, self.annotations, self.lists, registry=registry, release=release, custom=self.custom
         )
+
+
+def without_rules(annotations: Annotations, release: Release, world: DescribedWorld) -> LoadedPolicy:
+    """Return a policy that holds no rule: what can be said of calls whatever the rules are."""
+    empty = CompiledPolicy(format="ironcurtain/policy/v1", rules=())
+    bundle = assemble(empty, annotations, registry=Registry(annotations.roles), release=release)
+    return load_described(bundle, world)

@@ -43,7 +43,7 @@ def waivers(tiny: Path) -> str:
     """Return waivers of what stands out in the tiny project: it has a sentence that no rule can keep."""
     report = json.loads(in_process("verify", "generated/bundle", "--format", "json", cwd=tiny).out)
     (found,) = [check for check in report["checks"] if check["name"] == "findings"]
-    assert found["status"] == "failed"
+    assert found["problems"]
     listed = [
         f"  - {{id: {each['id']}, reason: known, expires: '9999-12-31'}}\n" for each in found["problems"]
     ]

@@ -185,10 +185,10 @@ def test_rules_from_a_newer_format(command: tuple[str, ...], inside: Inside, tmp
 
 
 @pytest.mark.parametrize("command", ["findings", "coverage"])
-def test_a_policy_that_is_not_beside_newer_documents(command: str, inside: Inside, written: Path) -> None:
-    newer = written.parent / "compiled-policy.json"
-    newer.write_text('{"format": "ironcurtain/policy/v2", "rules": []}')
-    ended = inside(command, "--bundle", str(written), "--scenarios", str(scenarios(written.parent)))
+def test_scenarios_from_a_newer_format(command: str, inside: Inside, written: Path) -> None:
+    newer = written.parent / "newer.json"
+    newer.write_text('{"format": "ironcurtain/scenarios/v2", "scenarios": []}')
+    ended = inside(command, "--bundle", str(written), "--scenarios", str(newer))
     assert (ended.code, ended.codes) == (2, ["IC1004"])
 
 

@@ -10,7 +10,7 @@ from e2e.browser import page
 from e2e.program import ROOT, SHIPPED, in_process
 from playwright.sync_api import Page, expect
 
-LINES = "tbody tr:visible"
+LINES = "#decisions tr:visible"
 FILTERS = ("tool", "role", "verdict", "clause")
 
 

@@ -61,8 +61,8 @@ def test_a_broken_guarantee_publishes_nothing_and_shows_the_call_and_the_rule(pr
     )
     result = project.compile()
     assert result.returncode == 1
-    assert "FAIL  guarantees: 2, broken: notes-only" in result.stderr
-    assert "FAIL  notes-only (C2): never allow" in result.stderr
+    assert "FAIL  guarantees: 2, 1 broken" in result.stderr
+    assert "error: guarantee notes-only is broken: never allow (C2)" in result.stderr
     assert "/home/user/music" in result.stderr
     assert "notes-allow-read" in result.stderr
     assert tree(project.directory / "generated") == before

@@ -68,9 +68,7 @@ def test_when_nothing_fails_nobody_judges_and_a_locked_compile_gives_the_same_by
     assert project.compile("--locked").returncode == 0
     assert project.calls == {}
     assert tree(project.directory / "generated") == before
-    checks = json.loads(project.run("verify", "generated/bundle", "--format", "json").stdout)["checks"]
-    # Its constitution has a sentence that no rule can keep, and nobody has accepted that.
-    assert [check["name"] for check in checks if check["status"] == "failed"] == ["findings"]
+    assert project.run("verify", "generated/bundle").returncode == 0
 
 
 def test_impossible_scenarios_are_left_out_and_cost_no_further_call(project: Project) -> None:

@@ -66,9 +66,10 @@ def tool(name: str, more: dict[str, Any]) -> dict[str, Any]:
 
 
 def bundle_of(document: dict[str, Any]) -> Bundle:
-    """Return the bundle of a document with `rules`, and perhaps `tools`, `schema`, `clauses` and `lists`.
+    """Return the bundle of a document with `rules`.
 
-    Rules may leave out their clause (C1) and their reason.
+    Rules may leave out their clause (C1) and their reason. The document may hold `tools`, `schema`,
+    `clauses`, `claims` and `lists`, too.
     """
     names = document.get("tools", _USUAL)
     annotated = annotations({"files": [tool(name, document.get("schema", {})) for name in names]})
@@ -89,11 +90,18 @@ def findings_of(document: dict[str, Any], world: DescribedWorld = WORLD) -> Find
         text = jsontext.pretty({"format": "ironcurtain/scenarios/v1", "scenarios": document["scenarios"]})
         scenarios = parse_document(text, "scenarios.yaml", Scenarios).scenarios
     examined = examination(bundle_of(document), world, opa)
-    return find(examined, Material(languages, scenarios, _policy(document).clauses), opa)
+    return find(examined, Material(languages, scenarios), opa)
 
 
 def _policy(document: dict[str, Any]) -> CompiledPolicy:
     rules = [{"clause": "C1", "reason": "So.", **rule} for rule in document["rules"]]
     clauses = document.get("clauses", [{"id": "C1", "text": "As said."}])
-    text = jsontext.pretty({"format": "ironcurtain/policy/v1", "clauses": clauses, "rules": rules})
+    text = jsontext.pretty(
+        {
+            "format": "ironcurtain/policy/v1",
+            "clauses": clauses,
+            "rules": rules,
+            "claims": document.get("claims", []),
+        }
+    )
     return parse_document(text, "compiled-policy.json", CompiledPolicy)

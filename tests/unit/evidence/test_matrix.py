@@ -15,7 +15,10 @@ from ironcurtain.errors import EvidenceError
 from ironcurtain.evidence.matrix import decision_matrix, matrix_json
 from ironcurtain.evidence.matrix_html import html_page
 from ironcurtain.evidence.matrix_text import markdown_lines, text_lines
+from ironcurtain.model.clause_report import ClauseOutcome, ClauseReport
+from ironcurtain.model.explanation import QuotedClause
 from ironcurtain.model.matrix import Matrix, Table
+from ironcurtain.model.policy import Claim
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
@@ -24,6 +27,8 @@ from ironcurtain.pipeline.custom import CustomModule
 from ironcurtain.roles.registry import Registry
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
+
+NO_CLAUSES = ClauseReport(revision=f"sha256:{'0' * 64}", clauses=())
 
 
 def bundle_of(tools: list[dict], rules: list[dict], custom: tuple[CustomModule, ...] = ()) -> Bundle:
@@ -182,7 +187,9 @@ def test_every_format_says_what_is_not_exact_and_why() -> None:
     said = next(place for place, line in enumerate(markdown) if line.startswith("Sampled, not exact: "))
     assert "a set of Unicode" in markdown[said]
     assert markdown[said + 1] == ""
-    assert f'<p class="sampled">Sampled, not exact: s/t: {escape(reason)}.</p>' in html_page(found)
+    assert f'<p class="sampled">Sampled, not exact: s/t: {escape(reason)}.</p>' in html_page(
+        found, NO_CLAUSES
+    )
 
 
 def test_modules_of_the_project_make_every_table_sampled() -> None:
@@ -217,7 +224,10 @@ def test_a_policy_with_too_many_ways_is_refused_with_the_arguments_that_cause_it
 def test_a_hostile_tool_name_cannot_break_out_of_the_page_or_the_table() -> None:
     name = "a|b`<script>alert(1)</script>\u202e"
     found = matrix_of([tool(name, path=["read-path"])], [rule("r", "allow", roles=["read-path"])])
-    page = html_page(found)
+    hostile = QuotedClause(id="C1", text=name)
+    claim = Claim(clause="C1", reason=name)
+    told = (ClauseOutcome(clause=hostile, outcome="not-kept", claims=(claim,)),)
+    page = html_page(found, NO_CLAUSES.model_copy(update={"clauses": told}))
     assert "<script>alert" not in page
     assert "\u202e" not in page
     assert page.count("<script>") == 1

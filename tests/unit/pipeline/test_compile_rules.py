@@ -142,15 +142,27 @@ ASKED = rule("s-a", "escalate", tool=["send"])
 SLOW = rule("s-slow", "escalate", tool=["send"]) | {"clause": "C3"}
 
 
-def test_reasons_are_told(tmp_path: Path) -> None:
-    assert run(tmp_path, context("s"), s=content(ASKED)).findings == (
-        "c.md:8: C3 is not enforceable: quick is no property of a call",
-    )
-    structural = content(ASKED, reasons=({**QUICK, "kind": "structural", "reason": "it holds"},))
-    assert run(tmp_path / "t", context("s"), s=structural).findings == ("c.md:8: C3 needs no rule: it holds",)
+def test_reasons_are_part_of_the_policy(tmp_path: Path) -> None:
+    (claim,) = run(tmp_path, context("s"), s=content(ASKED)).policy.claims
+    assert (claim.clause, claim.server, claim.kind) == ("C3", "s", "other")
+    assert claim.reason == "quick is no property of a call"
     clock = content(ASKED, SLOW, reasons=({**QUICK, "kind": "clock", "tools": ["send"]},))
-    (said,) = run(tmp_path / "u", context("s"), s=clock).findings
-    assert said.endswith("quick is no property of a call (escalated: send)")
+    (claim,) = run(tmp_path / "u", context("s"), s=clock).policy.claims
+    assert (claim.kind, claim.tools) == ("clock", ("send",))
+
+
+def test_a_tool_that_no_rule_allows_needs_no_further_rule_that_asks(tmp_path: Path) -> None:
+    clock = content(ASKED, reasons=({**QUICK, "kind": "clock", "tools": ["send"]},))
+    assert len(run(tmp_path, context("s"), s=clock).policy.rules) == 1
+
+
+MERGED = {**QUICK, "kind": "merged"}
+
+
+def test_a_clause_is_merged_into_one_that_has_rules(tmp_path: Path) -> None:
+    merged = content(ASKED, reasons=({**MERGED, "into": ["C2"]},))
+    (claim,) = run(tmp_path, context("s"), s=merged).policy.claims
+    assert claim.into == ("C2",)
 
 
 @pytest.mark.parametrize(
@@ -159,10 +171,9 @@ def test_reasons_are_told(tmp_path: Path) -> None:
         ((), "clause C3 has no rule and no reason"),
         ((QUICK, QUICK), "clause C3 is given 2 reasons"),
         (({**QUICK, "reason": " "},), "the reason is empty"),
-        (
-            ({**QUICK, "kind": "clock", "tools": ["send"]},),
-            'names "send", and no rule of this clause asks about it',
-        ),
+        ((MERGED,), "name in `into` the clauses whose rules keep it"),
+        (({**MERGED, "into": ["C3"]},), "merged into C3, which has no rule"),
+        (({**QUICK, "into": ["C2"]},), "`into` goes with the kind merged only"),
         (
             ({**QUICK, "clause": "C2", "kind": "not-here"}, QUICK),
             "said not to concern this server, and has a rule",
@@ -184,7 +195,8 @@ def test_a_clause_that_concerns_no_server_is_told(tmp_path: Path) -> None:
         a=content(rule("a-x", "deny", tool=["send"]), reasons=()),
         b=elsewhere,
     )
-    assert compiled.findings == ("c.md:8: C3 is implemented by no rule: it concerns no server",)
+    (_, nowhere) = compiled.policy.claims
+    assert (nowhere.clause, nowhere.server, nowhere.reason) == ("C3", None, "it concerns no server")
 
 
 def test_a_server_that_no_clause_concerns_is_not_asked_about(tmp_path: Path) -> None:
@@ -302,7 +314,7 @@ def test_a_directory_that_nobody_named_is_told(tmp_path: Path) -> None:
     within = replace(context("s"), annotations=annotations, directories={"Friends": "/srv/friends"})
     paths = [{"roles": ["read-path"], "within": ["/srv/friends/a", "/srv/other"]}]
     answer = content(rule("s-a", paths=paths), reasons=(QUICK | {"kind": "not-here"},))
-    said, _ = run(tmp_path, within, s=answer).findings[::-1]
+    (said,) = run(tmp_path, within, s=answer).findings
     assert '"/srv/other"' in said
 
 

@@ -13,7 +13,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.pipeline.scenarios_checks import impossible, no_use
+from ironcurtain.pipeline.scenarios_checks import no_use, unreachable
 from ironcurtain.roles.registry import Registry
 
 SCHEMA = {
@@ -67,7 +67,7 @@ IN = {"path": "/home/user/sandbox/a"}
 
 
 @pytest.mark.parametrize(
-    ("expect", "tool", "arguments", "is_impossible", "has_no_use"),
+    ("expect", "tool", "arguments", "is_unreachable", "has_no_use"),
     [
         ("allow", "go", IN, False, False),
         ("deny", "go", IN, False, False),  # a rule with in_sandbox could say so
@@ -96,10 +96,10 @@ def test_what_no_policy_can_reach_and_what_is_no_call(
     tool: str,
     arguments: Any,
     *,
-    is_impossible: bool,
+    is_unreachable: bool,
     has_no_use: bool,
 ) -> None:
     asked = scenario(expect, tool, arguments)
     prepared = prepare_scenarios([asked], policy)["x"]
-    assert (impossible(asked, prepared) is not None) == is_impossible
+    assert (unreachable(asked, prepared) is not None) == is_unreachable
     assert (no_use(asked, prepared, annotations.find("s", tool)) is not None) == has_no_use

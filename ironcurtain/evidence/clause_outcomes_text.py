@@ -1,0 +1,94 @@
+"""What becomes of each clause, in words: one line for each, the same in every place that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ironcurtain.model.clause_report import AskedTool, ClauseCell, ClauseOutcome, ClauseReport
+from ironcurtain.model.proof import Proof
+from ironcurtain.text import printable, visible
+
+_SHOWN = 3
+
+
+def report_lines(report: ClauseReport) -> Iterator[str]:
+    """Yield a line for each clause: its id, where it stands, its outcome, its words."""
+    for each in report.clauses:
+        yield outcome_line(each)
+        yield f'    "{printable(each.clause.text)}"'
+
+
+def outcome_line(found: ClauseOutcome) -> str:
+    """Return a clause's id, place and outcome."""
+    clause = found.clause
+    place = f"{visible(clause.file)}:{clause.line}: " if clause.line else ""
+    return f"{place}{visible(clause.id)} {outcome_words(found)}"
+
+
+def outcome_words(found: ClauseOutcome) -> str:
+    """Return what becomes of a clause, in words that follow its id."""
+    return "; ".join([_first(found), *_more(found)])
+
+
+def _first(found: ClauseOutcome) -> str:
+    if found.outcome == "enforced":
+        return f"is enforced by {_listed(found.rules)}"
+    if found.outcome == "merged":
+        return f"is kept with {_listed(found.into)}"
+    if found.outcome == "structural" and found.structural:
+        return f"holds by structure ({', '.join(found.structural)})"
+    if found.outcome == "not-kept" and not found.claims:
+        return "has rules that decide no call"
+    if found.outcome == "not-kept" and all(claim.kind == "not-here" for claim in found.claims):
+        return "concerns no tool that is here"
+    return _WORDS[found.outcome]
+
+
+_WORDS: Mapping[str, str] = {
+    "structural": "is said to hold by structure, which no scenario shows",
+    "asked": "is not enforceable on arguments, and what it is claimed for is asked about or denied",
+    "partly-asked": "is not enforceable on arguments, and asked about in part",
+    "not-kept": "is not enforceable, and nothing is asked because of it",
+    "principle": "is a principle, which no rule needs to implement",
+    "unaccounted": "has no rule, and nobody says why",
+}
+
+
+def _more(found: ClauseOutcome) -> Iterator[str]:
+    if found.idle:
+        yield f"never decided by {_listed(found.idle)}"
+    yield from (asked_words(asked) for asked in found.asked)
+    # Where the clause has rules, a server that it does not concern tells nothing new.
+    said = [claim for claim in found.claims if claim.kind != "not-here" or found.outcome == "not-kept"]
+    yield from (
+        f"reason given: {reason}" for reason in dict.fromkeys(visible(claim.reason) for claim in said)
+    )
+
+
+def asked_words(asked: AskedTool) -> str:
+    """Return what holds of a tool that is said to be asked about."""
+    tool = f"{visible(asked.server)}/{visible(asked.tool)}"
+    seen = ", as far as was looked" if asked.proof is Proof.NOT_FOUND else ""
+    if asked.holds == "always" and asked.proof is Proof.NOT_FOUND:
+        return f"no call of {tool} was found that is allowed (not proved)"
+    if asked.holds == "always":
+        verdicts = " or ".join(_VERDICTS[verdict.value] for verdict in asked.verdicts)
+        return f"every call of {tool} is {verdicts}"
+    if asked.holds == "partly":
+        places = " or ".join(_cell_words(cell) for cell in asked.cells[:_SHOWN])
+        more = f" or in {len(asked.cells) - _SHOWN} other cases" if len(asked.cells) > _SHOWN else ""
+        return f"{tool} is asked about only {places}{more}{seen}"
+    return f"{tool} is not asked about{seen}"
+
+
+_VERDICTS = {"escalate": "asked about", "deny": "denied"}
+
+
+def _cell_words(cell: ClauseCell) -> str:
+    where = f"where {_listed(cell.roles)} is in {_listed(cell.where)}" if cell.where else ""
+    when = f"when {' and '.join(visible(each) for each in cell.when)}" if cell.when else ""
+    return " ".join(part for part in (where, when) if part) or "always"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(visible(name) for name in names)

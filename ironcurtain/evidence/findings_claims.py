@@ -1,0 +1,146 @@
+"""What is said of clauses and does not hold: claims of answers, and the clauses that scenarios name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ironcurtain.evidence.clause_outcomes import is_kept
+from ironcurtain.evidence.clause_outcomes_text import outcome_words
+from ironcurtain.evidence.findings_draft import Decided, Draft, Looked, Sought
+from ironcurtain.evidence.search import FoundCall
+from ironcurtain.model.clause_report import AskedTool, ClauseOutcome
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.proof import Proof
+from ironcurtain.model.scenarios import Scenario
+from ironcurtain.text import quoted, visible
+
+
+def claim_drafts(outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+    """Yield claims that do not hold, and clauses that nothing keeps although an answer gives a reason."""
+    for each in outcomes:
+        false = list(_false(each, outcomes))
+        yield from false
+        # Rules that never decide are findings of their own.
+        if each.claims and not false and each.outcome in ("not-kept", "partly-asked"):
+            yield _unkept(each)
+
+
+def _false(each: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+    for asked in each.asked:
+        if asked.holds == "never":
+            yield _not_asked(each, asked)
+    for other in each.into:
+        if not each.rules and not is_kept(other, outcomes):
+            yield _false_claim(
+                each,
+                f"the rules of {other} are said to keep the clause {each.clause.id}, and {other} has none "
+                "that decides a call",
+                other,
+            )
+    said = any(claim.kind == "structural" for claim in each.claims)
+    if said and each.scenarios and not (each.structural or each.rules):
+        yield _false_claim(
+            each,
+            f"the clause {each.clause.id} is said to hold by structure, and no structural check decides "
+            "its scenarios",
+            "structural",
+        )
+
+
+def _not_asked(each: ClauseOutcome, asked: AskedTool) -> Draft:
+    tool = f"{visible(asked.server)}/{visible(asked.tool)}"
+    draft = _false_claim(
+        each,
+        f"calls of {tool} are said to be asked about because of the clause {each.clause.id}, and no rule of "
+        "it does so, while calls are allowed",
+        tool,
+    )
+    call = asked.witness
+    if call is None:
+        return draft
+    role, _, value = call.subject.partition(" ")
+    sought = Sought(call.server, call.tool, FoundCall(call.arguments, call.caller, role, value))
+    return Draft(**{**vars(draft), "witness": sought, "sampled": asked.proof is Proof.NOT_FOUND})
+
+
+def _false_claim(each: ClauseOutcome, message: str, *about: str) -> Draft:
+    return Draft(
+        kind="false-claim",
+        severity="error",
+        about=[each.clause.text, *about],
+        where=f"clause {each.clause.id}",
+        message=message,
+        suggestion="Correct the answer: give the clause a rule, or take back what is said of it.",
+        clause=each.clause.id,
+    )
+
+
+def _unkept(each: ClauseOutcome) -> Draft:
+    partly = each.outcome == "partly-asked"
+    return Draft(
+        kind="unkept-clause",
+        severity="note" if partly else "warning",
+        about=each.clause.text,
+        where=f"clause {each.clause.id}",
+        message=f"the clause {each.clause.id} {outcome_words(each)}",
+        suggestion="Say in the clause what a rule can test, or accept that nothing keeps it.",
+        clause=each.clause.id,
+        sampled=any(asked.proof is Proof.NOT_FOUND for asked in each.asked),
+    )
+
+
+# -- the clauses that scenarios name --------------------------------------------------------------
+
+
+def cited_drafts(looked: Looked, decided: Decided, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+    """Yield scenarios of clauses that do not exist, and those that other clauses decide."""
+    known = {each.clause.id: each for each in outcomes}
+    for scenario in decided.scenarios:
+        if scenario.clause is None or not known:
+            continue
+        if scenario.clause not in known:
+            yield _cited(
+                scenario,
+                f"the scenario {scenario.id} is of {quoted(scenario.clause)}, which is no clause",
+                "Name the clause that demands what it expects.",
+            )
+            continue
+        deciding = _deciding(looked, decided.decisions[scenario.id])
+        named = {scenario.clause, *known[scenario.clause].into}
+        if deciding and not named & deciding.keys():
+            yield _other(scenario, deciding)
+
+
+def _deciding(looked: Looked, decision: Decision) -> Mapping[str, str]:
+    """Return the clauses whose rules give a call its verdict, each with one such rule."""
+    rules = looked.examined.content.rules
+    own = [subject.rule for subject in decision.subjects if subject.verdict is decision.verdict]
+    return {rules[name].clause: name for name in (*own, decision.rule) if name in rules}
+
+
+def _other(scenario: Scenario, deciding: Mapping[str, str]) -> Draft:
+    shown = ", ".join(f"{clause} (by {visible(rule)})" for clause, rule in sorted(deciding.items()))
+    draft = _cited(
+        scenario,
+        f"the scenario {scenario.id} is of the clause {scenario.clause}, and what decides it is {shown}",
+        f"Name {min(deciding)} in the scenario; or, if {scenario.clause} has to decide, correct the rules.",
+    )
+    # What a model or a command wrote nobody is to blame for.
+    by_hand = scenario.origin == "handwritten"
+    return Draft(**{**vars(draft), "kind": "other-clause", "severity": "warning" if by_hand else "note"})
+
+
+def _cited(scenario: Scenario, message: str, suggestion: str) -> Draft:
+    call = scenario.call
+    return Draft(
+        kind="unknown-clause",
+        severity="error",
+        about=[scenario.id, scenario.clause],
+        where=f"scenario {scenario.id}",
+        message=message,
+        suggestion=suggestion,
+        clause=scenario.clause,
+        witness=Sought(
+            call.server, call.tool, FoundCall(dict(call.arguments), dict(call.caller or {}), "", "call")
+        ),
+    )
