@@ -18,8 +18,9 @@ from ironcurtain.errors import Exit
 def command(**options: object) -> Exit:
     """Read CONSTITUTION (default: the project's, with your own guidance) and say what stands out.
 
-    Findings are contradictions, repetitions, and sentences that no rule can keep: they need a clock, memory
-    or judgement, name nothing, or say nothing about what may be done. No model is asked.
+    Findings are contradictions, repetitions, and sentences that a call's arguments cannot decide today (they
+    need a clock, memory, the state of a record, or judgement), that name nothing, or that have no word for
+    what may be done. No model is asked.
 
     \b
     Example:

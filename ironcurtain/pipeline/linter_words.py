@@ -104,7 +104,7 @@ STATE = re.compile(
     rf"|\b{_MANY} (?:[\w'-]+ ){{1,5}}?(?:per|an?|each|every) (?:{_PERIOD}|{_TALK})\b"
     r"|\b(?:only|most|more than|just|exactly|up to) (?:once|twice|(?:\d+|one|two|three|five|ten) times?)\b"
     rf"|\b(?:once|twice)(?: per \w+| (?:an?|each|every|in an?) (?:{_PERIOD}|{_TALK})\b| ?(?=[.,;!]|$))"
-    rf"|\bper {_TALK}\b|\b(?:in|within|during) (?:one|the same|a single|each) {_TALK}\b"
+    rf"|\bcalls? at a time\b|\bper {_TALK}\b|\b(?:in|within|during) (?:one|the same|a single|each) {_TALK}\b"
     rf"|\bthe (?:start|beginning|end) of (?:the|each|every|an?) {_TALK}\b"
     r"|\b(?:hourly|daily|weekly|monthly|yearly|annual) (?:limit|quota|cap|maximum|allowance|budget)\b"
     r"|\b(?:already|previously|the first time|the second time|in a row|so far|in total)\b"

@@ -47,6 +47,7 @@ def test_shipped_constitutions_are_without_findings(name: str) -> None:
         ("The agent may delete files that it has created before.", "needs-state"),
         ("The agent may modify the items of an order only once.", "needs-state"),
         ("An item can be exchanged once.", "needs-state"),
+        ("You should at most make one tool call at a time.", "needs-state"),
         ("The agent may help only one user per conversation.", "needs-state"),
         ("No transfer may exceed the account's daily limit.", "needs-state"),
         ("At the beginning of each session, the agent must authenticate the user.", "needs-state"),
