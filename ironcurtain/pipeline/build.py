@@ -166,7 +166,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             compared = _compare(settled.draft.policy, options, context, workshop, book)
             _require_no_questions(settled, compared, sources, inputs, progress)
             recorded = record_policy(settled, workshop, inputs.guarantees)
-            verification = judge(recorded, options.gate, progress)
+            verification = judge(recorded, options.gate, progress, inputs.unread)
             documents = Documents(
                 annotations, settled.draft.policy, resolved.lists, recorded, verification, tools
             )

@@ -6,7 +6,7 @@ above the pipeline and is passed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -35,8 +35,14 @@ class Judged:
 Gate: TypeAlias = Callable[[Recorded], Judged]
 
 
-def judge(recorded: Recorded, gate: Gate, progress: Progress) -> Verification:
+def judge(recorded: Recorded, gate: Gate, progress: Progress, unread: Sequence[str]) -> Verification:
     """Let the gate judge a policy; return its verification with everything that was found.
+
+    Args:
+        recorded: The policy and what is known of it.
+        gate: The gate.
+        progress: What is shown where it refuses the policy.
+        unread: What stands in the constitution and is no clause, one line each.
 
     Raises:
         VerificationError: If a check fails; progress shows the report.
@@ -64,5 +70,5 @@ def judge(recorded: Recorded, gate: Gate, progress: Progress) -> Verification:
     checks = (*recorded.verification.checks, *recorded.evidence.checks, *figures)
     clauses = recorded.evidence.clauses.clauses
     return recorded.verification.model_copy(
-        update={"checks": checks, "warnings": tuple(warnings), "clauses": clauses}
+        update={"checks": checks, "warnings": (*unread, *warnings), "clauses": clauses}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -17,9 +18,12 @@ from ironcurtain.pipeline.clauses import PlacedClause, read_clauses, read_user_c
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.linter import Finding, contradictions, lint
 from ironcurtain.pipeline.lists_edit import read_lists
+from ironcurtain.pipeline.unread import unread_lines
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 MAX_CONSTITUTION_BYTES = 1 << 20
+_BETWEEN = "\0"
+"""It keeps two files apart from one that holds both texts."""
 
 F = TypeVar("F", bound=Frozen)
 
@@ -58,6 +62,7 @@ class Inputs:
         constitution: The whole text, the user's own guidance at its end: what the digest is made of.
         clauses: The user's own clauses first, since they supersede the others.
         findings: What the linter has to say about the clauses.
+        unread: What stands in the text and is no clause, one line each.
     """
 
     constitution: str
@@ -68,6 +73,7 @@ class Inputs:
     confirmations: Confirmations
     guarantees: Guarantees | None = None
     findings: tuple[Finding, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def load_inputs(sources: Sources) -> Inputs:
@@ -92,7 +98,16 @@ def load_inputs(sources: Sources) -> Inputs:
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),
         guarantees=load(stated, Guarantees) if stated is not None and has_content(stated) else None,
         findings=found,
+        unread=tuple(_unread(sources, text, clauses)),
     )
+
+
+def _unread(sources: Sources, text: str, clauses: Sequence[PlacedClause]) -> Iterator[str]:
+    files = [file for file in (sources.constitution, sources.user_constitution) if file is not None]
+    for file, part in zip(files, text.split(_BETWEEN, len(files) - 1), strict=True):
+        name = shown_path(file, sources.root)
+        own = [placed for placed in clauses if placed.clause.source.rpartition(":")[0] == name]
+        yield from unread_lines(part, name, own)
 
 
 def read_constitution(base: Path, user: Path | None, root: Path) -> tuple[str, tuple[PlacedClause, ...]]:
@@ -111,8 +126,7 @@ def read_constitution(base: Path, user: Path | None, root: Path) -> tuple[str, t
     if user is None:
         return text, clauses
     own = read_text(user, max_bytes=MAX_CONSTITUTION_BYTES)
-    # The NUL keeps two files apart from one that holds both texts.
-    return f"{text}\0{own}", (*read_user_clauses(own, shown_path(user, root)), *clauses)
+    return f"{text}{_BETWEEN}{own}", (*read_user_clauses(own, shown_path(user, root)), *clauses)
 
 
 def shown_path(path: Path, root: Path) -> str:

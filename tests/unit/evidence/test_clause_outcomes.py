@@ -1,0 +1,135 @@
+"""What an answer claims of clauses counts as far as it holds over all calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.planted import WORLD, bundle_of, findings_of
+
+from ironcurtain.evidence.clause_outcomes import clause_report
+from ironcurtain.evidence.clause_outcomes_text import outcome_words
+from ironcurtain.files import parse_document
+from ironcurtain.model import jsontext
+from ironcurtain.model.clause_report import ClauseOutcome
+from ironcurtain.model.proof import Proof
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+
+CLAUSES = [{"id": "C1", "text": "Mail goes to colleagues."}, {"id": "C2", "text": "Nothing secret is sent."}]
+COLLEAGUES = {"tool": ["send_mail"], "lists": {"roles": ["recipient"], "allowed": ["*@example.com"]}}
+ALLOW = {"name": "allow-mail", "then": "allow", "if": COLLEAGUES}
+SECRET = {"name": "subject", "op": "matches", "value": ".*secret.*"}
+ASK_SECRET = {
+    "name": "ask-secret",
+    "clause": "C2",
+    "then": "escalate",
+    "if": {"tool": ["send_mail"], "args": [SECRET]},
+}
+ASK_ALL = {"name": "ask-mail", "clause": "C2", "then": "escalate", "if": {"tool": ["send_mail"]}}
+CLAIM = {
+    "clause": "C2",
+    "server": "files",
+    "kind": "judgement",
+    "tools": ["send_mail"],
+    "reason": "Nobody can tell.",
+}
+MERGED = {"clause": "C2", "server": "files", "kind": "merged", "into": ["C1"], "reason": "It is there."}
+STRUCTURAL = {"clause": "C2", "server": "files", "kind": "structural", "reason": "It holds."}
+KEY = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/.ironcurtain/key"}}
+OTHER = {"server": "files", "tool": "read_file", "arguments": {"path": "/etc/passwd"}}
+
+
+def document(*rules: Any, claims: Any = (), scenarios: Any = (), **more: Any) -> dict[str, Any]:
+    return {
+        "clauses": CLAUSES,
+        "rules": list(rules),
+        "claims": list(claims),
+        "scenarios": list(scenarios),
+        "tools": ["read_file", "send_mail"],
+        **more,
+    }
+
+
+def outcome(written: dict[str, Any], clause: str = "C2") -> ClauseOutcome:
+    scenarios = {"format": "ironcurtain/scenarios/v1", "world": WORLD.model_dump(mode="json")}
+    text = jsontext.pretty({**scenarios, "scenarios": written["scenarios"]})
+    demanded = parse_document(text, "scenarios.yaml", Scenarios)
+    report = clause_report(bundle_of(written), demanded, OpaCommand(find()))
+    return next(each for each in report.clauses if each.clause.id == clause)
+
+
+def kinds(written: dict[str, Any]) -> set[str]:
+    return {finding.kind for finding in findings_of(written).findings}
+
+
+def test_a_tool_that_is_asked_about_in_every_call_is_proved_to_be() -> None:
+    found = outcome(document(ASK_ALL, claims=[CLAIM]))
+    (asked,) = found.asked
+    assert (asked.holds, asked.proof) == ("always", Proof.PROVED)
+    assert "every call of files/send_mail is asked about" in outcome_words(found)
+
+
+def test_a_tool_that_no_rule_allows_is_asked_about_or_denied() -> None:
+    found = outcome(document(claims=[CLAIM]))
+    assert found.outcome == "asked"
+    assert "every call of files/send_mail is denied" in outcome_words(found)
+    assert not {"false-claim", "unkept-clause"} & kinds(document(claims=[CLAIM]))
+
+
+def test_what_is_asked_about_in_part_is_told_with_the_condition() -> None:
+    found = outcome(document(ASK_SECRET, ALLOW, claims=[CLAIM]))
+    (asked,) = found.asked
+    assert asked.holds == "partly"
+    words = outcome_words(found)
+    assert "files/send_mail is asked about only" in words
+    assert ".*secret.*" in words
+    assert "every call" not in words
+
+
+def test_a_claim_that_no_rule_keeps_is_shown_false_by_a_call() -> None:
+    written = document(ALLOW, claims=[CLAIM])
+    assert outcome(written).outcome == "not-kept"
+    (finding,) = (each for each in findings_of(written).findings if each.kind == "false-claim")
+    assert finding.severity == "error"
+    assert finding.witness is not None
+    assert (finding.witness.tool, finding.witness.verdict) == ("send_mail", "allow")
+
+
+def test_what_was_not_proved_is_not_said_to_hold() -> None:
+    # A set of Unicode is followed in part only, so calls may have been missed.
+    letters = {"tool": ["send_mail"], "args": [{**SECRET, "value": "\\pL+"}]}
+    ask_letters = {"name": "ask-letters", "clause": "C2", "then": "escalate", "if": letters}
+    found = outcome(document(ask_letters, ASK_ALL, claims=[CLAIM]))
+    (asked,) = found.asked
+    assert (asked.holds, asked.proof) == ("always", Proof.NOT_FOUND)
+    assert "no call of files/send_mail was found that is allowed (not proved)" in outcome_words(found)
+
+
+def test_a_merged_clause_counts_as_what_is_checked_of_the_other() -> None:
+    assert outcome(document(ALLOW, claims=[MERGED])).outcome == "merged"
+    lost = document(ASK_ALL, ALLOW, claims=[{**MERGED, "clause": "C1", "into": ["C2"]}, CLAIM])
+    assert outcome(lost, "C1").outcome == "merged"
+    unkept = document(claims=[MERGED, {**CLAIM, "clause": "C1", "tools": []}])
+    assert outcome(unkept).outcome == "not-kept"
+    assert "false-claim" in kinds(unkept)
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "is_kept"),
+    [
+        ([], True),
+        ([{"id": "key", "call": KEY, "expect": "deny", "clause": "C2"}], True),
+        ([{"id": "other", "call": OTHER, "expect": "deny", "clause": "C2"}], False),
+    ],
+    ids=["unshown", "shown", "contradicted"],
+)
+def test_what_is_said_to_hold_by_structure_is_held_against_its_scenarios(
+    scenarios: Any, *, is_kept: bool
+) -> None:
+    written = document(ALLOW, claims=[STRUCTURAL], scenarios=scenarios)
+    assert (outcome(written).outcome == "structural") == is_kept
+    assert ("false-claim" in kinds(written)) != is_kept
+    unshown = "which no scenario shows" in outcome_words(outcome(written))
+    assert unshown == (is_kept and not scenarios)
