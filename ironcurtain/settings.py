@@ -37,6 +37,8 @@ class VerifySettings(Frozen):
         findings: The least severity of findings that fail.
         coverage: The least coverage by scenarios, in percent.
         mutation: The least mutation score, in percent; it is measured only where this is given.
+        difference: `proved` demands that nothing else is loosened; with `sampled` it is enough that nothing
+            was found.
     """
 
     scenarios: int = Field(default=1, ge=1)
@@ -46,6 +48,7 @@ class VerifySettings(Frozen):
     findings: Literal["error", "warning", "note"] = "error"
     coverage: float = Field(default=0, ge=0, le=100)
     mutation: float | None = Field(default=None, ge=0, le=100)
+    difference: Literal["proved", "sampled"] = "proved"
 
 
 DirectoryName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]

@@ -29,6 +29,11 @@ from ironcurtain.errors import Exit
     metavar="DATE",
     help="The last day on which the approvals count; for --write-approval.",
 )
+@click.option(
+    "--accept-sampled",
+    is_flag=True,
+    help="Pass where nothing was found, although not every kind of call could be compared.",
+)
 @trust_options
 @OPA
 @REPORT_FORMAT
@@ -46,7 +51,8 @@ def command(**options: object) -> Exit:
 
     \b
     Exit: 0 nothing is loosened that nobody approved, and no guarantee is broken; 1 otherwise,
-    2 wrong options or files, 3 the engine gives no answer,
+    2 wrong options or files, 3 no answer: the engine gives none, or nothing was found and it is not
+    proved that there is nothing,
     4 approvals were written, and a person must review them.
     """  # noqa: D301 - click reads the escape
     return lazy.run("diff", **options)

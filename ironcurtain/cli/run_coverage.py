@@ -65,5 +65,7 @@ def _lines(report: CoverageReport) -> Iterator[str]:
         yield f"not reached: {visible(cell.server)}/{visible(cell.tool)} {visible(cell.role)}: {where}"
     for name, share in (("cells", report.cells), ("deciding rules", report.rules)):
         yield f"{name}: {share.reached} of {share.total} ({share.percent} %)"
+    for tool in report.sampled:
+        yield f"sampled: {visible(tool)}: there may be more to reach, not every kind of call was examined"
     counted = f"{report.scenarios} scenarios and {report.guarantees} guarantees count"
     yield f"{counted}; {report.records} records do not"

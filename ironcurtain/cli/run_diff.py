@@ -13,7 +13,7 @@ from ironcurtain.cli.reports import emit, formats_of
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.guarantees import check_guarantees
 from ironcurtain.files import load
-from ironcurtain.gate.approvals import draft, judge, uncovered
+from ironcurtain.gate.approvals import UNPROVED, draft, judge, uncovered
 from ironcurtain.gate.approvals_file import add_approvals, read_approvals, require_yaml
 from ironcurtain.gate.behaviour import guarantee_check
 from ironcurtain.gate.report import gate_report
@@ -38,6 +38,7 @@ def run(
     reason: str | None,
     approver: str | None,
     expires: datetime | None,
+    accept_sampled: bool,
     opa: str | None,
     format_: str,
     output: tuple[str, ...],
@@ -53,7 +54,8 @@ def run(
     found = find(Path(opa) if opa else None)
     engine, world, today = OpaCommand(found), assumed_world(new, scenarios), datetime.now(UTC).date()
     result = compared(older, newer, world, engine)
-    checks = [judge(result, approved, Path(approvals) if approvals else None, today)]
+    file = Path(approvals) if approvals else None
+    checks = [judge(result, approved, file, today, sampled=accept_sampled)]
     if demanded is not None and guarantees is not None:
         document = Document(Path(guarantees))
         checks.append(guarantee_check(check_guarantees(newer, demanded, world, engine), document))
@@ -64,7 +66,11 @@ def run(
         add_approvals(target, _drafts(open_, reason, approver, expires))
         click.echo(f"{len(open_)} approvals written to {target}: let them be reviewed", err=True)
         return Exit.PERSON
-    return Exit.YES if report.ok else Exit.NO
+    if report.ok:
+        return Exit.YES
+    failing = {problem.id for check in report.checks for problem in check.failing}
+    # Nothing speaks against the new policy, and nothing proves it harmless: that is no answer.
+    return Exit.NO_ANSWER if failing == {UNPROVED} else Exit.NO
 
 
 def _target(

@@ -64,12 +64,13 @@ def report_lines(report: MutationReport) -> Iterator[str]:
     score = "none to notice" if report.score is None else f"{report.score:g} %"
     evidence = f"{report.scenarios} scenarios and {report.guarantees} guarantees"
     yield f"mutation score: {score} ({evidence})"
-    yield f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
+    unproved = f", {report.unproved} not found to differ" if report.unproved else ""
+    yield f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent{unproved}"
     for result in report.mutants:
         if result.outcome == "survived":
             yield f"survived  {result.clause} {visible(result.kind)}: {visible(result.change)}"
-        elif result.sampled:
-            yield f"equivalent as far as was searched  {result.clause} {visible(result.change)}"
+        elif result.outcome == "not found":
+            yield f"not found to differ, not proved  {result.clause} {visible(result.change)}"
     missing = survivors(report)
     if missing:
         yield "missing scenarios, each with the verdict that the policy gives today:"

@@ -97,7 +97,9 @@ def _compare(subject: Subject, older: _Older) -> tuple[tuple[Check, ...], Differ
 
     def judged() -> tuple[Check, ...]:
         found.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
-        return (judge(found[0], older.approvals, subject.approvals_file.path, subject.today),)
+        sampled = subject.demands.difference == "sampled"
+        file = subject.approvals_file.path
+        return (judge(found[0], older.approvals, file, subject.today, sampled=sampled),)
 
     checks = run_check("difference", judged)
     return (*checks, dropped_guarantees(subject, older.commit)), found[0] if found else None

@@ -224,7 +224,8 @@ class Builder:
             if self.refers:
                 key: object = _text(value)
             else:
-                key = (_kind(value) if not tests else "", *(test(value) for test in tests))
+                # A null counts as absent, which is not one of the values.
+                key = (value is None, _kind(value) if not tests else "", *(test(value) for test in tests))
             known = kept.get(key)
             if known is None or _plainness(each) < _plainness(known):
                 kept[key] = each

@@ -74,6 +74,7 @@ def coverage(
         rules=_share(deciding, reached.rules),
         clauses=tuple(_clauses(examined, decided, reached, deciding)),
         missed=tuple(_missed(examined, reached)),
+        sampled=tuple(sorted("/".join(tool) for tool, one in examined.tools.items() if one.gaps)),
     )
 
 

@@ -20,7 +20,7 @@ from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.regions import Region, grouped
 from ironcurtain.evidence.search import FoundCall, Search, Searched, Severities
-from ironcurtain.evidence.sides import Remembered, Sides, load_sides
+from ironcurtain.evidence.sides import CUSTOM_PLACE, Remembered, Sides, load_sides
 from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
 from ironcurtain.evidence.wording import path_words
 from ironcurtain.model import jsontext
@@ -68,7 +68,9 @@ def difference(
     decisions = _decided(found, sides, opa)
     changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
     gaps = {(one.space, gap) for one in examined for gap in one.gaps}
-    gaps |= {(each.one.space, gap) for each in found for gap in each.gaps}
+    gaps |= {(each.one.space, gap) for each in found if each.call is None for gap in each.gaps}
+    if _modules_say_the_same(sides):
+        gaps = {(space, gap) for space, gap in gaps if gap != CUSTOM_MODULES}
     return Difference(
         old_revision=old.revision,
         new_revision=new.revision,
@@ -77,6 +79,19 @@ def difference(
         changes=tuple(sorted(changes, key=lambda c: (c.direction, c.tools, c.roles, c.where, c.when))),
         world=world,
     )
+
+
+def _modules_say_the_same(sides: Sides) -> bool:
+    """Tell whether the project's own modules are the same, and all that they are told of a call."""
+    said = [
+        (
+            {path: text for path, text in side.bundle.modules.items() if path.startswith(CUSTOM_PLACE)},
+            side.content.patterns,
+            side.content.lists,
+        )
+        for side in sides.sides
+    ]
+    return said[0] == said[1]
 
 
 # -- tools ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ironcurtain.model.base import Json
 from ironcurtain.model.difference import Change, Difference, DifferentCall
+from ironcurtain.model.proof import Proof
 from ironcurtain.text import printable, visible
 
 _FEW = 3
@@ -44,8 +45,10 @@ def _lines(
         for each in changes:
             yield change.format(f"{show(statement(each))} ({each.id})")
             yield from (detail.format(show(line)) for line in (*details(each), *said.get(each.id, ())))
-    if not result.changes:
-        yield "The two policies decide every call alike."
+    if result.proof is Proof.PROVED:
+        yield "The two policies decide every call alike: proved."
+    elif result.proof is Proof.NOT_FOUND:
+        yield "No call was found that the two policies decide differently; that there is none is not proved."
     yield from (f"sampled, not exact: {show(reason)}" for reason in result.reasons)
 
 

@@ -138,7 +138,7 @@ def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
     for rule in found.rules:
         yield f"  {rule.order}. {visible(rule.name)} ({rule.then}): {visible(rule.reason)}"
     yield ""
-    sampled = "" if found.exact else " (not every test could be followed)"
+    sampled = "" if found.exact else " (sampled: not every kind of call was examined)"
     yield f"Where it decides: {len(found.cells)}{sampled}"
     for cell in found.cells:
         when = f" when {'; '.join(map(visible, cell.when))}" if cell.when else ""

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from ironcurtain.decide.decide import Call, prepare
 from ironcurtain.evidence.clause_outcomes import clause_outcomes
+from ironcurtain.errors import ContradictedError
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.findings_claims import cited_drafts, claim_drafts
 from ironcurtain.evidence.findings_clauses import clause_drafts, list_drafts, scenario_drafts
-from ironcurtain.evidence.findings_draft import TOO_MANY, Decided, Draft, Looked, demanded
+from ironcurtain.evidence.findings_draft import DEFECT, TOO_MANY, Decided, Draft, Looked, demanded
 from ironcurtain.evidence.findings_names import name_drafts
 from ironcurtain.evidence.findings_open import open_drafts
 from ironcurtain.evidence.findings_roles import role_drafts
@@ -29,9 +30,15 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.findings import SEVERITIES, Finding, FindingReport, StaleWaiver
+from ironcurtain.model.proof import Proof
 from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.command import OpaCommand
+from ironcurtain.text import visible
+
+_OF_SCENARIOS = ("contradictory-scenarios",)
+"""What is shown by a call that somebody wrote, whatever becomes of it."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +63,22 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
         EvidenceError: If the policy cannot be examined.
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
+        ContradictedError: If a scenario contradicts what was proved.
     """
     looked = Looked(examined)
-    drafts = list(_drafts(looked, material, opa))
+    decided = material.decided
+    if decided is None and material.scenarios is not None:
+        decided = demanded(looked.examined, material.scenarios, opa)
+    drafts = list(_held_against(_drafts(looked, material, decided, opa), decided))
     decisions = _decided(drafts, examined, opa)
     sources = _sources(examined)
     ids = _ids(drafts)
     found = [
-        _finding(draft, ids[number], sources, decisions.get(f"w{number}"))
+        _finding(draft, ids[number], sources, decision)
         for number, draft in enumerate(drafts)
+        for decision in [decisions.get(f"w{number}")]
+        # A call that is refused before the policy is asked shows nothing.
+        if decision is None or draft.universal or not _is_refused(decision) or draft.kind in _OF_SCENARIOS
     ]
     reasons: dict[str, tuple[str, ...]] = {}
     for tool, one in examined.tools.items():
@@ -94,16 +108,38 @@ def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingRepor
     return report.model_copy(update={"findings": findings, "stale": tuple(stale)})
 
 
-def _drafts(looked: Looked, material: Material, opa: OpaCommand) -> Iterator[Draft]:
+def _held_against(drafts: Iterable[Draft], decided: Decided | None) -> Iterator[Draft]:
+    """Yield the drafts that no scenario contradicts: one that a rule decides shows that it does.
+
+    Raises:
+        ContradictedError: If it was proved that the rule does not.
+    """
+    deciding = decided.deciding() if decided is not None else {}
+    for draft in drafts:
+        shown = deciding.get(draft.rule) if draft.rule is not None else None
+        if shown is None:
+            yield draft
+        elif draft.proof is Proof.PROVED:
+            raise ContradictedError(
+                f"the scenario {visible(shown)} is decided by the rule {visible(draft.rule or '')}, which "
+                "was proved never to decide",
+                hint=DEFECT,
+            )
+
+
+def _is_refused(decision: Decision) -> bool:
+    return decision.verdict is Verdict.DENY and decision.rule.startswith("structural-")
+
+
+def _drafts(
+    looked: Looked, material: Material, decided: Decided | None, opa: OpaCommand
+) -> Iterator[Draft]:
     unknown = list(name_drafts(looked))
     yield from (draft for _, draft in unknown)
     yield from rule_drafts(looked, frozenset(order for order, _ in unknown))
     yield from strict_drafts(looked)
     yield from open_drafts(looked, material.languages)
     yield from role_drafts(looked)
-    decided = material.decided
-    if decided is None and material.scenarios is not None:
-        decided = demanded(looked.examined, material.scenarios, opa)
     outcomes = clause_outcomes(looked, decided, opa)
     if decided is not None:
         yield from scenario_drafts(decided)
@@ -162,7 +198,7 @@ def _finding(draft: Draft, id_: str, sources: Mapping[str, str], decision: Decis
         where=draft.where,
         clause=draft.clause,
         source=sources.get(draft.clause or "", ""),
-        exactness="sampled" if draft.sampled else "exact",
+        proof=draft.proof,
         witness=witness,
         suggestion=draft.suggestion,
         docs=f"docs/findings/{draft.kind}.md",

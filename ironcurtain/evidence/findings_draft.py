@@ -20,6 +20,7 @@ from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.findings import Kind, Severity
+from ironcurtain.model.proof import Proof
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
@@ -55,6 +56,9 @@ class Draft:
 
     Attributes:
         about: What it is about, by content: its id is made of this.
+        sampled: Whether it speaks of tools of which not every kind of call was examined.
+        universal: Whether it speaks of all calls, so that its witness is an example and no proof.
+        rule: The rule that it is about, if it says that the rule decides nothing.
     """
 
     kind: Kind
@@ -66,20 +70,43 @@ class Draft:
     clause: str | None = None
     sampled: bool = False
     witness: Sought | None = None
+    universal: bool = False
+    rule: str | None = None
+
+    @property
+    def proof(self) -> Proof:
+        """What it rests on."""
+        if self.witness is not None and not self.universal:
+            return Proof.FOUND
+        return Proof.NOT_FOUND if self.sampled else Proof.PROVED
 
 
 @dataclass(frozen=True)
 class Decided:
-    """Scenarios that demand something, after they were decided.
+    """Scenarios after they were decided.
 
     Attributes:
         prepared: By id, the call after steps 1 to 5, or the decision where it ended there.
-        decisions: By id.
+        decisions: By id, those of records among them.
     """
 
     scenarios: tuple[Scenario, ...]
     prepared: Mapping[str, Prepared | Decision]
     decisions: Mapping[str, Decision]
+
+    @property
+    def demanding(self) -> Decided:
+        """Those that demand something; of records, which only tell what the policy does, the decisions stay."""
+        kept = tuple(scenario for scenario in self.scenarios if scenario.origin != RECORD)
+        return Decided(kept, self.prepared, self.decisions)
+
+    def deciding(self) -> Mapping[str, str]:
+        """Return by rule the first scenario, or record, of which it decides a subject."""
+        found: dict[str, str] = {}
+        for id_, decision in self.decisions.items():
+            for rule in (decision.rule, *(subject.rule for subject in decision.subjects)):
+                found.setdefault(rule, id_)
+        return found
 
 
 @dataclass(frozen=True)
@@ -100,8 +127,23 @@ class Looked:
 
     @cached_property
     def deciding(self) -> frozenset[object]:
-        """The orders of the rules that decide some subject of some call."""
+        """The orders of the rules that may decide some subject of some call; no others do, but for gaps."""
         return frozenset(answered.path.outcome[0] for one in self.tools for _, _, answered in answers_of(one))
+
+    def is_in_doubt(self, order: int) -> bool:
+        """Tell whether a rule decides only calls of which none was found that its tool would take."""
+        places = [
+            (one, cell, answered)
+            for one in self.tools
+            for cell, _, answered in answers_of(one)
+            if answered.path.outcome[0] == order
+        ]
+        if any(answered.fits for _, _, answered in places):
+            return False
+        return all(
+            self.sought(one, cell, lambda *_: True, answered.path) is None
+            for one, cell, answered in places[:MAX_SOUGHT]
+        )
 
     @property
     def custom_modules(self) -> list[str]:
@@ -183,6 +225,7 @@ class Looked:
         message: str,
         suggestion: str,
         witness: Sought | None = None,
+        universal: bool = False,
     ) -> Draft:
         """Return a draft about a rule, or about `more` of it."""
         rule = self.examined.content.rules[name]
@@ -196,6 +239,7 @@ class Looked:
             clause=rule.clause,
             sampled=self.sampled(rule.order),
             witness=witness,
+            universal=universal,
         )
 
     def sampled(self, order: int) -> bool:
@@ -225,9 +269,18 @@ def demanded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCom
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
     """
-    kept = tuple(scenario for scenario in scenarios if scenario.origin != RECORD)
+    return decided(examined, scenarios, opa).demanding
+
+
+def decided(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+    """Decide scenarios in the world of the examination, records among them.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
     bundle = examined.bundle
     policy = load_described(bundle, examined.sides.world)
-    prepared = prepare_scenarios(kept, policy)
+    prepared = prepare_scenarios(scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa) if prepared else {}
-    return Decided(kept, prepared, decisions)
+    return Decided(scenarios, prepared, decisions)

@@ -107,4 +107,5 @@ def _draft(looked: Looked, one: Examined, role: str, forgotten: _Forgotten) -> D
         suggestion=f"Add {role} to the rule that allows {beside}, or a rule that says what shall happen.",
         sampled=bool(one.gaps),
         witness=witness,
+        universal=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.canonical.patterns import contains
@@ -42,12 +42,32 @@ def rule_drafts(looked: Looked, unknown: frozenset[int]) -> Iterator[Draft]:
         unknown: Orders of rules that name what no tool has, which explains enough.
     """
     for name, rule in looked.rules:
-        if rule.order not in looked.deciding and rule.order not in unknown:
-            yield _never_first(looked, name, rule)
+        if rule.order in unknown:
+            yield from _vacuous(looked, name, rule)
+            continue
+        if rule.order not in looked.deciding:
+            yield replace(_never_first(looked, name, rule), rule=name)
+        elif looked.is_in_doubt(rule.order):
+            yield _not_found(looked, name)
         yield from _vacuous(looked, name, rule)
 
 
+def _not_found(looked: Looked, name: str) -> Draft:
+    """Return what is to be said of a rule of which no call was found that it decides, and nothing proved."""
+    draft = looked.of_rule(
+        name,
+        "dead-rule",
+        "note",
+        message=f"no call was found that the rule {visible(name)} decides; that there is none is not proved",
+        suggestion="Write a scenario that it decides, correct its conditions, or delete it.",
+        universal=True,
+    )
+    return replace(draft, sampled=True, rule=name)
+
+
 def _never_first(looked: Looked, name: str, rule: RuleText) -> Draft:
+    if looked.sampled(rule.order):
+        return _not_found(looked, name)
     shadow = _Shadow()
     for one, own in looked.concerned(rule.order):
         _search_shadow(one, own, shadow)
@@ -58,6 +78,7 @@ def _never_first(looked: Looked, name: str, rule: RuleText) -> Draft:
             "warning",
             message=f"the rule {visible(name)} never decides: {_why_dead(looked, rule)}",
             suggestion="Correct its conditions, or delete it.",
+            universal=True,
         )
     by = [(other, text) for other, text in looked.rules if text.order in shadow.by]
     shown = ", ".join(visible(other) for other, _ in by[:_SHOWN]) + (
@@ -72,6 +93,7 @@ def _never_first(looked: Looked, name: str, rule: RuleText) -> Draft:
         f"of is decided before it by {shown} ({', '.join(sorted({str(text.then) for _, text in by}))})",
         suggestion=f"Put it before {visible(by[0][0])}, narrow that rule, or delete this one.",
         witness=_witness(looked, shadow),
+        universal=True,
     )
 
 
@@ -87,7 +109,7 @@ def _search_shadow(one: Examined, rule: RuleOfTool, shadow: _Shadow) -> None:
 
 
 def is_possible(one: Examined, cell: Cell, path: Path) -> bool:
-    """Tell whether some call takes a path that no question was asked about."""
+    """Tell whether some call may take a path that no question was asked about; false is a proof."""
     return next(one.calls.modes(cell, path), None) is not None and one.calls.is_taken(cell, path)
 
 
@@ -134,7 +156,7 @@ def _vacuous(looked: Looked, name: str, rule: RuleText) -> Iterator[Draft]:
     texts = [
         f"its test {atom_words(atom)} holds for every call"
         for atom in {atom.key: atom for _, own in concerned for atom in own.atoms}.values()
-        if all(_always(one, atom) for one, own in concerned)
+        if not looked.sampled(rule.order) and all(_always(one, atom) for one, own in concerned)
     ]
     for condition in rule.if_.role_conditions if rule.if_ is not None else ():
         texts += _redundant(condition, registry)
@@ -146,6 +168,7 @@ def _vacuous(looked: Looked, name: str, rule: RuleText) -> Iterator[Draft]:
             text,
             message=f"a condition of the rule {visible(name)} says nothing: {text}",
             suggestion="Delete the condition, or correct it if it was meant to say something.",
+            universal=True,
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ironcurtain.model.base import Json
 from ironcurtain.model.findings import SEVERITIES, Finding, FindingReport
 from ironcurtain.model.guarantees import WitnessCall
+from ironcurtain.model.proof import Proof
 from ironcurtain.text import marked, printable, visible
 
 _MARKS = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~"})
@@ -23,8 +24,8 @@ def text_lines(report: FindingReport) -> Iterator[str]:
         yield f"{finding.severity}: {printable(finding.message)} [{finding.id}]{place}"
         yield from (f"    {line}" for line in _witness_lines(finding.witness))
         yield f"    {printable(finding.suggestion)} See {finding.docs}."
-        if finding.exactness == "sampled":
-            yield "    The tools concerned cannot be examined exactly, so this may be wrong."
+        if finding.proof is Proof.NOT_FOUND:
+            yield "    Not proved: nothing to the contrary was found, but not every kind of call is known."
     for tool, reasons in report.reasons.items():
         yield from (f"sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
     yield summary(report)

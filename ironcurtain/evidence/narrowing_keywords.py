@@ -66,6 +66,11 @@ def _listed(atom: Atom) -> list[Json] | None:
     return list(test.value) if test.op == "in" else [test.value]
 
 
+def may_be_null(described: dict[str, Json]) -> bool:
+    """Tell whether a schema may accept null; what it refers to is not looked at, and may."""
+    return permits_null(described) or "$ref" in jsontext.canonical(described).decode()
+
+
 def presence(atom: Atom) -> bool | None:
     """Return what a test of an argument's presence asks for, None if it is another test."""
     if atom.when is not None:
@@ -144,7 +149,7 @@ def _raise(target: dict[str, Json], key: str, value: Json) -> None:
 def _values(target: dict[str, Json], values: list[Json]) -> None:
     if isinstance(target.get("enum"), list) or "const" in target:
         return  # the schema has its own list, whose values need not be spelled like the rule's
-    target["enum"] = [*values, *([None] if permits_null(target) else [])]
+    target["enum"] = [*values, *([None] if may_be_null(target) else [])]
 
 
 def _pattern(target: dict[str, Json], value: Json) -> None:

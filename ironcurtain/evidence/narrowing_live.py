@@ -117,11 +117,8 @@ class Live:
         """Tell whether a call may hold no subject of a source; true where that is open."""
         memo = (source, own, *chosen.items())
         if memo not in self._empty:
-            if self._space.sources[source].many or not self._resources(own):
-                self._empty[memo] = True
-            else:
-                absent = self._space.absent(source, chosen)
-                self._empty[memo] = absent is not None and not any(absent.seen)
+            options = self._one.calls.options(source, own, chosen)
+            self._empty[memo] = GIT_REMOTE in own or any(element.is_bare for element in options)
         return self._empty[memo]
 
     def _resources(self, own: tuple[str, ...]) -> list[str]:

@@ -6,8 +6,7 @@ list of values that were held against the classes one by one.
 
 from __future__ import annotations
 
-from ironcurtain.canonical.schema import permits_null
-from ironcurtain.evidence.narrowing_keywords import add_keywords, below, equal_operands, presence
+from ironcurtain.evidence.narrowing_keywords import add_keywords, below, equal_operands, may_be_null, presence
 from ironcurtain.evidence.narrowing_live import Live
 from ironcurtain.evidence.narrowing_places import describe_places
 from ironcurtain.evidence.narrowing_references import detached
@@ -72,10 +71,11 @@ class _Narrower:
     def _value(
         self, name: str, described: dict[str, Json], variable: Variable, alive: frozenset[int]
     ) -> None:
-        if described.get("default") is None:
+        default = self._space.default(name)
+        if default is None:
             self._demand(name, variable, alive)
-        elif not _holds(variable, alive, name, described["default"]):
-            del described["default"]
+        elif not _holds(variable, alive, name, default):
+            described.pop("default", None)
             self._require(name)
         live = [each.true for number, each in enumerate(variable.classes) if number in alive]
         if _never_given(variable, live):
@@ -84,7 +84,7 @@ class _Narrower:
         finite = own = _finite(described)
         if finite is None:
             finite = equal_operands(variable.atoms, live)
-            if finite is not None and permits_null(described):
+            if finite is not None and may_be_null(described):
                 finite.append(None)
         if finite is not None:
             left = [value for value in finite if value is None or _holds(variable, alive, name, value)]
@@ -98,9 +98,8 @@ class _Narrower:
 
     def _demand(self, name: str, variable: Variable, alive: frozenset[int]) -> None:
         """Require an argument without which every call is denied."""
-        described = self._properties[name]
         filled = any(a.repository and a.top_level == name for a in self._tool.args)
-        if filled or described.get("default") is not None:
+        if filled or self._space.default(name) is not None:
             return
         absent = variable.class_of({"args": {}, "caller": {}})
         if absent is not None and absent not in alive:
@@ -113,7 +112,7 @@ class _Narrower:
 
     def _remove(self, name: str, described: dict[str, Json]) -> None:
         """Leave out an argument that no permitted call gives; null counts as not given."""
-        if permits_null(described):
+        if may_be_null(described):
             described["enum"] = [None]
         else:
             del self._properties[name]

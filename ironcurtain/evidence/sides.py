@@ -30,6 +30,7 @@ from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, R
 from ironcurtain.roles.registry import Registry
 
 GIT_REMOTE = "git-remote-url"
+CUSTOM_PLACE = "ironcurtain/custom/"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Side:
     @property
     def has_custom_modules(self) -> bool:
         """Whether the bundle holds Rego modules that a project wrote itself."""
-        return any(path.startswith("ironcurtain/custom/") for path in self.bundle.modules)
+        return any(path.startswith(CUSTOM_PLACE) for path in self.bundle.modules)
 
 
 @dataclass(frozen=True)

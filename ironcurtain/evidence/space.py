@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.subjects import CALL
 from ironcurtain.errors import EvidenceError
 from ironcurtain.evidence.atoms import Atom, Place, role_atom
@@ -54,8 +53,11 @@ class ToolSpace:
 
     def __init__(self, server: str, tool: str, sides: Sides, more: Sequence[Atom] = ()) -> None:
         self.server, self.tool, self.sides = server, tool, sides
-        fitted = [_fitted(side.policy.tool(server, tool)) for side in sides.sides]
-        self.annotation = fitted[0].annotation
+        fitted = [each for side in sides.sides if (each := side.policy.tool(server, tool)) is not None]
+        if len(fitted) < len(sides.sides):
+            raise EvidenceError("a tool is missing from one of the policies")
+        self._tool = fitted[0]
+        self.annotation = self._tool.annotation
         self.rules = tuple(
             rules_of_tool(side.content, server, self.annotation, side.tokens) for side in sides.sides
         )
@@ -147,6 +149,10 @@ class ToolSpace:
         variable = self.variables[index]
         allowed = sorted(wanted) if wanted is not None else range(len(variable.classes))
         return sorted(allowed, key=variable.plainness)
+
+    def default(self, name: str) -> Json:
+        """Return what is filled in for an absent top-level argument, None if nothing is."""
+        return self._tool.with_defaults({}).get(name)
 
     # -- sources and elements ---------------------------------------------------------------------
 
@@ -388,9 +394,3 @@ class ToolSpace:
             for name in composite.join:
                 if name in tested:
                     yield f"the argument {name} is tested, and is part of a {composite.role}"
-
-
-def _fitted(tool: FittedTool | None) -> FittedTool:
-    if tool is None:
-        raise EvidenceError("a tool is missing from one of the policies")
-    return tool

@@ -17,34 +17,60 @@ from ironcurtain.model.difference import Change, Difference
 from ironcurtain.model.gate import Check, Problem
 
 DOCS = "docs/review.md"
+UNPROVED = "unproved"
+"""The id of the problem that a comparison is not exact."""
+_FOLLOWED = "Write the tests so that they can be followed, or accept what was only looked for."
 _RULES = "Approve it with --write-approval and let it be reviewed, or correct the policy."
 
 
-def judge(difference: Difference, approvals: DiffApprovals | None, file: Path | None, today: date) -> Check:
+def judge(
+    difference: Difference,
+    approvals: DiffApprovals | None,
+    file: Path | None,
+    today: date,
+    *,
+    sampled: bool = False,
+) -> Check:
     """Return the check of a difference: it fails for each loosened change that nothing covers.
+
+    It fails, too, where it is not proved that nothing else is loosened.
 
     Args:
         difference: What changed.
         approvals: What people approved, if there is a file of it.
         file: That file.
         today: The day on which expiry is judged.
+        sampled: Whether a comparison passes that is not exact.
     """
     listed = approvals.approvals if approvals else ()
     loosened = difference.loosened
     problems = [_judged(change, listed, file, today) for change in loosened]
     problems += _unused(difference, listed, file)
     open_ = sum(problem.severity == "error" for problem in problems)
+    if difference.exactness == "sampled":
+        problems.append(_unproved(difference, accepted=sampled))
     tightened = sum(change.direction == "tightened" for change in difference.changes)
     hidden = len(difference.changes) - tightened - len(loosened)
     masked = f", {hidden} loosened but masked" if hidden else ""
     approved = f", {len(loosened) - open_} approved" if loosened and open_ < len(loosened) else ""
-    sampled = "; sampled, not exact" if difference.exactness == "sampled" else ""
+    exactness = "; sampled, not exact" if difference.exactness == "sampled" else ""
     return Check(
         name="difference",
-        status="failed" if open_ else "passed",
-        summary=f"{len(loosened)} loosened{approved}{masked}, {tightened} tightened{sampled}",
+        status="failed" if any(problem.severity == "error" for problem in problems) else "passed",
+        summary=f"{len(loosened)} loosened{approved}{masked}, {tightened} tightened{exactness}",
         cases=tuple(change.id for change in difference.changes),
         problems=tuple(problems),
+    )
+
+
+def _unproved(difference: Difference, *, accepted: bool) -> Problem:
+    return Problem(
+        id=UNPROVED,
+        severity="note" if accepted else "error",
+        message="that nothing else is loosened is not proved: not every kind of call could be compared",
+        details=difference.reasons,
+        suggestion="" if accepted else _FOLLOWED,
+        docs=DOCS,
     )
 
 

@@ -128,7 +128,9 @@ def mutation(subject: Subject) -> tuple[Check, ...]:
         return (Check(name=name, status="skipped", summary="no score is demanded"),)
     report = mutation_score(subject.bundle, subject.scenarios, subject.guarantees, subject.engine)
     score = "nothing to notice" if report.score is None else f"{report.score:g} %"
-    summary = f"{score}: {report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
+    counts = f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
+    unproved = f", {report.unproved} not found to differ" if report.unproved else ""
+    summary = f"{score}: {counts}{unproved}"
     if report.score is not None and report.score >= least:
         return (Check(name=name, status="passed", summary=summary, count=len(report.mutants)),)
     survived = [_survivor(each) for each in report.mutants if each.outcome == "survived"]

@@ -60,6 +60,8 @@ class CoverageReport(Frozen):
         records: How many do not, because what they expect was taken from the policy.
         cells: Kinds of subjects, tool by tool, that no rule tells apart.
         rules: Rules that decide something.
+        sampled: `SERVER/TOOL` of each tool of which not every kind of call was examined, so that there may be
+            more of both.
     """
 
     format: Literal["ironcurtain/coverage/v1"] = "ironcurtain/coverage/v1"
@@ -71,6 +73,7 @@ class CoverageReport(Frozen):
     rules: Share
     clauses: tuple[ClauseCoverage, ...]
     missed: tuple[MissedCell, ...] = ()
+    sampled: tuple[str, ...] = ()
 
     @property
     def percent(self) -> float:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.model.base import Frozen, Json
+from ironcurtain.model.proof import Exactness, Proof
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 
@@ -70,15 +71,24 @@ class Difference(Frozen):
 
     Attributes:
         exactness: `sampled` where something may have been missed, for the `reasons` given.
+        changes: What was found. Where there are none, that the policies decide every call alike is `proved`
+            if the comparison is exact; otherwise no difference was found, and that is all.
     """
 
     format: Literal["ironcurtain/difference/v1"] = "ironcurtain/difference/v1"
     old_revision: str
     new_revision: str
-    exactness: Literal["exact", "sampled"]
+    exactness: Exactness
     reasons: tuple[str, ...] = ()
     changes: tuple[Change, ...]
     world: DescribedWorld
+
+    @property
+    def proof(self) -> Proof:
+        """Whether a difference was found, or that there is none is proved, or none was found."""
+        if self.changes:
+            return Proof.FOUND
+        return Proof.PROVED if self.exactness == "exact" else Proof.NOT_FOUND
 
     @property
     def loosened(self) -> tuple[Change, ...]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ironcurtain.model.base import Frozen
 from ironcurtain.model.guarantees import WitnessCall
+from ironcurtain.model.proof import Proof
 from ironcurtain.model.waivers import Waiver
 
 Severity = Literal["error", "warning", "note"]
@@ -48,7 +49,8 @@ class Finding(Frozen):
         where: What it is about: `rule NAME`, `clause ID`, `SERVER/TOOL`, `list @NAME`, `scenario ID`.
         clause: The clause concerned, if one is.
         source: `file:line` of that clause, empty if it is not known.
-        exactness: `sampled` where the tools concerned cannot be examined exactly.
+        proof: `found` where the witness shows it; `proved` where it holds for all calls; `not found` where
+            nothing to the contrary was found, but not every kind of call could be examined.
         witness: A whole call that shows it, as it is decided; None where no call can.
         suggestion: An edit that would mend it.
         docs: The page that explains findings of this kind.
@@ -62,7 +64,7 @@ class Finding(Frozen):
     where: str
     clause: str | None = None
     source: str = ""
-    exactness: Literal["exact", "sampled"] = "exact"
+    proof: Proof = Proof.PROVED
     witness: WitnessCall | None = None
     suggestion: str
     docs: str

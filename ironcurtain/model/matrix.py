@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.model.base import Frozen, ServerName
+from ironcurtain.model.proof import Exactness
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 
@@ -47,7 +48,7 @@ class Table(Frozen):
     """
 
     tools: tuple[str, ...]
-    exactness: Literal["exact", "sampled"] = "exact"
+    exactness: Exactness = "exact"
     reasons: tuple[str, ...] = ()
     rows: tuple[Row, ...]
 

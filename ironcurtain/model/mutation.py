@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal[
     "role removed",
     "list emptied",
 ]
-Outcome: TypeAlias = Literal["killed", "survived", "equivalent"]
+Outcome: TypeAlias = Literal["killed", "survived", "equivalent", "not found"]
 
 
 class MutantResult(Frozen):
@@ -27,10 +27,10 @@ class MutantResult(Frozen):
         id: Stable: the same change of the same rule has the same id in every run.
         rule: The rule that was changed (of two swapped ones, the first).
         change: The change in words.
-        outcome: `equivalent` if no call at all is decided differently.
+        outcome: `equivalent` if it is proved that no call at all is decided differently, `not found` if none
+            was found that is.
         by: What noticed it: `scenario ID`, `guarantee ID` or `opa test NAME`.
         scenario: Of a survivor, a scenario that notices it: a call with the verdict of the policy as it is.
-        sampled: Whether `equivalent` rests on a search that was not exhaustive.
     """
 
     id: str
@@ -41,7 +41,6 @@ class MutantResult(Frozen):
     outcome: Outcome
     by: str | None = None
     scenario: Scenario | None = None
-    sampled: bool = False
 
 
 class MutationReport(Frozen):
@@ -49,7 +48,9 @@ class MutationReport(Frozen):
 
     Attributes:
         scenarios: How many scenarios counted: not those whose expectation was taken from the policy.
-        score: Killed mutants per hundred that are not equivalent; None if there is none.
+        unproved: How many there are of which no call was found that is decided differently, and not proved
+            that there is none.
+        score: Killed mutants per hundred that are known to decide some call differently; None if none is.
     """
 
     format: Literal["ironcurtain/mutation/v1"] = "ironcurtain/mutation/v1"
@@ -59,5 +60,6 @@ class MutationReport(Frozen):
     killed: int
     survived: int
     equivalent: int
+    unproved: int = 0
     score: float | None
     mutants: tuple[MutantResult, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,7 +56,7 @@ def mutation_score(
         else _unnoticed(each, evidence)
         for each in made
     ]
-    counts = {outcome: sum(r.outcome == outcome for r in results) for outcome in ("killed", "survived")}
+    counts = Counter(result.outcome for result in results)
     different = counts["killed"] + counts["survived"]
     return MutationReport(
         revision=bundle.revision,
@@ -63,7 +64,8 @@ def mutation_score(
         guarantees=len(guarantees.guarantees) if guarantees else 0,
         killed=counts["killed"],
         survived=counts["survived"],
-        equivalent=len(results) - different,
+        equivalent=counts["equivalent"],
+        unproved=counts["not found"],
         score=round(100 * counts["killed"] / different, 1) if different else None,
         mutants=tuple(results),
     )
@@ -83,7 +85,7 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
     )
     shown = [change for change in found.changes if change.witness is not None]
     if not shown:
-        return _result(mutant, "equivalent", sampled=found.exactness == "sampled")
+        return _result(mutant, "equivalent" if found.exactness == "exact" else "not found")
     by = _broken_guarantee(changed, evidence) or _failed_test(changed, evidence.opa)
     if by is not None:
         return _result(mutant, "killed", by=by)

@@ -80,4 +80,4 @@ def test_a_swap_without_effect_is_no_difference_and_one_with_effect_is() -> None
 def test_no_change_says_so() -> None:
     result = compared(lambda _: None)
     assert result.changes == ()
-    assert list(text_lines(result)) == ["The two policies decide every call alike."]
+    assert list(text_lines(result)) == ["The two policies decide every call alike: proved."]

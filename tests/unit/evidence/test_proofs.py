@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import shipped
 from support.policies import annotations, compiled
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.decide import Call, prepare
+from ironcurtain.errors import ContradictedError
 from ironcurtain.evidence.coverage import coverage
 from ironcurtain.evidence.difference import difference
+from ironcurtain.evidence.difference_text import text_lines
 from ironcurtain.evidence.evaluate import decide_prepared, load_described
 from ironcurtain.evidence.examination import examination
 from ironcurtain.evidence.findings import Material, find
 from ironcurtain.evidence.guarantees import check_guarantees, report_lines
 from ironcurtain.evidence.matrix import decision_matrix
 from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.gate.approvals import judge
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
-from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find as find_opa
 from ironcurtain.pipeline.assemble import Release, assemble
@@ -258,6 +265,43 @@ def test_lengths_beyond_what_was_tried_before_are_followed() -> None:
     assert guaranteed(bundle, never="allow").status == "broken"
     short = bundle_of(rules, {"text": {"type": "string", "maxLength": 499}}, ("text",))
     assert guaranteed(short, never="allow").status == "proved"
+
+
+def test_policies_are_called_alike_only_where_that_is_proved() -> None:
+    def policy(pattern: str, then: str) -> Bundle:
+        rules = [on("word", then, matches("text", pattern)), rule("rest", "deny", tool=["t"])]
+        return bundle_of(rules, {"text": {"type": "string"}}, ("text",))
+
+    proved = difference(policy("(?i)a+", "deny"), policy("(?i)b+", "deny"), WORLD, opa())
+    assert (proved.proof, proved.changes) == ("proved", ())
+    unread = difference(policy("\\pL+", "deny"), policy("(?i)b+", "deny"), WORLD, opa())
+    assert (unread.proof, unread.changes) == ("not found", ())
+    assert "not proved" in " ".join(text_lines(unread))
+    today = date(2026, 1, 1)
+    assert judge(proved, None, None, today).status == "passed"
+    assert judge(unread, None, None, today).status == "failed"
+    assert judge(unread, None, None, today, sampled=True).status == "passed"
+
+
+def test_a_scenario_overrules_what_was_not_found_and_contradicts_what_was_proved() -> None:
+    rules = [on("letters", "deny", matches("text", "\\pL\\pN{3}")), rule("rest", "allow", tool=["t"])]
+    bundle = bundle_of(rules, {"text": {"type": "string"}}, ("text",))
+    call = ScenarioCall(server="s", tool="t", arguments={"text": "é٣٣٣"})
+    scenario = Scenario(id="s1", call=call, expect=Verdict.DENY, origin="generated")
+    examined = examination(bundle, WORLD, opa())
+
+    def kinds(*scenarios: Scenario) -> set[tuple[str, str]]:
+        report = find(examined, Material(lambda _: {}, scenarios), opa())
+        return {(each.kind, each.proof) for each in report.findings}
+
+    assert ("dead-rule", "not found") in kinds()
+    assert not [kind for kind, _ in kinds(scenario) if kind == "dead-rule"]
+    examined.tools["s", "t"].gaps = frozenset()  # as if nothing had been left out
+    with pytest.raises(ContradictedError, match="s1 is decided by the rule letters") as refused:
+        kinds(scenario)
+    assert Path(shipped.ROOT, f"docs/errors/{refused.value.code}.md").exists()
+    with pytest.raises(ContradictedError, match="no call like"):
+        coverage(examined, (scenario.model_copy(update={"origin": "handwritten"}),), opa())
 
 
 def test_a_guarantee_that_speaks_of_no_call_says_nothing() -> None:
