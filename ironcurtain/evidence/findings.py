@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.evidence.clause_outcomes import clause_outcomes
 from ironcurtain.errors import ContradictedError
+from ironcurtain.evidence.clause_outcomes import clause_outcomes
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.findings_claims import cited_drafts, claim_drafts
@@ -131,9 +131,7 @@ def _is_refused(decision: Decision) -> bool:
     return decision.verdict is Verdict.DENY and decision.rule.startswith("structural-")
 
 
-def _drafts(
-    looked: Looked, material: Material, decided: Decided | None, opa: OpaCommand
-) -> Iterator[Draft]:
+def _drafts(looked: Looked, material: Material, decided: Decided | None, opa: OpaCommand) -> Iterator[Draft]:
     unknown = list(name_drafts(looked))
     yield from (draft for _, draft in unknown)
     yield from rule_drafts(looked, frozenset(order for order, _ in unknown))

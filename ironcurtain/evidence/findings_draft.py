@@ -96,7 +96,7 @@ class Decided:
 
     @property
     def demanding(self) -> Decided:
-        """Those that demand something; of records, which only tell what the policy does, the decisions stay."""
+        """Those that demand something; of records, which tell what the policy does, decisions stay."""
         kept = tuple(scenario for scenario in self.scenarios if scenario.origin != RECORD)
         return Decided(kept, self.prepared, self.decisions)
 

@@ -187,11 +187,11 @@ class Batch:
 
     def _silent(self, examined: Examination) -> None:
         report = find_findings(examined, Material(languages), self.opa)
-        self.counted.update(f"finding {f.kind} {f.exactness}" for f in report.findings)
+        self.counted.update(f"finding {f.kind} {f.proof}" for f in report.findings)
         silent = {
             finding.where.removeprefix("rule "): finding.kind
             for finding in report.findings
-            if finding.kind in ("dead-rule", "shadowed-rule") and finding.exactness == "exact"
+            if finding.kind in ("dead-rule", "shadowed-rule") and finding.proof == "proved"
         }
         for call, _ in self.calls:
             for rule in {found["rule"] for found in call.subjects.values()} & silent.keys():
