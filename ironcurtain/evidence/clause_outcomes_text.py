@@ -37,7 +37,7 @@ def _first(found: ClauseOutcome) -> str:
         return f"is kept with {_listed(found.into)}"
     if found.outcome == "structural" and found.structural:
         return f"holds by structure ({', '.join(found.structural)})"
-    if found.outcome == "not-kept" and not found.claims:
+    if found.outcome == "not-kept" and not _reasons(found):
         return "has rules that decide no call"
     if found.outcome == "not-kept" and all(claim.kind == "not-here" for claim in found.claims):
         return "concerns no tool that is here"
@@ -56,13 +56,15 @@ _WORDS: Mapping[str, str] = {
 
 def _more(found: ClauseOutcome) -> Iterator[str]:
     if found.idle:
-        yield f"never decided by {_listed(found.idle)}"
+        yield f"{_listed(found.idle)} never decides"
     yield from (asked_words(asked) for asked in found.asked)
-    # Where the clause has rules, a server that it does not concern tells nothing new.
-    said = [claim for claim in found.claims if claim.kind != "not-here" or found.outcome == "not-kept"]
-    yield from (
-        f"reason given: {reason}" for reason in dict.fromkeys(visible(claim.reason) for claim in said)
-    )
+    yield from (f"reason given: {reason}" for reason in dict.fromkeys(_reasons(found)))
+
+
+def _reasons(found: ClauseOutcome) -> list[str]:
+    """Return the reasons; where the clause has rules, a server that it does not concern tells nothing new."""
+    ruled = bool(found.rules or found.idle)
+    return [visible(claim.reason) for claim in found.claims if not (ruled and claim.kind == "not-here")]
 
 
 def asked_words(asked: AskedTool) -> str:

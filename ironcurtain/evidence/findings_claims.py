@@ -21,7 +21,8 @@ def claim_drafts(outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
         false = list(_false(each, outcomes))
         yield from false
         # Rules that never decide are findings of their own.
-        if each.claims and not false and each.outcome in ("not-kept", "partly-asked"):
+        explained = any(claim.kind != "not-here" for claim in each.claims) or not each.idle
+        if explained and not false and each.outcome in ("not-kept", "partly-asked"):
             yield _unkept(each)
 
 

@@ -116,6 +116,16 @@ def test_a_merged_clause_counts_as_what_is_checked_of_the_other() -> None:
     assert "false-claim" in kinds(unkept)
 
 
+def test_rules_that_never_decide_are_not_said_to_be_no_concern_of_the_tools() -> None:
+    elsewhere = {"clause": "C2", "server": "other", "kind": "not-here", "reason": "No mail there."}
+    written = document({**ASK_ALL, "clause": "C1"}, ASK_SECRET, claims=[elsewhere])
+    found = outcome(written)
+    assert (found.outcome, found.idle) == ("not-kept", ("ask-secret",))
+    assert outcome_words(found) == "has rules that decide no call; ask-secret never decides"
+    assert "unkept-clause" not in kinds(written)
+    assert "shadowed-rule" in kinds(written)
+
+
 @pytest.mark.parametrize(
     ("scenarios", "is_kept"),
     [
