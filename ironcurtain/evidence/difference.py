@@ -7,7 +7,7 @@ the two policies decide differently; where the exhaustive search finds none, the
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.decide import Call, prepare
@@ -66,6 +66,7 @@ def difference(
     examined = examine([ToolSpace(server, tool, sides) for server, tool in same], opa)
     found = [each for one in examined for each in _changes(one)]
     decisions = _decided(found, sides, opa)
+    found = [_as_decided_alike(each, decisions, number) for number, each in enumerate(found)]
     changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
     gaps = {(one.space, gap) for one in examined for gap in one.gaps}
     gaps |= {(each.one.space, gap) for each in found if each.call is None for gap in each.gaps}
@@ -215,8 +216,8 @@ def _decided(found: list[_Changed], sides: Sides, opa: OpaCommand) -> list[dict[
         decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
     for number, each in enumerate(found):
         if each.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
-            if CUSTOM_MODULES in each.one.gaps:
-                continue  # a module of the project decides both
+            if each.one.gaps:
+                continue
             raise VerificationError(
                 f"the call {visible(str(each.call.arguments))} of {visible(each.one.space.tool)} "
                 "was expected to be decided differently, but is not"
@@ -226,6 +227,13 @@ def _decided(found: list[_Changed], sides: Sides, opa: OpaCommand) -> list[dict[
 
 def _verdicts(decisions: list[dict[str, Decision]], number: int) -> list[Verdict]:
     return [each[str(number)].verdict for each in decisions]
+
+
+def _as_decided_alike(each: _Changed, decisions: list[dict[str, Decision]], number: int) -> _Changed:
+    """Return a change without the call that was to show it, where what could not be followed decides it."""
+    if each.call is None or _verdicts(decisions, number)[0] != _verdicts(decisions, number)[1]:
+        return each
+    return replace(each, call=None, masked=each.call, gaps=each.one.gaps)
 
 
 def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:

@@ -62,7 +62,7 @@ def decide_guarantees(examined: Examination, opa: OpaCommand) -> GuaranteeReport
     prepared, tools = examined.guarantees, examined.tools
     broken = {each.guarantee.id: _smallest(each, tools) for each in prepared}
     decisions = _confirmed(broken, examined.sides, opa)
-    results = tuple(_result(each, broken[each.guarantee.id], decisions, examined.sides) for each in prepared)
+    results = tuple(_result(each, broken[each.guarantee.id], decisions) for each in prepared)
     ok = all(result.holds for result in results)
     return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
 
@@ -79,12 +79,14 @@ class _Broken:
         call: that call; None where none was found.
         cells: How many kinds of subjects it speaks of.
         gaps: Why there may be a call that breaks it although none was found.
+        unsure: Why the call may be decided otherwise than was expected.
     """
 
     tool: tuple[str, str] | None
     call: FoundCall | None
     cells: int
     gaps: frozenset[str]
+    unsure: frozenset[str] = frozenset()
 
 
 def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined]) -> _Broken:
@@ -113,7 +115,7 @@ def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined])
     if not found:
         return _Broken(None, None, cells, frozenset(gaps))
     _, tool, call = min(found, key=lambda item: (item[0], item[1]))
-    return _Broken(tool, call, cells, frozenset(gaps))
+    return _Broken(tool, call, cells, frozenset(gaps), examined[tool].gaps)
 
 
 def overlaps(answered: Answered, wanted: Mapping[int, frozenset[int]]) -> bool:
@@ -195,18 +197,16 @@ def _confirmed(broken: Mapping[str, _Broken], sides: Sides, opa: OpaCommand) -> 
     return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
 
 
-def _result(
-    each: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision], sides: Sides
-) -> GuaranteeResult:
+def _result(each: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision]) -> GuaranteeResult:
     guarantee = each.guarantee
     witness, reasons = None, broken.gaps
     if broken.call is not None and broken.tool is not None:
         decision = decisions[guarantee.id]
         if _breaks(guarantee, broken.call, decision):
             witness, reasons = witness_call(broken.tool, broken.call, decision), frozenset()
-        elif sides.sides[0].has_custom_modules:
-            # Rules alone would let the call through. The project's own modules do not, nor perhaps others.
-            reasons = broken.gaps | {CUSTOM_MODULES}
+        elif broken.unsure:
+            # What could not be followed decides the call otherwise, and another one perhaps not.
+            reasons = broken.gaps | broken.unsure
         else:
             raise VerificationError(
                 f"guarantee {guarantee.id}: the call {visible(str(broken.call.arguments))} was expected to "
@@ -226,9 +226,9 @@ def _result(
 def _status(broken: _Broken, witness: WitnessCall | None, reasons: frozenset[str]) -> Status:
     if witness is not None:
         return "broken"
-    if not broken.cells:
-        return "says nothing"
-    return "not found" if reasons else "proved"
+    if reasons:
+        return "not found"
+    return "proved" if broken.cells else "says nothing"
 
 
 def _breaks(guarantee: Guarantee, call: FoundCall, decision: Decision) -> bool:
@@ -261,7 +261,8 @@ def report_lines(report: GuaranteeReport) -> Iterator[str]:
     """Yield the report as lines of plain text."""
     for result in report.results:
         clause = f" ({result.clause})" if result.clause else ""
-        yield f"{_MARKS[result.status]:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
+        mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
+        yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
         yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
         if result.witness is not None:
             yield from _witness_lines(result.witness)
@@ -270,6 +271,8 @@ def report_lines(report: GuaranteeReport) -> Iterator[str]:
 def status_words(result: GuaranteeResult) -> str:
     """Return what is known of a guarantee."""
     kinds = f"{result.cells} kinds of subjects"
+    if result.status == "not found" and not result.cells:
+        return "no call was found that it speaks of, and it is not proved that there is none"
     return {
         "proved": f"proved over {kinds}",
         "not found": f"not found broken over {kinds}, not proved",

@@ -115,7 +115,8 @@ class Placing:
         """
         schemas = self.shapes.argument(steps[0])
         if len(steps) == 1:
-            if any("array" in s.types and not s.bound("minItems") for s in self.shapes.of(schemas)):
+            shapes = [shape for shape in self.shapes.of(schemas) if shape.enum is None or [] in shape.enum]
+            if any("array" in shape.types and not shape.bound("minItems") for shape in shapes):
                 yield []
             yield from ("[]", "") if argument.codec is not None else ()
         elif not self._must_hold(schemas, steps[1:]):

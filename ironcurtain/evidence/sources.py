@@ -178,7 +178,8 @@ class SourceReader:
             near = Witness("", str(value), ("listed", str(value)), (str(value),))
             element = self._of_value(source, near, value, arguments, mode)
             if element is not None:
-                region = next((each for each in regions if keys_of(each) == keys_of(element)), None)
+                # The place is named as every other one is, where a plain witness lies in it, too.
+                region = next((w for w in regions if _is_plain(w) and keys_of(w) == keys_of(element)), None)
                 found.append(replace(element, witness=region.witness) if region is not None else element)
         return found
 
@@ -386,6 +387,10 @@ def subject_key(
 def carried(argument: Argument, arguments: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the roles of an argument in a call."""
     return roles_in_call(argument, arguments)
+
+
+def _is_plain(element: Element) -> bool:
+    return element.witness is not None and not element.witness.whole
 
 
 def _covers(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:

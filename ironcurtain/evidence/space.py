@@ -77,7 +77,8 @@ class ToolSpace:
         self._role_variables = [
             index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
         ]
-        self.gaps |= {*self._mode_gaps()}
+        if math.prod(len(self.variables[index].classes) for index in self._role_variables) > MAX_MODES:
+            self.gaps |= {"more modes than can be followed"}
         self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
         self._modes: dict[frozenset[tuple[int, frozenset[int]]], list[RoleMode]] = {}
         self._plain = PlainValues(self.annotation, self.reader, sides)
@@ -136,7 +137,12 @@ class ToolSpace:
         return all(self.variables[index].classes[class_].fits for index, class_ in chosen.items())
 
     def given(self, source: Source, chosen: Assignment) -> bool | None:
-        """Tell whether an assignment demands that a source's argument is given, or not given, or neither."""
+        """Tell whether an assignment demands that a source's argument is given, or not given, or neither.
+
+        Of a source that is joined of tested arguments that is not known, which is one of the gaps.
+        """
+        if source.composite is not None:
+            return None
         places: set[Place] = {("args", name) for name in source.places}
         for index, class_ in chosen.items():
             variable = self.variables[index]
@@ -181,9 +187,7 @@ class ToolSpace:
     def _defaults(self, source: int, chosen: Assignment) -> list[Element]:
         """Return what a source yields where it is absent and its default is filled in."""
         absent = self.absent(source, chosen)
-        if absent is None or absent.is_bare or not absent.filled:
-            return []
-        return [absent]
+        return [absent] if absent is not None and absent.filled and not absent.is_bare else []
 
     def absent(self, source: int, chosen: Assignment) -> Element | None:
         """Return what a call without the source's argument yields, None if it must be given."""
@@ -242,6 +246,9 @@ class ToolSpace:
                             cell.example = cell.example or (source, element, value)
                         elif cell.example is None:
                             cell.example = (source, element, value)
+                        if witness is None and not cell.regions:
+                            # What a default names lies in no region that was tried.
+                            cell.regions.add((("filled in", value), value))
         if self._can_be_bare():
             keys = tuple(CALL_KEY for _ in self.sides.sides)
             found[keys] = Cell(NONE, keys, {((), CALL)}, fits=True)
@@ -383,10 +390,6 @@ class ToolSpace:
     def _custom_gaps(self) -> Iterator[str]:
         if any(side.has_custom_modules for side in self.sides.sides):
             yield CUSTOM_MODULES
-
-    def _mode_gaps(self) -> Iterator[str]:
-        if math.prod(len(self.variables[index].classes) for index in self._role_variables) > MAX_MODES:
-            yield "more modes than can be followed"
 
     def _tied_gaps(self) -> Iterator[str]:
         tested = {name for v in self.variables for root, name in v.places if root == "args"}

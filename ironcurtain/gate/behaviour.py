@@ -52,7 +52,7 @@ def _problem(document: Document, number: int, result: GuaranteeResult) -> Proble
     file, line = document.shown, document.line_of("guarantees", number)
     if result.status == "broken":
         return _broken(result, file, line)
-    nothing = result.status == "says nothing"
+    nothing = not result.holds
     return Problem(
         id=result.id,
         severity="error" if nothing else "note",

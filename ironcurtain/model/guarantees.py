@@ -102,7 +102,7 @@ class GuaranteeResult(Frozen):
         demand: `never V` or `always V`.
         status: `proved` where it holds for all calls; `broken` where the witness breaks it; `not found` where
             no call was found that breaks it, but not every kind of call was examined, for the `reasons`
-            given; `says nothing` where it speaks of no call at all.
+            given; `says nothing` where it is proved to speak of no call at all.
         cells: How many kinds of subjects it speaks of.
         witness: The smallest call that breaks it.
     """
@@ -117,8 +117,8 @@ class GuaranteeResult(Frozen):
 
     @property
     def holds(self) -> bool:
-        """Whether it is kept as far as is known; one that says nothing keeps nobody safe."""
-        return self.status in ("proved", "not found")
+        """Whether it is kept as far as is known; one that speaks of no call keeps nobody safe."""
+        return self.cells > 0 and self.status in ("proved", "not found")
 
 
 class GuaranteeReport(Frozen):

@@ -312,6 +312,34 @@ def test_a_guarantee_that_speaks_of_no_call_says_nothing() -> None:
     assert (result.status, result.holds, result.cells) == ("says nothing", False, 0)
 
 
+def test_a_place_that_only_a_default_names_is_in_the_matrix() -> None:
+    rules = [rule("srv", "allow", paths={"roles": ["read-path"], "within": ["/srv/a"]})]
+    bundle = bundle_of(rules, {"path": {"enum": ["/etc/y"], "default": "/srv/a/x"}})
+    (table,) = decision_matrix(bundle, WORLD, opa()).servers["s"]
+    rows = {(o.verdict.value, row.where) for row in table.rows for o in row.outcomes}
+    assert rows == {("deny", ("everything else",)), ("allow", ("/srv/a/x",))}
+
+
+def test_a_tested_part_of_a_joined_resource_is_sampled_and_breaks_nothing() -> None:
+    parts = {"owner": {"type": "string"}, "repo": {"type": "string"}}
+    tool = {
+        "tool": "t",
+        "side_effects": True,
+        "input_schema": {"type": "object", "properties": parts, "required": ["owner", "repo"]},
+        "args": [{"name": name, "roles": ["none"]} for name in parts],
+        "composites": [{"role": "repository", "join": ["owner", "repo"], "with": "/"}],
+    }
+    rules = [on("short", "allow", {"name": "repo", "op": "le", "value": 3, "measure": "length"})]
+    annotated, release = annotations({"s": [tool]}), Release(engine_version="test")
+    bundle = assemble(compiled(rules), annotated, registry=Registry(()), release=release)
+    assert decided(bundle, {"owner": "acme", "repo": "web"}).verdict == "allow"
+    result = guaranteed(bundle, never="allow", when={"roles": ("repository",)})
+    assert result.cells
+    assert result.status in ("broken", "not found")
+    (shown,) = narrowing(bundle, WORLD, opa()).tools
+    assert shown.reachable
+
+
 def test_a_required_argument_whose_values_nothing_can_be_found_for_stops_nothing() -> None:
     rules = [on("x", "allow", {"name": "code", "op": "equals", "value": "abc"})]
     odd = {"type": "string", "pattern": "^\\pL{90,120}$", "not": {"const": "q"}}
