@@ -22,6 +22,7 @@ from ironcurtain.errors import Exit
 COMMANDS = {
     "annotate": "Say what each argument of the servers' tools is.",
     "answer": "Answer what a compile could not decide.",
+    "attack": "Say which calls get further in another spelling.",
     "audit": "Read, verify and sum up audit logs.",
     "approvals": "Show and answer the calls that wait for a person.",
     "bundle": "Build a bundle from rules and annotations, without a model.",

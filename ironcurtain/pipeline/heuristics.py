@@ -7,7 +7,7 @@ with a reason, for the tool as it is: a changed tool has to be confirmed again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model import jsontext
@@ -37,6 +37,8 @@ _VALUES = {
     "URL": re.compile(r"(?:https?|ssh|git|ftp)://.+|[\w.-]+@[\w.-]+:.+"),
     "address": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
 }
+_USED = {**_VALUES, "path": re.compile(r"~?/[^\s/]+/\S.*")}
+"""What values of calls must look like; a `.` or one name after a slash may well be something else."""
 _TEXTS = {
     "path": re.compile(
         r"\b(?:file|directory|folder|absolute|relative|destination|repository) path|\bpaths? (?:to|of)\b",
@@ -184,6 +186,22 @@ def suspicion_of(leaf: Leaf) -> str | None:
             several = "a list of values in one string that mentions " if _LISTED.search(description) else ""
             return f"{several}a {kind} (its description)"
     return None
+
+
+def suspicion_of_use(leaf: Leaf, values: Iterable[str]) -> str | None:
+    """Say as what kind of resource an argument looks, by itself or by values that calls gave it.
+
+    Returns:
+        `path`, `URL`, `address`, or None for content and for what looks like nothing of the kind.
+    """
+    suspicion = suspicion_of(leaf)
+    if suspicion is not None:
+        return next(kind for kind in _NAMES if kind in suspicion)
+    named = _WORD.findall(leaf.last_name)
+    if not leaf.holds_text or "enum" in leaf.schema or (named and _OF_ANOTHER.fullmatch(named[-1])):
+        return None
+    texts = list(values)
+    return next((k for k, pattern in _USED.items() if any(pattern.fullmatch(text) for text in texts)), None)
 
 
 def _is_described(kind: str, description: str) -> bool:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from ironcurtain.llm.question import Answer
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.approval import Approvals, SealedAnswer, SealedRequest
+from ironcurtain.model.attack import AttackReport
 from ironcurtain.model.audit import AuditVerification, Head, Line
 from ironcurtain.model.audit_report import AuditEntry, AuditReport, AuditStats
 from ironcurtain.model.base import Json
@@ -56,6 +57,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "approval-answer": _of(SealedAnswer),
     "approval-request": _of(SealedRequest),
     "approvals": _of(Approvals),
+    "attack": _of(AttackReport),
     "audit": _of(Line),
     "audit-entry": _of(AuditEntry),
     "audit-head": _of(Head),

@@ -12,6 +12,7 @@ from ironcurtain.bundle.keys import new_key
 
 CALL = ("filesystem", "read_text_file", '{"path": "/a"}')
 COMMANDS = {
+    "attack": ("attack", str(SHIPPED)),
     "coverage": ("coverage", "--bundle", str(SHIPPED)),
     "decide": ("decide", "--bundle", str(SHIPPED), *CALL),
     "diff": ("diff", str(SHIPPED), str(SHIPPED)),

@@ -1,0 +1,48 @@
+"""An attack's report as plain text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from ironcurtain.model.attack import AttackCall, AttackReport, Break
+from ironcurtain.text import marked, visible
+
+_PLURALS = {"scenario": "scenarios", "witness": "witnesses", "recorded": "recorded calls"}
+
+
+def report_lines(report: AttackReport) -> Iterator[str]:
+    """Yield the report as lines of plain text, the smallest breaking pair first."""
+    for each in report.breaks:
+        yield from break_lines(each)
+    bases = ", ".join(f"{count} {_PLURALS[origin]}" for origin, count in report.bases.items())
+    yield f"{sum(report.tried.values())} respelled calls of {bases or 'no calls'} (at most {report.maximum})"
+    yield from (f"left out: {each.count} {visible(each.what)}" for each in report.left_out)
+    yield summary(report)
+
+
+def summary(report: AttackReport) -> str:
+    """Return in one sentence what was found."""
+    if report.outcome == "not found":
+        return "not found: nothing respelled gets further than what it stands for; a search, no proof"
+    pairs = sum(each.count for each in report.breaks)
+    return f"found: {pairs} respelled calls get further than what they stand for ({len(report.breaks)} kinds)"
+
+
+def break_lines(each: Break) -> Iterator[str]:
+    """Yield a breaking pair: what was done, the call, and what it stands for."""
+    times = f", {each.count} times" if each.count > 1 else ""
+    yield f"{each.kind}  {visible(each.respelling)}, the same to {visible(each.taken_by)}{times}"
+    yield f"  {_words(each.base)} ({visible(each.origin)})"
+    yield from (f"  {_words(call)}" for call in each.calls)
+    if each.world:
+        yield f"  with {visible(each.world)}"
+
+
+def _words(call: AttackCall) -> str:
+    given = call.arguments
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    caller = f" as {marked(json.dumps(call.caller, ensure_ascii=False))}" if call.caller else ""
+    clause = f" ({call.clause})" if call.clause else ""
+    decided = f"{call.verdict} by {visible(call.rule)}{clause}"
+    return f"{decided}: {visible(call.server)}/{visible(call.tool)} {marked(text)}{caller}"

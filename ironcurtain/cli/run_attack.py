@@ -1,0 +1,68 @@
+"""What `ironcurtain attack` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.attack.bases import Recorded, places_of
+from ironcurtain.attack.report_text import report_lines
+from ironcurtain.attack.run import attack
+from ironcurtain.bundle.opening import Trust
+from ironcurtain.cli.evidence import read_policy
+from ironcurtain.cli.recorded_calls import recorded_decisions
+from ironcurtain.errors import Exit
+from ironcurtain.evidence.examination import examination
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.opa.command import OpaCommand
+from ironcurtain.opa.locate import find
+
+
+def run(
+    *,
+    bundle: str,
+    config: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    recorded: str | None,
+    home: str | None,
+    sandbox: str | None,
+    directory: str | None,
+    head: str | None,
+    maximum: int,
+    format_: str,
+    opa: str | None,
+    **trust: Json,
+) -> Exit:
+    """Attack a policy and print what was found."""
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
+    calls = _recorded(recorded, directory, head, policy.world, home, sandbox)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    examined = examination(policy.bundle, policy.world, engine, promised)
+    report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
+    if format_ == "json":
+        click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(report_lines(report)))
+    return Exit.NO if report.breaks else Exit.YES
+
+
+def _recorded(
+    log: str | None,
+    directory: str | None,
+    head: str | None,
+    world: DescribedWorld,
+    home: str | None,
+    sandbox: str | None,
+) -> Recorded:
+    if log is None:
+        return Recorded()
+    _, records, _ = recorded_decisions(log, directory, head, None)
+    place = str(Path(home).absolute()) if home is not None else str(Path.home())
+    inside = str(Path(sandbox).absolute()) if sandbox is not None else None
+    return Recorded(tuple(records), places_of(world, place, inside))

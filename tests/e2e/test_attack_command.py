@@ -1,0 +1,52 @@
+"""`ironcurtain attack` as people call it, on the shipped policies and on one with a weakness."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from support import shipped
+from support.policies import rule, tool, write_bundle
+
+from ironcurtain.cli.main import run
+
+BUNDLES = [
+    shipped.ROOT / "generated" / "bundle",
+    shipped.ROOT / "examples" / "office" / "generated" / "bundle",
+]
+
+
+@pytest.mark.parametrize("bundle", BUNDLES, ids=["shipped", "office"])
+def test_nothing_looser_is_found_in_the_shipped_policies(
+    bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["attack", str(bundle), "--maximum", "4000", "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    schema = json.loads((shipped.ROOT / "schemas" / "attack.json").read_text())
+    Draft202012Validator(schema).validate(report)
+    assert report["outcome"] == "not found"
+    assert report["bases"]["scenario"] > 50
+    assert sum(report["tried"].values()) == 4000
+    assert any("for want of room" in each["what"] for each in report["left_out"])
+
+
+def test_the_smallest_pair_that_breaks_a_policy_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = {"type": "object", "properties": {"mode": {"type": "string"}}}
+    push = tool("push", mode=["none"]) | {"input_schema": schema}
+    forced = {"name": "mode", "op": "equals", "value": "force"}
+    rules = [rule("no-force", "deny", tool=["push"], args=[forced]), rule("push", "allow", tool=["push"])]
+    bundle = write_bundle(tmp_path, {"git": [push]}, rules)
+    assert run(["attack", str(bundle)]) == 1
+    told = capsys.readouterr().out
+    assert 'deny by no-force (C1): git/push {"mode": "force"} (witness)' in told
+    assert 'allow by push (C1): git/push {"mode": "FORCE"}' in told
+    assert "found: " in told
+
+
+def test_a_log_that_is_not_there_is_no_attack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attack", str(BUNDLES[0]), "--recorded", "no-such-session"]) in (2, 3)
+    assert "no-such-session" in capsys.readouterr().err
