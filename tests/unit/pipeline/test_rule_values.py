@@ -25,6 +25,10 @@ PROPERTIES = {
     "any": {},
     "open": {"type": "object", "properties": {"known": MODES}},
     "tuple": {"type": "array", "prefixItems": [{"const": 1}], "items": {"const": 2}},
+    "filled": {"enum": ["hard"], "default": "soft"},
+    "filled-below": {"type": "object", "properties": {"mode": {"const": "hard"}}, "default": {"mode": "soft"}},
+    "branch": {"anyOf": [{"type": "object", "properties": {"kind": MODES}}, {"type": "object"}]},
+    "narrowed": {"type": "object", "properties": {"kind": MODES}, "anyOf": [{"required": ["kind"]}, True]},
     "recursive": {"$ref": "#/$defs/Node"},
 }
 DEFS = {"Mode": MODES, "Node": {"properties": {"mode": MODES, "child": {"$ref": "#/$defs/Node"}}}}
@@ -47,7 +51,6 @@ def mistakes(name: str, op: str, value: Any, *tools: ToolAnnotation, **more: Any
     ("name", "op", "value", "said"),
     [
         ("mode", "equals", "hrad", '"hrad" can never stand there; it takes "soft", "hard"'),
-        ("mode", "not_equals", "hrad", '"hrad"'),
         ("mode", "in", ["hard", "hrad"], '"hrad"'),
         ("mode", "equals", True, "true"),
         ("named", "equals", "hrad", '"soft", "hard"'),
@@ -59,6 +62,7 @@ def mistakes(name: str, op: str, value: Any, *tools: ToolAnnotation, **more: Any
         ("count", "equals", 0, "its schema"),
         ("/tags/*", "equals", "hrad", '"soft", "hard"'),
         ("/open/known", "equals", "hrad", '"soft", "hard"'),
+        ("/narrowed/kind", "equals", "hrad", '"soft", "hard"'),
         ("/recursive/child/mode", "equals", "hrad", ""),
         ("/recursive/mode", "equals", "hrad", '"soft", "hard"'),
         ("mode", "matches", "hrad.*", "matches none of the values that there are"),
@@ -90,6 +94,12 @@ def test_a_value_that_no_call_can_hold_is_told_with_those_that_one_can(
         ("/tuple/*", "equals", 1, {}),
         ("tags", "le", 3, {"measure": "count"}),
         ("missing", "equals", "x", {}),
+        ("mode", "not_equals", "hrad", {}),
+        ("mode", "not_in", ["soft", "hrad"], {}),
+        ("filled", "equals", "soft", {}),
+        ("/filled-below/mode", "in", ["soft"], {}),
+        ("filled", "matches", "so.*", {}),
+        ("/branch/kind", "equals", "anything", {}),
     ],
 )
 def test_a_value_that_a_call_may_hold_is_no_mistake(
