@@ -251,13 +251,6 @@ class RegoRejectedError(IronCurtainError):
     exit = Exit.NO
 
 
-class ContradictedError(IronCurtainError):
-    """A real decision contradicts what was proved about all calls."""
-
-    code = "IC2003"
-    exit = Exit.NO
-
-
 # -- could not answer: exit 3 -------------------------------------------------------------------
 
 

@@ -117,13 +117,12 @@ class _Reader:
         asked = tuple(
             self._asked(clause.id, tool) for claim in claims for tool in _claimed(claim, self.looked.examined)
         )
-        structural = tuple(sorted({rule for s in scenarios for rule in self._structural(s)}))
         outcome = ClauseOutcome(
             clause=clause,
             outcome="unaccounted",
             rules=rules,
             idle=tuple(name for name, _ in own if name not in rules),
-            structural=structural,
+            structural=self._structural(claims, scenarios),
             into=tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.into)),
             asked=asked,
             claims=claims,
@@ -136,14 +135,12 @@ class _Reader:
     def _scenarios(self) -> Sequence[Scenario]:
         return self.decided.scenarios if self.decided is not None else ()
 
-    def _structural(self, scenario: Scenario) -> Iterator[str]:
-        """Yield the structural rules that decide a scenario, or a subject of it."""
-        if self.decided is None:
-            return
-        decision = self.decided.decisions[scenario.id]
-        for rule in (decision.rule, *(subject.rule for subject in decision.subjects)):
-            if rule.startswith("structural-"):
-                yield rule
+    def _structural(self, claims: Collection[Claim], scenarios: Sequence[Scenario]) -> tuple[str, ...]:
+        """Return the structural rules that decide all scenarios of a clause which is said to hold by them."""
+        if self.decided is None or not any(claim.kind == "structural" for claim in claims):
+            return ()
+        rules = {self.decided.decisions[scenario.id].rule for scenario in scenarios}
+        return tuple(sorted(rules)) if all(rule.startswith("structural-") for rule in rules) else ()
 
     def _asked(self, clause: str, tool: _Tool) -> AskedTool:
         one, result = self.looked.examined.tools[tool], self.never_allowed[tool]
@@ -157,19 +154,18 @@ class _Reader:
             server=tool[0],
             tool=tool[1],
             holds="always" if always else "partly" if cells else "never",
-            proof=_proof(result, one, always=always, cells=bool(cells)),
+            proof=_proof(result, one, always=always),
             verdicts=tuple(v for v in (Verdict.ESCALATE, Verdict.DENY) if v in verdicts) if always else (),
             cells=cells,
             witness=result.witness,
         )
 
 
-def _proof(result: GuaranteeResult, one: Examined, *, always: bool, cells: bool) -> Proof:
+def _proof(result: GuaranteeResult, one: Examined, *, always: bool) -> Proof:
     if always:
         return Proof.PROVED if result.status == "proved" else Proof.NOT_FOUND
-    if not cells:
-        return Proof.FOUND
-    return Proof.PROVED if one.exactness == "exact" else Proof.NOT_FOUND
+    # A call shows that not every one is asked about; that the cells are all there are is proved, or is not.
+    return Proof.FOUND if one.exactness == "exact" else Proof.NOT_FOUND
 
 
 def _kind(found: ClauseOutcome, *, principle: bool) -> OutcomeKind:

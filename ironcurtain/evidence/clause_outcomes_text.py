@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from ironcurtain.model.clause_report import AskedTool, ClauseCell, ClauseOutcome, ClauseReport
 from ironcurtain.model.proof import Proof
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.roles.registry import NONE
 from ironcurtain.text import printable, visible
 
 _SHOWN = 3
@@ -34,9 +36,9 @@ def _first(found: ClauseOutcome) -> str:
     if found.outcome == "enforced":
         return f"is enforced by {_listed(found.rules)}"
     if found.outcome == "merged":
-        return f"is kept with {_listed(found.into)}"
+        return f"is said to be kept by the rules of {_listed(found.into)}"
     if found.outcome == "structural" and found.structural:
-        return f"holds by structure ({', '.join(found.structural)})"
+        return f"holds by structure in its scenarios ({', '.join(found.structural)})"
     if found.outcome == "not-kept" and not _reasons(found):
         return "has rules that decide no call"
     if found.outcome == "not-kept" and all(claim.kind == "not-here" for claim in found.claims):
@@ -77,19 +79,30 @@ def asked_words(asked: AskedTool) -> str:
         verdicts = " or ".join(_VERDICTS[verdict.value] for verdict in asked.verdicts)
         return f"every call of {tool} is {verdicts}"
     if asked.holds == "partly":
-        places = " or ".join(_cell_words(cell) for cell in asked.cells[:_SHOWN])
-        more = f" or in {len(asked.cells) - _SHOWN} other cases" if len(asked.cells) > _SHOWN else ""
-        return f"{tool} is asked about only {places}{more}{seen}"
+        return " and ".join(_partly_words(asked, tool)) + seen
     return f"{tool} is not asked about{seen}"
 
 
 _VERDICTS = {"escalate": "asked about", "deny": "denied"}
+_DOES = {Verdict.ESCALATE: "ask about", Verdict.DENY: "deny"}
+
+
+def _partly_words(asked: AskedTool, tool: str) -> Iterator[str]:
+    """Yield what the clause's own rules do; rules of other clauses may ask or deny elsewhere, too."""
+    for verdict, does in _DOES.items():
+        places = list(dict.fromkeys(_cell_words(cell) for cell in asked.cells if cell.verdict is verdict))
+        if places:
+            left = len(places) - _SHOWN
+            cases = "another case" if left == 1 else f"{left} other cases"
+            more = f" or in {cases}" if left > 0 else ""
+            yield f"its rules {does} {tool} {' or '.join(places[:_SHOWN])}{more}"
 
 
 def _cell_words(cell: ClauseCell) -> str:
-    where = f"where {_listed(cell.roles)} is in {_listed(cell.where)}" if cell.where else ""
-    when = f"when {' and '.join(visible(each) for each in cell.when)}" if cell.when else ""
-    return " ".join(part for part in (where, when) if part) or "always"
+    roles = tuple(role for role in cell.roles if role != NONE)
+    places = [f"{_listed(roles)} is in {_listed(cell.where)}"] if roles and cell.where else []
+    tests = [*places, *(visible(each) for each in cell.when)]
+    return f"where {' and '.join(tests)}" if tests else "always"
 
 
 def _listed(names: tuple[str, ...]) -> str:

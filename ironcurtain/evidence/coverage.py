@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ironcurtain.decide.decide import Prepared
-from ironcurtain.errors import ContradictedError
 from ironcurtain.evidence.cells import Cell
+from ironcurtain.evidence.contradictions import contradictions, overruled
 from ironcurtain.evidence.examination import Examination
-from ironcurtain.evidence.findings_draft import DEFECT, Decided, answers_of, demanded
+from ironcurtain.evidence.findings_draft import Decided, answers_of, demanded
 from ironcurtain.evidence.guarantees import overlaps, speaks_of, wanted_classes
 from ironcurtain.evidence.lookup import locate
 from ironcurtain.evidence.questions import Examined
@@ -24,7 +25,6 @@ from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.coverage import ClauseCoverage, CoverageReport, MissedCell, Share
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.opa.command import OpaCommand
-from ironcurtain.text import visible
 
 _Place: TypeAlias = tuple[str, str, SubjectKey]
 """Server, tool, and what the policy itself knows of a subject."""
@@ -53,9 +53,9 @@ def coverage(
     Raises:
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
-        ContradictedError: If a scenario contradicts what was proved.
     """
     decided = decided or demanded(examined, tuple(scenarios), opa)
+    examined = overruled(examined, contradictions(examined, decided))
     reached = _Reached()
     _by_scenarios(examined, decided, reached)
     _by_guarantees(examined, reached)
@@ -93,20 +93,9 @@ def _by_scenarios(examined: Examination, decided: Decided, reached: _Reached) ->
 
 
 def _cells_of(one: Examined, prepared: Prepared) -> Iterator[Cell]:
-    """Yield the cells of a call's subjects; none where the tool's calls were not all examined.
-
-    Raises:
-        ContradictedError: If the call is of a kind that was proved not to exist.
-    """
-    try:
+    """Yield the cells of a call's subjects; none of a call of a kind that was not examined."""
+    with suppress(LookupError):
         yield from (found.cell for found in locate(one, prepared))
-    except LookupError:
-        if not one.gaps:
-            raise ContradictedError(
-                f"it was proved that {visible(one.space.tool)} has no call like "
-                f"{visible(str(prepared.call.arguments))}, and a scenario is one",
-                hint=DEFECT,
-            ) from None
 
 
 def _by_guarantees(examined: Examination, reached: _Reached) -> None:

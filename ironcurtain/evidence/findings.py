@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import date
 
 from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.errors import ContradictedError
 from ironcurtain.evidence.clause_outcomes import clause_outcomes
+from ironcurtain.evidence.contradictions import contradiction_drafts, contradictions, overruled
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.findings_claims import cited_drafts, claim_drafts
 from ironcurtain.evidence.findings_clauses import clause_drafts, list_drafts, scenario_drafts
-from ironcurtain.evidence.findings_draft import DEFECT, TOO_MANY, Decided, Draft, Looked, demanded
+from ironcurtain.evidence.findings_draft import TOO_MANY, Decided, Draft, Looked, demanded
 from ironcurtain.evidence.findings_names import name_drafts
 from ironcurtain.evidence.findings_open import open_drafts
 from ironcurtain.evidence.findings_roles import role_drafts
@@ -30,14 +30,12 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.findings import SEVERITIES, Finding, FindingReport, StaleWaiver
-from ironcurtain.model.proof import Proof
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.command import OpaCommand
-from ironcurtain.text import visible
 
-_OF_SCENARIOS = ("contradictory-scenarios",)
+_OF_SCENARIOS = ("contradictory-scenarios", "contradicted-proof")
 """What is shown by a call that somebody wrote, whatever becomes of it."""
 
 
@@ -63,13 +61,15 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
         EvidenceError: If the policy cannot be examined.
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
-        ContradictedError: If a scenario contradicts what was proved.
     """
-    looked = Looked(examined)
     decided = material.decided
     if decided is None and material.scenarios is not None:
-        decided = demanded(looked.examined, material.scenarios, opa)
+        decided = demanded(examined, material.scenarios, opa)
+    wrong = contradictions(examined, decided)
+    examined = overruled(examined, wrong)
+    looked = Looked(examined)
     drafts = list(_held_against(_drafts(looked, material, decided, opa), decided))
+    drafts += contradiction_drafts(wrong)
     decisions = _decided(drafts, examined, opa)
     sources = _sources(examined)
     ids = _ids(drafts)
@@ -109,22 +109,9 @@ def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingRepor
 
 
 def _held_against(drafts: Iterable[Draft], decided: Decided | None) -> Iterator[Draft]:
-    """Yield the drafts that no scenario contradicts: one that a rule decides shows that it does.
-
-    Raises:
-        ContradictedError: If it was proved that the rule does not.
-    """
+    """Yield the drafts that no scenario contradicts: one that a rule decides shows that it does."""
     deciding = decided.deciding() if decided is not None else {}
-    for draft in drafts:
-        shown = deciding.get(draft.rule) if draft.rule is not None else None
-        if shown is None:
-            yield draft
-        elif draft.proof is Proof.PROVED:
-            raise ContradictedError(
-                f"the scenario {visible(shown)} is decided by the rule {visible(draft.rule or '')}, which "
-                "was proved never to decide",
-                hint=DEFECT,
-            )
+    yield from (draft for draft in drafts if draft.rule is None or draft.rule not in deciding)
 
 
 def _is_refused(decision: Decision) -> bool:

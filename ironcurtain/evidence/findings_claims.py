@@ -42,8 +42,8 @@ def _false(each: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[D
     if said and each.scenarios and not (each.structural or each.rules):
         yield _false_claim(
             each,
-            f"the clause {each.clause.id} is said to hold by structure, and no structural check decides "
-            "its scenarios",
+            f"the clause {each.clause.id} is said to hold by structure, and structural checks do not "
+            "decide all its scenarios",
             "structural",
         )
 

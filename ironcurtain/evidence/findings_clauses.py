@@ -46,7 +46,7 @@ def _without_rule(clause: QuotedClause) -> Draft:
         where=f"clause {clause.id}",
         message=f"no rule implements the clause {clause.id}: {quoted(clause.text)}",
         suggestion="Write a rule for it, mark it as a principle, or delete it. If the structural checks "
-        "keep it, a scenario of this clause shows so.",
+        "keep it, let the answer say so, and a scenario of this clause show it.",
         clause=clause.id,
     )
 

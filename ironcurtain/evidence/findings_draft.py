@@ -31,10 +31,6 @@ EFFORT = 60
 MAX_SOUGHT = 20
 """So many times a whole call is looked for to show one finding."""
 TOO_MANY = "more combinations than could be searched for whole calls"
-DEFECT = (
-    "This is a defect in IronCurtain. Report it with the bundle and the scenario; rely on no proof about "
-    "this bundle until then."
-)
 T = TypeVar("T")
 _ALLOWED = Verdict.ALLOW.severity
 RECORD = "generated"

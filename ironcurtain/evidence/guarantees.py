@@ -270,12 +270,12 @@ def report_lines(report: GuaranteeReport) -> Iterator[str]:
 
 def status_words(result: GuaranteeResult) -> str:
     """Return what is known of a guarantee."""
-    kinds = f"{result.cells} kinds of subjects"
+    kinds = "1 kind of subject" if result.cells == 1 else f"{result.cells} kinds of subjects"
     if result.status == "not found" and not result.cells:
         return "no call was found that it speaks of, and it is not proved that there is none"
     return {
         "proved": f"proved over {kinds}",
-        "not found": f"not found broken over {kinds}, not proved",
+        "not found": f"not proved: no counterexample found in {kinds}",
         "broken": "broken: a call was found",
         "says nothing": "says nothing: it speaks of no call",
     }[result.status]

@@ -28,7 +28,7 @@ from ironcurtain.roles.registry import NONE
 MAX_TRIED = 20_000
 MAX_REFUSED = 40
 CUT_SHORT = "more combinations than could be searched"
-REFUSED = "a call that would do was put together, and the tool takes no such call"
+REFUSED = "the only such calls that were found are calls that the tool's schema refuses"
 
 Severities: TypeAlias = tuple[int, ...]
 """Per policy the severity of a final verdict, -1 where nothing is decided."""

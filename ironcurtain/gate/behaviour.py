@@ -13,7 +13,7 @@ from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, GuaranteeRes
 _SAID: dict[Status, str] = {
     "broken": "broken",
     "says nothing": "that say nothing",
-    "not found": "not found broken, not proved",
+    "not found": "not proved (no counterexample found)",
 }
 
 

@@ -58,7 +58,7 @@ class AskedTool(Frozen):
     Attributes:
         holds: `always`: no call of the tool is allowed; `partly`: the clause's rules ask or deny in the
             `cells` only; `never`: they do so nowhere, and calls are allowed.
-        proof: What that rests on.
+        proof: What that rests on: `found` where the witness shows that not all calls are asked about.
         verdicts: What becomes of the calls, where no call is allowed.
         cells: Where the clause's own rules ask or deny.
         witness: A call that is allowed all the same.

@@ -31,6 +31,7 @@ Kind = Literal[
     "language-argument",
     "untested-clause",
     "contradictory-scenarios",
+    "contradicted-proof",
     "unknown-clause",
     "other-clause",
     "unused-list",

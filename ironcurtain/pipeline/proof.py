@@ -12,6 +12,7 @@ from functools import cached_property
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.evidence import coverage, findings
 from ironcurtain.evidence.clause_outcomes import clause_outcomes
+from ironcurtain.evidence.contradictions import contradictions, overruled
 from ironcurtain.evidence.examination import Examination, examination
 from ironcurtain.evidence.findings_draft import Decided, Looked, demanded
 from ironcurtain.evidence.guarantees import decide_guarantees
@@ -50,16 +51,22 @@ class Evidence:
         return OpaCommand(self.opa)
 
     @cached_property
-    def examined(self) -> Examination:
+    def _exact(self) -> Examination:
         """The whole policy examined, without guarantees: these tell more places apart."""
         return examination(self.bundle, self.scenarios.world, self.engine)
 
     @cached_property
+    def examined(self) -> Examination:
+        """The same, with tools that a scenario shows to be examined wrongly as sampled ones."""
+        return overruled(self._exact, contradictions(self._exact, self._decided))
+
+    @cached_property
     def guaranteed(self) -> Examination:
-        """The whole policy examined for its guarantees."""
+        """The whole policy examined for its guarantees, and held against the scenarios, too."""
         if self.guarantees is None:
             return self.examined
-        return examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+        found = examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+        return overruled(found, contradictions(found, self._decided))
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -80,7 +87,7 @@ class Evidence:
     def findings(self) -> FindingReport:
         """Everything that stands out, nothing waived."""
         material = findings.Material(languages, self.scenarios.scenarios, self._decided)
-        return findings.find(self.examined, material, self.engine)
+        return findings.find(self._exact, material, self.engine)
 
     @cached_property
     def coverage(self) -> CoverageReport:
@@ -95,7 +102,7 @@ class Evidence:
 
     @cached_property
     def _decided(self) -> Decided:
-        return demanded(self.examined, self.scenarios.scenarios, self.engine)
+        return demanded(self._exact, self.scenarios.scenarios, self.engine)
 
     def gathered(self) -> Evidence:
         """Work out all parts that speak of all calls, and return the same evidence."""
@@ -125,6 +132,6 @@ def _guarantee_check(report: GuaranteeReport) -> Check:
     ids = {status: [each.id for each in report.results if each.status == status] for status in STATUSES}
     said = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
     said += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
-    said += [f"{len(ids['not found'])} not found broken, not proved"] if ids["not found"] else []
+    said += [f"{len(ids['not found'])} not proved (no counterexample found)"] if ids["not found"] else []
     detail = ", ".join(said) or "all hold"
     return Check(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)

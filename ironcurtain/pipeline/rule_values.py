@@ -64,7 +64,9 @@ class _Place:
         for shape in self.shapes.of(self.schemas):
             listed = shape.enum
             if listed is None and shape.types <= _FEW.keys():
-                listed = tuple(value for name, values in _FEW.items() if name in shape.types for value in values)
+                listed = tuple(
+                    value for name, values in _FEW.items() if name in shape.types for value in values
+                )
             if listed is None:
                 return None
             found += [value for value in listed if self.takes(value)]

@@ -87,15 +87,15 @@ FORMS = {
             "C1 is enforced by notes-allow-read",
             "C2 is enforced by notes-allow-tags",
             (
-                "C3 is enforced by notes-ask-drafts; notes/read_note is asked about only where read-path is "
+                "C3 is enforced by notes-ask-drafts; its rules ask about notes/read_note where read-path is "
                 "in ~/drafts; reason given: nobody but the author can tell"
             ),
             (
-                "C4 holds by structure (structural-protected-path); reason given: the program's own files "
-                "are protected"
+                "C4 holds by structure in its scenarios (structural-protected-path); reason given: the "
+                "program's own files are protected"
             ),
             "C5 is not enforceable, and nothing is asked because of it; reason given: a rule reads no clock",
-            "C6 is kept with C1; reason given: it lies in the notes",
+            "C6 is said to be kept by the rules of C1; reason given: it lies in the notes",
         ],
     ),
     "Nested lists": (
@@ -110,7 +110,7 @@ FORMS = {
             reason("C5", "not-here", "no tool of this server sends mail"),
         ),
         [
-            "C1 is kept with C2, C3; reason given: it introduces the two below it",
+            "C1 is said to be kept by the rules of C2, C3; reason given: it introduces the two below it",
             "C2 is enforced by notes-allow-read",
             "C3 is enforced by notes-ask-drafts",
             "C4 is enforced by notes-allow-tags",

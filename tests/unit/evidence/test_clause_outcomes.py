@@ -83,9 +83,19 @@ def test_what_is_asked_about_in_part_is_told_with_the_condition() -> None:
     (asked,) = found.asked
     assert asked.holds == "partly"
     words = outcome_words(found)
-    assert "files/send_mail is asked about only" in words
+    assert (
+        "its rules ask about files/send_mail where recipient is in *@example.com and subject matches" in words
+    )
     assert ".*secret.*" in words
-    assert "every call" not in words
+    assert not [untrue for untrue in ("every call", "only", "none is in") if untrue in words]
+    assert asked.proof is Proof.FOUND
+
+
+def test_what_a_clause_denies_is_not_said_to_be_asked_about() -> None:
+    deny_secret = {**ASK_SECRET, "name": "deny-secret", "then": "deny"}
+    found = outcome(document(deny_secret, ALLOW, claims=[CLAIM]))
+    assert "its rules deny files/send_mail where recipient is in" in outcome_words(found)
+    assert "ask about" not in outcome_words(found)
 
 
 def test_a_claim_that_no_rule_keeps_is_shown_false_by_a_call() -> None:
@@ -132,8 +142,15 @@ def test_rules_that_never_decide_are_not_said_to_be_no_concern_of_the_tools() ->
         ([], True),
         ([{"id": "key", "call": KEY, "expect": "deny", "clause": "C2"}], True),
         ([{"id": "other", "call": OTHER, "expect": "deny", "clause": "C2"}], False),
+        (
+            [
+                {"id": "key", "call": KEY, "expect": "deny", "clause": "C2"},
+                {"id": "other", "call": OTHER, "expect": "deny", "clause": "C2"},
+            ],
+            False,
+        ),
     ],
-    ids=["unshown", "shown", "contradicted"],
+    ids=["unshown", "shown", "contradicted", "contradicted-by-one"],
 )
 def test_what_is_said_to_hold_by_structure_is_held_against_its_scenarios(
     scenarios: Any, *, is_kept: bool
@@ -143,3 +160,19 @@ def test_what_is_said_to_hold_by_structure_is_held_against_its_scenarios(
     assert ("false-claim" in kinds(written)) != is_kept
     unshown = "which no scenario shows" in outcome_words(outcome(written))
     assert unshown == (is_kept and not scenarios)
+
+
+IN_SANDBOX = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/sandbox/a"}}
+
+
+@pytest.mark.parametrize("call", [KEY, IN_SANDBOX], ids=["denied", "allowed"])
+def test_a_scenario_that_a_structural_check_decides_keeps_no_clause_of_which_nobody_says_so(
+    call: Any,
+) -> None:
+    scenario = {"id": "s", "call": call, "expect": "deny" if call is KEY else "allow", "clause": "C2"}
+    written = document(ALLOW, claims=[{**CLAIM, "tools": []}], scenarios=[scenario])
+    assert outcome(written).outcome == "not-kept"
+    assert "unkept-clause" in kinds(written)
+    said = document(ALLOW, claims=[STRUCTURAL], scenarios=[scenario])
+    assert outcome(said).outcome == "structural"
+    assert "in its scenarios (structural-" in outcome_words(outcome(said))

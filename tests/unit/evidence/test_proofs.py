@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support import shipped
 from support.policies import annotations, compiled
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.errors import ContradictedError
+from ironcurtain.evidence.contradictions import CONTRADICTED
 from ironcurtain.evidence.coverage import coverage
 from ironcurtain.evidence.difference import difference
 from ironcurtain.evidence.difference_text import text_lines
 from ironcurtain.evidence.evaluate import decide_prepared, load_described
 from ironcurtain.evidence.examination import examination
 from ironcurtain.evidence.findings import Material, find
-from ironcurtain.evidence.guarantees import check_guarantees, report_lines
+from ironcurtain.evidence.guarantees import check_guarantees, report_lines, status_words
 from ironcurtain.evidence.matrix import decision_matrix
 from ironcurtain.evidence.narrowing import narrowing
 from ironcurtain.gate.approvals import judge
@@ -283,7 +281,7 @@ def test_policies_are_called_alike_only_where_that_is_proved() -> None:
     assert judge(unread, None, None, today, sampled=True).status == "passed"
 
 
-def test_a_scenario_overrules_what_was_not_found_and_contradicts_what_was_proved() -> None:
+def test_a_scenario_overrules_what_was_not_found_and_what_was_proved() -> None:
     rules = [on("letters", "deny", matches("text", "\\pL\\pN{3}")), rule("rest", "allow", tool=["t"])]
     bundle = bundle_of(rules, {"text": {"type": "string"}}, ("text",))
     call = ScenarioCall(server="s", tool="t", arguments={"text": "é٣٣٣"})
@@ -297,11 +295,20 @@ def test_a_scenario_overrules_what_was_not_found_and_contradicts_what_was_proved
     assert ("dead-rule", "not found") in kinds()
     assert not [kind for kind, _ in kinds(scenario) if kind == "dead-rule"]
     examined.tools["s", "t"].gaps = frozenset()  # as if nothing had been left out
-    with pytest.raises(ContradictedError, match="s1 is decided by the rule letters") as refused:
-        kinds(scenario)
-    assert Path(shipped.ROOT, f"docs/errors/{refused.value.code}.md").exists()
-    with pytest.raises(ContradictedError, match="no call like"):
-        coverage(examined, (scenario.model_copy(update={"origin": "handwritten"}),), opa())
+    assert ("dead-rule", "proved") in kinds()
+    report = find(examined, Material(lambda _: {}, (scenario,)), opa())
+    (told,) = (each for each in report.findings if each.kind == "contradicted-proof")
+    assert (told.severity, told.proof) == ("note", "found")
+    assert (
+        "proved that the rule letters decides no call of t, and the scenario s1 shows otherwise"
+        in told.message
+    )
+    assert told.witness is not None
+    assert told.witness.rule == "letters"
+    assert not [each for each in report.findings if each.kind == "dead-rule" or each.proof == "proved"]
+    assert report.reasons == {"s/t": (CONTRADICTED,)}
+    covered = coverage(examined, (scenario.model_copy(update={"origin": "handwritten"}),), opa())
+    assert (covered.sampled, covered.rules.reached) == (("s/t",), 1)
 
 
 def test_a_guarantee_that_speaks_of_no_call_says_nothing() -> None:
@@ -354,6 +361,8 @@ def test_tied_arguments_are_proved_about_and_never_found_to_break() -> None:
     assert decided(bundle, {"path": "/srv/x"}).verdict == "deny"
     result = guaranteed(bundle, never="allow", when={"roles": ("read-path",)})
     assert result.status == "not found"
-    assert "tool takes no such call" in result.reasons[0]
+    assert "calls that the tool's schema refuses" in result.reasons[0]
+    assert status_words(result) == "not proved: no counterexample found in 1 kind of subject"
+    assert status_words(result.model_copy(update={"cells": 2})).endswith("in 2 kinds of subjects")
     denied = bundle_of([rule("no", "deny", tool=["t"])], {"path": {"type": "string"}}, more=tied)
     assert guaranteed(denied, never="escalate", when={"roles": ("read-path",)}).status == "proved"

@@ -26,7 +26,11 @@ PROPERTIES = {
     "open": {"type": "object", "properties": {"known": MODES}},
     "tuple": {"type": "array", "prefixItems": [{"const": 1}], "items": {"const": 2}},
     "filled": {"enum": ["hard"], "default": "soft"},
-    "filled-below": {"type": "object", "properties": {"mode": {"const": "hard"}}, "default": {"mode": "soft"}},
+    "filled-below": {
+        "type": "object",
+        "properties": {"mode": {"const": "hard"}},
+        "default": {"mode": "soft"},
+    },
     "branch": {"anyOf": [{"type": "object", "properties": {"kind": MODES}}, {"type": "object"}]},
     "narrowed": {"type": "object", "properties": {"kind": MODES}, "anyOf": [{"required": ["kind"]}, True]},
     "recursive": {"$ref": "#/$defs/Node"},
