@@ -23,11 +23,12 @@ from ironcurtain.evidence.narrowing import narrowing
 from ironcurtain.gate.approvals import judge
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
-from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find as find_opa
 from ironcurtain.pipeline.assemble import Release, assemble
+from ironcurtain.pipeline.proof import Evidence
 from ironcurtain.roles.registry import Registry
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
@@ -309,6 +310,16 @@ def test_a_scenario_overrules_what_was_not_found_and_what_was_proved() -> None:
     assert report.reasons == {"s/t": (CONTRADICTED,)}
     covered = coverage(examined, (scenario.model_copy(update={"origin": "handwritten"}),), opa())
     assert (covered.sampled, covered.rules.reached) == (("s/t",), 1)
+    evidence = Evidence(
+        bundle,
+        Scenarios(format="ironcurtain/scenarios/v1", world=WORLD, scenarios=(scenario,)),
+        None,
+        find_opa(),
+    )
+    vars(evidence)["_exact"] = examined  # what it would have worked out
+    assert "contradicted-proof" in {each.kind for each in evidence.gathered().findings.findings}
+    assert [each.exactness for each in evidence.matrix.servers["s"]] == ["sampled"]
+    assert evidence.coverage.sampled == ("s/t",)
 
 
 def test_a_guarantee_that_speaks_of_no_call_says_nothing() -> None:
