@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.canonical import pointers
 from ironcurtain.canonical.patterns import canonical_pattern, contains
 from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
 from ironcurtain.evidence.atoms import Atom, rule_atom
 from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.base import Json
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
@@ -83,6 +85,7 @@ def _prepare(
         raise GuaranteeError(f"there is no clause {quoted(guarantee.clause)}", hint=_known(content.clauses))
     tools = _tools(scope, content.annotations)
     _check_roles(scope, tools, content.annotations, registry)
+    _check_pointers(scope, tools, content.annotations)
     kind = _kind(scope, registry)
     within, outside = (_patterns(p, kind, content, registry, world) for p in (scope.within, scope.outside))
     _check_contradiction(within, outside, kind, registry)
@@ -132,6 +135,30 @@ def _check_roles(
         raise GuaranteeError(
             f"no tool that it speaks of has a resource of role {', '.join(scope.roles)}", hint=_known(carried)
         )
+
+
+def _check_pointers(
+    scope: GuaranteeScope, tools: Iterable[tuple[str, str]], annotations: Annotations
+) -> None:
+    """Refuse an index into an array: OPA looks names up in objects only, so it would test nothing."""
+    found = [annotations.find(server, name) for server, name in tools]
+    schemas = [tool.input_schema for tool in found if tool is not None]
+    for test in scope.args:
+        for step in pointers.steps_of(test.name)[1:]:
+            if step.isdecimal() and not any(_describes(step, schema) for schema in schemas):
+                raise GuaranteeError(
+                    f"`args` {quoted(test.name)}: no tool that it speaks of has such an argument",
+                    hint="Tests reach into an array by `*`, not by an index.",
+                )
+
+
+def _describes(name: str, node: Json) -> bool:
+    """Tell whether a schema has a property of this name anywhere."""
+    if isinstance(node, dict):
+        properties = node.get("properties")
+        known = isinstance(properties, dict) and name in properties
+        return known or any(_describes(name, child) for child in node.values())
+    return isinstance(node, list | tuple) and any(_describes(name, child) for child in node)
 
 
 def _kind(scope: GuaranteeScope, registry: Registry) -> str:

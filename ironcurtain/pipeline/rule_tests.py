@@ -161,7 +161,9 @@ def _pointer_problem(name: str, tools: list[ToolAnnotation], registry: Registry)
     knowing = [tool for tool in with_schema if _is_known(path, tool)]
     if tools and not knowing:
         names = ", ".join(visible(tool.tool) for tool in tools[:5])
-        return f"no tool of this rule has such an argument\nTools: {names}."
+        by_index = any(step.isdecimal() for step in path[1:])
+        hint = "Rules reach into an array by `*`, not by an index." if by_index else f"Tools: {names}."
+        return f"no tool of this rule has such an argument\n{hint}"
     for tool in tools:
         for argument in tool.args:
             if any(registry[r].resource for r in argument.possible_roles if r in registry) and _overlap(
@@ -190,10 +192,15 @@ def _is_known(path: tuple[str, ...], tool: ToolAnnotation) -> bool:
     above = [leaves[path[:length]] for length in range(len(path) - 1, 0, -1) if path[:length] in leaves]
     if not above:
         return False
-    extra = above[0].schema.get("additionalProperties")
-    types = above[0].schema.get("type", ["object", "array"])
-    holds_more = bool({"object", "array"} & set(types if isinstance(types, list) else [types]))
-    return holds_more and (extra not in (None, False) or (extra is None and not above[0].inner))
+    nearest, beyond = above[0], path[len(_path(above[0].name)) :]
+    types = nearest.schema.get("type", ["object", "array"])
+    kinds = {*types} if isinstance(types, list) else {types}
+    # OPA looks a name up in objects only: an index below what may be an array would test nothing.
+    if any(step.isdecimal() for step in (beyond if "array" in kinds else beyond[1:])):
+        return False
+    extra = nearest.schema.get("additionalProperties")
+    holds_more = ("array" if beyond[0] == pointers.EVERY else "object") in kinds
+    return holds_more and (extra not in (None, False) or (extra is None and not nearest.inner))
 
 
 def _overlap(path: tuple[str, ...], resource: tuple[str, ...]) -> bool:

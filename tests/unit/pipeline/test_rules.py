@@ -21,6 +21,10 @@ SCHEMA = {
         "to": {"type": "string"},
         "note": {"type": "string"},
         "options": {"type": "object"},
+        "steps": {"type": "array", "items": {"type": "number"}},
+        "pair": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}]},
+        "list": {"type": "array"},
+        "any": {},
         "files": {
             "type": "array",
             "items": {
@@ -44,7 +48,10 @@ SERVERS = {
                 "input_schema": SCHEMA,
                 "args": [
                     {"name": "to", "roles": ["recipient"]},
-                    *({"name": name, "roles": ["none"]} for name in ("amount", "note", "options")),
+                    *(
+                        {"name": name, "roles": ["none"]}
+                        for name in ("amount", "note", "options", "steps", "pair", "list", "any")
+                    ),
                     {"name": "/files/*/path", "roles": ["read-path"]},
                     {"name": "/files/*/mode", "roles": ["none"]},
                 ],
@@ -104,6 +111,9 @@ GOOD = {
     "a number": arg("amount", "le", 50),
     "an element": arg("/files/*/mode", "equals", "r", over="some"),
     "what an open object holds": arg("/options/anything", "present", True),
+    "an element of numbers": arg("/steps/*", "gt", 5, over="some"),
+    "an element of an array that is open": arg("/list/*", "gt", 5, over="some"),
+    "a name of digits in an open object": arg("/options/0", "present", True),
     "a count": arg("note", "le", 100, measure="length", or_absent=True),
     "another value": arg("note", "equals", {"caller": "/sub"}),
     "a pattern": arg("note", "matches", "a|b"),
@@ -131,6 +141,13 @@ BAD = {
     "an invisible character in a pattern": (paths("/a\u202e"), PatternError, "character"),
     "an unknown argument": (arg("amuont", "le", 5), RuleError, "no tool of this rule has"),
     "an unknown pointer": (arg("/files/*/mod", "equals", "r"), RuleError, "no tool of this rule has"),
+    "an index into items": (arg("/steps/0", "gt", 5), RuleError, "no tool of this rule has"),
+    "an index into prefixed items": (arg("/pair/0", "gt", 5), RuleError, "no tool of this rule has"),
+    "an index into an open array": (arg("/list/0", "gt", 5), RuleError, "no tool of this rule has"),
+    "an index into anything": (arg("/any/0", "gt", 5), RuleError, "no tool of this rule has"),
+    "an index further inside": (arg("/options/x/0", "gt", 5), RuleError, "no tool of this rule has"),
+    "an index as a value": (arg("note", "equals", {"arg": "/pair/1"}), RuleError, "no tool of this rule"),
+    "a name in an array": (arg("/list/x", "gt", 5), RuleError, "no tool of this rule has"),
     "an argument without schema": (
         {"tool": ["read_file"], "args": [{"name": "path", "op": "present", "value": True}]},
         RuleError,
@@ -200,6 +217,13 @@ def test_all_mistakes_are_told_together() -> None:
     with pytest.raises(SeveralErrors) as caught:
         check({}, {"tool": ["paid"]}, paths("x"), names=["a", "a", "c"])
     assert len(caught.value.errors) == 4
+
+
+def test_an_index_into_an_array_is_answered_with_the_star() -> None:
+    # OPA finds nothing at /steps/0, so a rule that denies by it would let every call through.
+    with pytest.raises(RuleError) as caught:
+        check(arg("/steps/0", "gt", 5), then="deny")
+    assert "`*`" in caught.value.hint
 
 
 def test_a_near_name_is_suggested() -> None:
