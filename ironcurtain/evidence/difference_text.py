@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ironcurtain.model.base import Json
 from ironcurtain.model.difference import Change, Difference, DifferentCall
 from ironcurtain.model.proof import Proof
-from ironcurtain.text import printable, visible
+from ironcurtain.text import marked, printable, visible
 
 _FEW = 3
 
@@ -37,7 +37,7 @@ def _lines(
     detail: str,
     markdown: bool = False,
 ) -> Iterator[str]:
-    show = escaped if markdown else visible
+    show = escaped if markdown else printable
     for direction in ("loosened", "tightened"):
         changes = [each for each in result.changes if each.direction == direction]
         if changes:
@@ -49,27 +49,27 @@ def _lines(
         yield "The two policies decide every call alike: proved."
     elif result.proof is Proof.NOT_FOUND:
         yield "No call was found that the two policies decide differently; that there is none is not proved."
-    yield from (f"sampled, not exact: {show(reason)}" for reason in result.reasons)
+    yield from (f"sampled, not exact: {show(visible(reason))}" for reason in result.reasons)
 
 
 def statement(change: Change) -> str:
-    """Return a change as one sentence; its names are raw text."""
+    """Return a change as one sentence that is safe to show."""
     tools = _tools(change.tools)
     if not change.roles:
-        return f"{tools}: {change.note}"
+        return f"{tools}: {visible(change.note)}"
     when = f" when {'; '.join(change.when)}" if change.when else ""
-    places = f"{', '.join(change.roles)} in {', '.join(change.where)}"
+    places = f"{', '.join(change.roles)} in {', '.join(map(visible, change.where))}"
     return f"{places}{when}: {change.old} → {change.new} for {tools}"
 
 
 def _tools(tools: tuple[str, ...]) -> str:
     if len(tools) <= _FEW:
-        return ", ".join(tools)
-    return f"{len(tools)} tools ({', '.join(tools[:_FEW])}, …)"
+        return ", ".join(map(visible, tools))
+    return f"{len(tools)} tools ({', '.join(map(visible, tools[:_FEW]))}, …)"
 
 
 def details(change: Change) -> Iterator[str]:
-    """Yield what shows a change: the rules on both sides, and a call or what hides it; raw text."""
+    """Yield what shows a change: the rules on both sides, and a call or what hides it; safe to show."""
     if change.old_rules or change.new_rules:
         yield f"was by {_names(change.old_rules)}, now by {_names(change.new_rules)}"
     if change.witness is not None:
@@ -77,23 +77,23 @@ def details(change: Change) -> Iterator[str]:
     elif change.masked_by:
         yield f"no call shows it: masked by {_names(change.masked_by)}"
     elif change.roles and change.note:
-        yield change.note
+        yield visible(change.note)
 
 
 def _names(rules: Iterable[str]) -> str:
-    return ", ".join(rules) or "nothing"
+    return ", ".join(map(visible, rules)) or "nothing"
 
 
 def _call(call: DifferentCall) -> str:
     caller = f" as {_json(call.caller)}" if call.caller else ""
     return (
-        f"for example {call.server}/{call.tool} {_json(call.arguments)}{caller}: "
-        f"{call.old.verdict} by {call.old.rule} → {call.new.verdict} by {call.new.rule}"
+        f"for example {visible(call.server)}/{visible(call.tool)} {_json(call.arguments)}{caller}: "
+        f"{call.old.verdict} by {visible(call.old.rule)} → {call.new.verdict} by {visible(call.new.rule)}"
     )
 
 
 def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return marked(json.dumps(value, ensure_ascii=False))
 
 
 def escaped(text: str) -> str:

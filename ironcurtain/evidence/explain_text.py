@@ -141,7 +141,7 @@ def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
     sampled = "" if found.exact else " (sampled: not every kind of call was examined)"
     yield f"Where it decides: {len(found.cells)}{sampled}"
     for cell in found.cells:
-        when = f" when {'; '.join(map(visible, cell.when))}" if cell.when else ""
+        when = f" when {'; '.join(map(printable, cell.when))}" if cell.when else ""
         where = ", ".join(map(visible, cell.where))
         place = f"{visible(cell.server)}/{visible(cell.tool)} {', '.join(cell.roles)} in {where}"
         yield f"  {cell.verdict:<9}{place}{when}"

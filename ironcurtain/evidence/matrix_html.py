@@ -9,7 +9,7 @@ from ironcurtain.evidence.clause_outcomes_text import outcome_words
 from ironcurtain.model.clause_report import ClauseOutcome, ClauseReport
 from ironcurtain.model.matrix import Matrix, Outcome, Row
 from ironcurtain.model.proof import Proof
-from ironcurtain.text import visible
+from ironcurtain.text import printable, visible
 
 _STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:76rem;padding:0 1rem;color:#1b1f24}
@@ -92,7 +92,7 @@ class _Line:
             "<br>".join(map(_text, names)),
             "<br>".join(map(_text, row.roles)),
             "<br>".join(map(_text, row.where)),
-            "<br>".join(map(_text, outcome.when)),
+            "<br>".join(escape(printable(words)) for words in outcome.when),
             f'<span class="{verdict}">{verdict}</span>' + (" (sampled)" if sampled else ""),
             _text(outcome.clause or ""),
             _text(row.floor or ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.model.matrix import Matrix, Outcome, Row, Table
-from ironcurtain.text import visible
+from ironcurtain.text import printable, visible
 
 _NO_RULE = {"allow": "the sandbox", "deny": "no rule", "escalate": "no rule"}
 
@@ -51,7 +51,7 @@ def places(row: Row) -> str:
 def outcome_words(row: Row, outcome: Outcome) -> str:
     """Return one verdict with its clause, its conditions and the floor beneath it."""
     clause = outcome.clause or _NO_RULE[outcome.verdict.value]
-    when = f" when {'; '.join(map(visible, outcome.when))}" if outcome.when else ""
+    when = f" when {'; '.join(map(printable, outcome.when))}" if outcome.when else ""
     floor = f" [at least escalate: {row.floor}]" if row.floor else ""
     return f"{outcome.verdict.value:<9}{clause}{when}{floor}"
 
@@ -62,7 +62,7 @@ def _markdown_rows(table: Table) -> Iterator[str]:
             cells = [
                 ", ".join(row.roles),
                 ", ".join(map(_cell, row.where)),
-                "; ".join(map(_cell, outcome.when)),
+                "; ".join(map(_marked, outcome.when)),
                 outcome.verdict.value,
                 outcome.clause or _NO_RULE[outcome.verdict.value],
                 row.floor or "",
@@ -72,7 +72,12 @@ def _markdown_rows(table: Table) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     """Show text in a table so that nothing in it is read as markdown."""
-    escaped = visible(text)
+    return _marked(visible(text))
+
+
+def _marked(words: str) -> str:
+    """Show words that are safe to show already in a table; `wording` has escaped what they hold."""
+    escaped = printable(words)
     for mark in "\\`*_[]<>|#":
         escaped = escaped.replace(mark, f"\\{mark}")
     return escaped

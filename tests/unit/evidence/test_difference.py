@@ -77,6 +77,20 @@ def test_a_swap_without_effect_is_no_difference_and_one_with_effect_is() -> None
     }
 
 
+def test_a_pattern_with_an_escape_of_its_own_is_escaped_once() -> None:
+    def narrow(rules: list[dict]) -> None:
+        test = {"name": "message", "op": "matches", "value": "[^\\x00-\\x7F]"}
+        rules.insert(
+            0,
+            {"name": "odd", "clause": "C1", "reason": "so", "then": "deny"}
+            | {"if": {"server": ["git"], "tool": ["git_commit"], "args": [test]}},
+        )
+
+    lines = [line for line in text_lines(compared(narrow)) if "x7F" in line]
+    assert lines
+    assert all("[^\\\\x00-\\\\x7F]" in line and "\\\\\\" not in line for line in lines)
+
+
 def test_no_change_says_so() -> None:
     result = compared(lambda _: None)
     assert result.changes == ()

@@ -57,6 +57,17 @@ def with_schema(name: str, properties: dict[str, Any], required: tuple[str, ...]
     return tool(name, **args) | {"input_schema": schema}
 
 
+def test_a_pattern_with_an_escape_of_its_own_is_escaped_once() -> None:
+    annotated = with_schema("f", {"note": {"type": "string"}}, note=["none"])
+    test = {"name": "note", "op": "matches", "value": "[^\\x00-\\x7F]\\d"}
+    found = matrix_of([annotated], [rule("r", "allow", tool=["f"], args=[test])])
+    once = "[^\\\\x00-\\\\x7F]\\d"
+    assert [line for line in text_lines(found) if once in line]
+    assert escape(f'"{once}"') in html_page(found, NO_CLAUSES)
+    marked = once.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    assert [line for line in markdown_lines(found) if marked in line]
+
+
 def reading(name: str) -> dict:
     return with_schema(name, {"path": {"type": "string"}}, ("path",), path=["read-path"])
 
