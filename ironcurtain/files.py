@@ -182,7 +182,7 @@ def unwritten(what: str, where: Path, error: OSError) -> PublishError:
 
 def _json_value(text: str, source: str) -> Json:
     try:
-        return jsontext.parse(text, max_bytes=MAX_BYTES)
+        return jsontext.parse(text, max_bytes=MAX_BYTES, any_double=True)
     except jsontext.MalformedJsonError as error:
         raise FormatError(f"not valid JSON: {visible(str(error))}", where=source) from None
 

@@ -132,7 +132,7 @@ class Bundle:
             raise BundleIntegrityError("the bundle lacks a data document", where=path)
         if name not in self._data:
             try:
-                self._data[name] = jsontext.parse(self.files[path], max_bytes=MAX_BYTES)
+                self._data[name] = jsontext.parse(self.files[path], max_bytes=MAX_BYTES, any_double=True)
             except jsontext.MalformedJsonError as error:
                 raise BundleIntegrityError(f"not valid JSON: {error}", where=path) from None
         return self._data[name]

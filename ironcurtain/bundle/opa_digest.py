@@ -28,7 +28,7 @@ def opa_digest(name: str, content: bytes) -> str:
     """
     if PurePosixPath(name).name not in _STRUCTURED:
         return hashlib.sha256(content).hexdigest()
-    jsontext.parse(content, max_bytes=len(content))
+    jsontext.parse(content, max_bytes=len(content), any_double=True)
     value = json.loads(content.decode(), parse_int=_Number, parse_float=_Number)
     return hashlib.sha256(_text(value).encode()).hexdigest()
 

@@ -56,11 +56,9 @@ def _multiples(points: Sequence[float], step: float) -> Iterable[float]:
 
 def _plain(number: float) -> float:
     """Write whole numbers as integers, as people do; 1.0 and 1 are one number in JSON."""
-    is_whole = isinstance(number, float) and number.is_integer() and abs(number) <= MAX_INTEGER
-    return int(number) if is_whole else number
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _is_json(number: float) -> bool:
-    if isinstance(number, int):
-        return abs(number) <= MAX_INTEGER
-    return math.isfinite(number)
+    """Tell whether a call can hold a number: step 1 refuses whatever is beyond the limit."""
+    return abs(number) <= MAX_INTEGER

@@ -22,6 +22,7 @@ from ironcurtain.evidence.steps import Reached, StepsOfTool
 from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.model.base import Json
+from ironcurtain.model.jsontext import MAX_INTEGER
 
 
 class SubjectKey(NamedTuple):
@@ -313,7 +314,8 @@ class SourceReader:
     def _spellings(self, source: Source, witness: Witness) -> Iterator[Json]:
         for value in witness.values:
             yield value
-            if value.isdecimal():
+            # A call can write no larger number (step 1).
+            if value.isdecimal() and int(value) <= MAX_INTEGER:
                 yield int(value)
         if source.argument is None or GIT_REMOTE not in source.argument.possible_roles:
             yield from self._shorter(witness.values) if witness.kind == "path" else ()

@@ -1,7 +1,7 @@
 """JSON text: strict reading (step 1 of a decision), canonical writing, digests.
 
 Strict means that nothing two parsers could read differently is accepted: no duplicate keys, no NaN or
-Infinity, no number that is not a finite double, no integer beyond ±(2^53-1), no lone surrogate, no
+Infinity, no number that is not a finite double, no number beyond ±(2^53-1), no lone surrogate, no
 more than 64 levels, no more than 1 MiB.
 """
 
@@ -38,8 +38,15 @@ class MalformedJsonError(ValueError):
     """The text or value is not strict JSON; the message says why."""
 
 
-def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Json:
+def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = False) -> Json:
     """Parse strict JSON.
+
+    Args:
+        text: The text, or its bytes in UTF-8.
+        max_bytes: How large it may be.
+        any_double: Take any finite double, as the bounds in a tool's schema may be. Otherwise a number
+            beyond ±(2^53-1) is refused however it is written: every double there is a whole number, so
+            that 1e16 is the integer that another parser reads, and that is refused.
 
     Raises:
         MalformedJsonError: With the reason, if the text is anything else.
@@ -57,7 +64,7 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Json:
             object_pairs_hook=_object,
             parse_constant=_constant,
             parse_int=_integer,
-            parse_float=_float,
+            parse_float=_finite if any_double else _float,
         )
     except json.JSONDecodeError as error:
         raise MalformedJsonError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
@@ -158,6 +165,13 @@ def _integer(text: str) -> int:
 
 
 def _float(text: str) -> float:
+    value = _finite(text)
+    if abs(value) > MAX_INTEGER:
+        raise MalformedJsonError("a number beyond ±(2^53-1)")
+    return value
+
+
+def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise MalformedJsonError("a number that is no finite double")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from ironcurtain.model import jsontext
 from ironcurtain.model.base import Frozen, Json, Slug
 from ironcurtain.model.verdict import Verdict
 
@@ -59,6 +60,12 @@ class ScenarioCall(Frozen):
     tool: str
     arguments: dict[str, Json] = Field(default_factory=dict)
     caller: dict[str, Json] | None = None
+
+    @field_validator("arguments", "caller")
+    @classmethod
+    def _are_strict(cls, value: Json) -> Json:
+        """Refuse what no call can hold: a file may state larger numbers than a call."""
+        return None if value is None else jsontext.plain(value)
 
 
 class Scenario(Frozen):

@@ -82,7 +82,7 @@ def _content(server: str, tool: str, result: CallToolResult) -> Json:
     if sum(map(len, texts)) > MAX_RESULT_BYTES:
         raise ServerFailedError(f"the tool {quoted(tool)} answered more than 8 MiB", where=server)
     try:
-        values = [jsontext.parse(text, max_bytes=MAX_RESULT_BYTES) for text in texts]
+        values = [jsontext.parse(text, max_bytes=MAX_RESULT_BYTES, any_double=True) for text in texts]
     except jsontext.MalformedJsonError as error:
         raise ServerFailedError(
             f"the tool {quoted(tool)} answered with text that is no JSON: {visible(str(error))[:_SHOWN]}",

@@ -114,6 +114,9 @@ def _undone(shown: str) -> str:
             text, n = text + shown[n], n + 1
             continue
         kind = shown[n + 1]
+        if kind not in {*named, "x", "u", "U"}:  # a backslash that stands for itself
+            text, n = text + "\\", n + 1
+            continue
         width = {"x": 2, "u": 4, "U": 8}.get(kind, 0)
         text += chr(int(shown[n + 2 : n + 2 + width], 16)) if width else named[kind]
         n += 2 + width

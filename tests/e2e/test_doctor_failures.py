@@ -24,9 +24,9 @@ SCHEMA = Draft202012Validator(json.loads((ROOT / "schemas" / "doctor.json").read
 PLANTS = [*failures_of_policy.PLANTS, *failures_around.PLANTS]
 CONTAINED = {"a Node.js that is too old", "a server that fetches itself"}
 OF_COMPILING = {
-    "IC0001", "IC0002", "IC1007", "IC1101", "IC1102", "IC1103", "IC1201", "IC1202", "IC1203", "IC1204",
-    "IC1205", "IC1301", "IC1401", "IC1402", "IC1403", "IC2001", "IC2002", "IC3302", "IC3303", "IC3402",
-    "IC4001", "IC4002",
+    "IC0001", "IC0002", "IC1007", "IC1101", "IC1102", "IC1103", "IC1104", "IC1201", "IC1202", "IC1203",
+    "IC1204", "IC1205", "IC1301", "IC1401", "IC1402", "IC1403", "IC2001", "IC2002", "IC3302", "IC3303",
+    "IC3402", "IC4001", "IC4002",
 }  # fmt: skip
 FOREIGN = (
     *("IRONCURTAIN_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),

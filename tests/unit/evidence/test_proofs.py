@@ -377,3 +377,23 @@ def test_tied_arguments_are_proved_about_and_never_found_to_break() -> None:
     assert status_words(result.model_copy(update={"cells": 2})).endswith("in 2 kinds of subjects")
     denied = bundle_of([rule("no", "deny", tool=["t"])], {"path": {"type": "string"}}, more=tied)
     assert guaranteed(denied, never="escalate", when={"roles": ("read-path",)}).status == "proved"
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+@pytest.mark.parametrize("value", [1e300, 1e16, 9007199254740992.0, -1e16])
+def test_no_call_holds_a_number_beyond_those_that_are_examined(kind: str, value: float) -> None:
+    beyond = {"name": "n", "op": "gt", "value": 9007199254740991}
+    below = {"name": "n", "op": "lt", "value": -9007199254740991}
+    rules = [on("beyond", "allow", beyond), on("below", "allow", below)]
+    bundle = bundle_of(rules, {"n": {"type": kind}})
+    assert decided(bundle, {"n": value}).rule == "structural-malformed-call"
+    guarantee = {"id": "g", "never": "allow", "when": {"server": ["s"], "tool": ["t"]}}
+    demanded = Guarantees.model_validate(
+        {"format": "ironcurtain/guarantees/v1", "guarantees": (guarantee,)}, strict=False
+    )
+    assert check_guarantees(bundle, demanded, WORLD, opa()).results[0].status == "proved"
+
+
+def test_a_scenario_states_no_number_that_no_call_holds() -> None:
+    with pytest.raises(ValueError, match="beyond"):
+        ScenarioCall(server="s", tool="t", arguments={"n": 1e16})

@@ -27,6 +27,9 @@ MANY_KEYS = "{" + ",".join(f'"{n}":1' for n in range(90_000)) + ',"89999":2}'
         "[-1e400]",
         "9007199254740992",
         "-9007199254740992",
+        "9007199254740992.0",
+        "[-1e16]",
+        "1e300",
         "1" * 5000,
         '"\\ud800"',
         '{"\\udc00":1}',
@@ -55,7 +58,8 @@ def test_what_two_parsers_could_read_differently_is_refused(text: str | bytes) -
     [
         ("9007199254740991", 9007199254740991),
         ("-9007199254740991", -9007199254740991),
-        ("1e300", 1e300),
+        ("9007199254740991.0", 9007199254740991),
+        ("-1e-300", -1e-300),
         ('"\\ud83d\\ude00"', "\U0001f600"),
         ('{"a":{"a":1}}', {"a": {"a": 1}}),
         (" [] ", []),
@@ -63,6 +67,12 @@ def test_what_two_parsers_could_read_differently_is_refused(text: str | bytes) -
 )
 def test_strict_json_is_read(text: str, value: Any) -> None:
     assert jsontext.parse(text) == value
+
+
+def test_a_file_may_state_bounds_that_no_call_reaches() -> None:
+    assert jsontext.parse('{"maximum": 1e300}', any_double=True) == {"maximum": 1e300}
+    with pytest.raises(MalformedJsonError):
+        jsontext.parse('{"maximum": 1e400}', any_double=True)
 
 
 def test_sixty_four_levels_are_the_most() -> None:
@@ -88,6 +98,7 @@ def _wide() -> list[Any]:
         [float("nan")],
         [float("inf")],
         9007199254740992,
+        [1e300],
         {"a": b"bytes"},
         {"a": {1, 2}},
         ["\ud800"],
