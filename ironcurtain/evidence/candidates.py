@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ironcurtain.canonical import pointers
+from ironcurtain.canonical.conditional import same_json
 from ironcurtain.canonical.schema import ArgumentSchema
 from ironcurtain.evidence.atoms import Atom, find
 from ironcurtain.evidence.domain import Domain
@@ -26,6 +27,7 @@ from ironcurtain.model.base import Json
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
 _MAX_ELEMENT_CLASSES = 8
+_EQUALITIES = ("equals", "not_equals", "in", "not_in", "present")
 
 
 class _Absent:
@@ -104,8 +106,11 @@ class Builder:
     def values(self, node: Node, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
         """Return candidates for a place where some schemas must be fitted."""
         if depth > _MAX_DEPTH:
-            return Domain((), frozenset({"a schema that is nested too deeply"} if node.is_tested else ()))
-        made = [self._of(node, shape, depth) for shape in self.shapes.of(schemas)]
+            # What stands there is not looked at, so whatever is made of it is in doubt.
+            gaps = frozenset({"a schema that is nested too deeply"} if node.is_tested else ())
+            return Domain((Candidate(None, fits=False),), gaps)
+        shapes = self.shapes.of(schemas)
+        made = [self._of(node, shape, depth) for shape in shapes]
         gaps = frozenset(gap for each in made for gap in each.gaps)
         fits = self.schema.checker(schemas) if self.schema is not None and schemas else lambda _: True
         found = []
@@ -116,12 +121,12 @@ class Builder:
                     found.append(Candidate(value, bool(said)))
         # Refused ones come last, so that none is kept instead of a valid one.
         ordered = sorted(found, key=lambda candidate: not candidate.fits)
+        if _compares_whole(node, shapes, ordered):
+            gaps |= {"an array or object that is compared as a whole"}
         return self._distinct(Domain(tuple(ordered), gaps), node)
 
     def minimal(self, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
         """Return one plain value that some schemas accept, or one in doubt; none if there is none."""
-        if depth > _MAX_DEPTH:
-            return Domain((Candidate(None, fits=False),))
         found = self.values(Node(), schemas, depth)
         return found.mapped(lambda all_: all_ and (min(all_, key=_plainness),))
 
@@ -169,7 +174,8 @@ class Builder:
     def _arrays(self, node: Node, shape: Shape, depth: int) -> _Made:
         tested = pointers.EVERY in node.below
         items = self.values(node.below.get(pointers.EVERY, Node()), shape.items, depth + 1)
-        gaps = set(items.gaps) if tested else set()
+        # Without elements the gaps tell whether there are none, or none was found.
+        gaps = set(items.gaps) if tested or not items.values else set()
         kinds = items.values[: _MAX_ELEMENT_CLASSES if tested else 2]
         if tested and len(items.values) > len(kinds):
             gaps.add("an array with too many kinds of elements")
@@ -288,6 +294,27 @@ def _operands(atom: Atom) -> list[Json]:
     ):
         return []
     return list(test.value) if test.op in ("in", "not_in") else [test.value]
+
+
+def _compares_whole(node: Node, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
+    """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
+
+    Values that equal an operand are tried, each of them. All others come out alike where nothing else is
+    asked of the place or below it, so that one of them does; else some outcome may have been missed.
+    """
+    open_ = [shape for shape in shapes if shape.enum is None and shape.types & {"array", "object"}]
+    if node.beside and any(node.below or shape != Shape() for shape in open_):
+        return True
+    operands = [value for atom in (*node.atoms, *node.beside) for value in _operands(atom)]
+    if not open_ or not any(isinstance(value, list | dict) for value in operands):
+        return False
+    asked = [atom.condition for atom in node.atoms if atom.condition is not None]
+    if node.below or node.beside or any(c.measure is not None or c.op not in _EQUALITIES for c in asked):
+        return True
+    return not any(
+        each.fits and each.value is not None and not any(same_json(each.value, value) for value in operands)
+        for each in found
+    )
 
 
 def _numbers(value: Json) -> list[float]:

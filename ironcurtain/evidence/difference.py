@@ -21,6 +21,7 @@ from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.regions import Region, grouped
 from ironcurtain.evidence.search import FoundCall, Search, Searched, Severities
 from ironcurtain.evidence.sides import CUSTOM_PLACE, Remembered, Sides, load_sides
+from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
 from ironcurtain.evidence.wording import path_words
 from ironcurtain.model import jsontext
@@ -173,16 +174,27 @@ def _changes(one: Examined) -> Iterator[_Changed]:
             if path.outcome != _SAME and one.calls.is_taken(cell, path):
                 shown = _shown(one, search, cell, path)
                 # Where it is proved that no whole call takes the path, nothing changed.
-                if shown.call is not None or shown.masked is not None or shown.gaps:
+                if (
+                    shown.call is not None
+                    or shown.gaps
+                    or (shown.masked is not None and None not in cell.keys)
+                ):
                     yield shown
 
 
 def _change(cell: Cell, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return (old verdict, new verdict) where they differ; a subject that one side lacks has not changed."""
+    """Return (old verdict, new verdict) where they differ; what one side lacks adds nothing there."""
     verdicts = [each[0] for each in outcome if isinstance(each, tuple)]
-    if None in cell.keys or verdicts[0] == verdicts[1]:
-        return _SAME
-    return tuple(verdicts)
+    if None in cell.keys:
+        verdicts = [_weight(key, verdict) for key, verdict in zip(cell.keys, verdicts, strict=True)]
+    return _SAME if verdicts[0] == verdicts[1] else tuple(verdicts)
+
+
+def _weight(key: SubjectKey | None, verdict: str) -> str:
+    """Return what a subject adds to its call: nothing where there is none, at least its floor."""
+    if key is None:
+        return Verdict.ALLOW.value
+    return Verdict.ESCALATE.value if key.floor and verdict == Verdict.ALLOW.value else verdict
 
 
 def _shown(one: Examined, search: Search, cell: Cell, path: Path) -> _Changed:

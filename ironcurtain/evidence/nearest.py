@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.canonical import pointers
+from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.decide.decide import Call
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.errors import IronCurtainError
@@ -24,7 +25,7 @@ from ironcurtain.evidence.nearest_outcomes import Outcomes
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.search import Search
 from ironcurtain.evidence.sides import Sides, load_sides
-from ironcurtain.evidence.sources import Element, carried
+from ironcurtain.evidence.sources import Element
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.witnesses import SECOND_NAME
 from ironcurtain.model import jsontext
@@ -202,7 +203,7 @@ def _replacements(
     source = space.sources[index]
     own: tuple[str, ...] = (source.composite.role,) if source.composite else ()
     if source.argument is not None:
-        own = carried(source.argument, refused.filled)
+        own = roles_in_call(source.argument, refused.filled)
     elements = [e for e in space.elements(index, own) if _is_plain(e) and outcomes.could(e, goal)]
     old = refused.filled.get(source.places[0])
     for element in sorted(elements, key=lambda each: _distance(old, each)):

@@ -70,8 +70,8 @@ class Placing:
     def place(self, source: Source, values: Sequence[Json]) -> dict[str, Json]:
         """Return the arguments that hold raw values of a source, in a form that fits if one does."""
         if source.composite is not None:
-            parts = str(values[0]).split(source.composite.with_, len(source.composite.join) - 1)
-            return dict(zip(source.composite.join, parts, strict=False))
+            parts = str(values[0]).split(source.composite.with_)
+            return dict(zip(source.composite.join, parts, strict=True))
         top, *below = source.pointer
         schemas = self.shapes.argument(top)
         forms = list(itertools.islice(self._forms(schemas, tuple(below), list(values), source), _MAX_FORMS))
@@ -101,7 +101,12 @@ class Placing:
         if pointers.EVERY in steps or argument.codec is not None:
             return None
         found: list[Json] = []
-        for shape in self._at(steps):
+        shapes = self._at(steps)
+        if shapes and all(shape.types <= {"array", "null"} and shape.enum is None for shape in shapes):
+            shapes = [
+                below for shape in shapes for below in self.shapes.of(shape.items) if "array" in shape.types
+            ]
+        for shape in shapes:
             if shape.enum is not None and not any(isinstance(value, list | dict) for value in shape.enum):
                 found += [value for value in shape.enum if value is not None]
             elif shape.types != {"null"}:

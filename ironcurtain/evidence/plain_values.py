@@ -80,5 +80,7 @@ class PlainValues:
             yield f"{self._sides.sandbox}/{self._sides.fresh[0]}"
             yield "."
         for kind in sorted(kinds):
-            yield from (v for w in self._sides.witnesses.get(kind, ()) if not w.chain for v in w.values)
+            for witness in self._sides.witnesses.get(kind, ()):
+                if not witness.chain:
+                    yield from self._reader.spellings(source, witness)
         yield from list(self._sides.remotes.values())[:1]

@@ -207,8 +207,9 @@ def _witnesses(
             named[kind] |= set(patterns)
     named["url"] |= {domain for listed in domains.values() for domain in listed}
     found: dict[str, list[Witness]] = {}
+    members = {value for content in contents for _, values in content.lists.values() for value in values}
     for kind, texts in named.items():
-        found[kind] = outside_witnesses(kind, registry, fresh)
+        found[kind] = outside_witnesses(kind, registry, fresh, texts | members)
         found[kind] += pattern_witnesses(kind, texts, registry, fresh, directories)
     for content in contents:
         for name, (kind, values) in content.lists.items():

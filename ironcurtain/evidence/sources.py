@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from ironcurtain.canonical import pointers
 from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
-from ironcurtain.canonical.paths import ancestors, is_within
+from ironcurtain.canonical.paths import ancestors
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.decide import structural
+from ironcurtain.evidence.dependent import composed, composite_gaps
 from ironcurtain.evidence.placing import Placing, Source
 from ironcurtain.evidence.sides import GIT_REMOTE, Side, Sides
 from ironcurtain.evidence.steps import Reached, StepsOfTool
-from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness
-from ironcurtain.model.annotations import Argument, ToolAnnotation
+from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness, shorter_paths
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.jsontext import MAX_INTEGER
 
@@ -117,19 +119,24 @@ class SourceReader:
         for argument in self.annotation.args:
             if any(registry[role].resource for role in argument.possible_roles):
                 steps = pointers.steps_of(argument.name)
-                yield Source(steps, argument, None, many=self._takes_many(argument, steps))
+                is_remote = GIT_REMOTE in argument.possible_roles
+                yield Source(steps, argument, None, is_remote or self.placing.takes_many(argument, steps))
         for composite in self.annotation.composites:
-            steps = pointers.steps_of(composite.join[0])
-            yield Source(steps, None, composite, many=False)
-
-    def _takes_many(self, argument: Argument, steps: tuple[str, ...]) -> bool:
-        return GIT_REMOTE in argument.possible_roles or self.placing.takes_many(argument, steps)
+            yield Source(pointers.steps_of(composite.join[0]), None, composite, many=False)
 
     def gaps(self) -> frozenset[str]:
         """Return what about the sources cannot be examined exactly."""
         tops = [source.places[0] for source in self.sources]
-        doubled = {top for top in tops if tops.count(top) > 1}
-        return frozenset(f"several resources below the argument {name}" for name in doubled)
+        gaps = {f"several resources below the argument {top}" for top in tops if tops.count(top) > 1}
+        for source, each in ((s, s.composite) for s in self.sources if s.composite is not None):
+            role = self._sides.registry[each.role]
+            witnesses = self._witnesses.get(role.pattern_kind, ())
+            regions = [(witness.label, [*self._placed(source, witness)]) for witness in witnesses]
+            gaps |= {*composite_gaps(each, role, regions, partial(self.is_judged, source))}
+        return frozenset(gaps)
+
+    def _placed(self, source: Source, witness: Witness) -> Iterator[dict[str, Json]]:
+        yield from (self.placing.place(source, (each,)) for each in self.spellings(source, witness))
 
     # -- running values ---------------------------------------------------------------------------
 
@@ -161,9 +168,10 @@ class SourceReader:
         return sorted(found, key=lambda element: not element.fits)
 
     def _listed(self, source: Source) -> tuple[Json, ...] | None:
-        if source.argument is None or GIT_REMOTE in source.argument.possible_roles:
+        own = source.argument
+        if own is None or own.relative_to is not None or GIT_REMOTE in own.possible_roles:
             return None
-        return self.placing.listed(source.argument, source.pointer)
+        return self.placing.listed(own, source.pointer)
 
     def _of_listed(
         self,
@@ -249,18 +257,19 @@ class SourceReader:
     def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         if source.composite is not None:
             return (source.composite.role,)
-        return carried(source.argument, arguments) if source.argument else ()
+        return roles_in_call(source.argument, arguments) if source.argument else ()
 
     def _tried(
         self, source: Source, witness: Witness, arguments: dict[str, Json], mode: Mapping[str, Json]
     ) -> Iterable[Element]:
         """Return the elements of a witness; none if no value lies in its region.
 
-        A witness is made in canonical form of its region. So if steps 4 and 5 refuse every spelling of it,
-        no value of the role lies there, or every one is denied. That the schema refuses it proves nothing.
+        A witness of an argument is made in canonical form of its region. So if steps 4 and 5 refuse every
+        spelling of it, no value of the role lies there, or every one is denied. Where a composite has no
+        spelling of it, `gaps` tells so. That the schema refuses a witness proves nothing.
         """
         found: dict[Keys, Element] = {}
-        for value in self._spellings(source, witness):
+        for value in self.spellings(source, witness):
             element = self._of_value(source, witness, value, arguments, mode)
             if element is None:
                 continue
@@ -311,28 +320,27 @@ class SourceReader:
             found.append(self._seen(source, reached, side))
         return tuple(found)
 
-    def _spellings(self, source: Source, witness: Witness) -> Iterator[Json]:
+    def spellings(self, source: Source, witness: Witness) -> Iterator[Json]:
+        """Yield values of a source that should lie in the region of a witness, the preferred one first."""
+        if source.composite is not None:
+            found = (composed(source.composite, value, self._sides.fresh[0]) for value in witness.values)
+            yield from (value for value in found if value is not None)
+            return
         for value in witness.values:
             yield value
             # A call can write no larger number (step 1).
             if value.isdecimal() and int(value) <= MAX_INTEGER:
                 yield int(value)
-        if source.argument is None or GIT_REMOTE not in source.argument.possible_roles:
-            yield from self._shorter(witness.values) if witness.kind == "path" else ()
+        argument, world = source.argument, self._sides.world
+        root = world.working_roots.get(self._server, world.sandbox)
+        if argument is None or GIT_REMOTE not in argument.possible_roles:
+            # What is relative to another argument lies elsewhere in each call.
+            is_short = witness.kind == "path" and (argument is None or argument.relative_to is None)
+            yield from shorter_paths(witness.values, world.home, root) if is_short else ()
         else:
             yield from (
                 self._sides.remotes[value] for value in witness.values if value in self._sides.remotes
             )
-
-    def _shorter(self, paths: Sequence[str]) -> Iterator[str]:
-        """Yield shorter spellings of paths, for schemas that bound their length."""
-        world = self._sides.world
-        root = world.working_roots.get(self._server, world.sandbox)
-        for path in paths:
-            if is_within(path, world.home):
-                yield f"~{path.removeprefix(world.home)}"
-            if root is not None and is_within(path, root):
-                yield path.removeprefix(root).removeprefix("/") or "."
 
     def accepts(self, arguments: dict[str, Json]) -> bool:
         """Tell whether a whole call gets as far as the policy, under each of them."""
@@ -384,11 +392,6 @@ def subject_key(
         escalated[0] if escalated else None,
         frozenset(marks),
     )
-
-
-def carried(argument: Argument, arguments: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the roles of an argument in a call."""
-    return roles_in_call(argument, arguments)
 
 
 def _is_plain(element: Element) -> bool:

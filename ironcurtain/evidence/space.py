@@ -7,10 +7,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.subjects import CALL
 from ironcurtain.errors import EvidenceError
 from ironcurtain.evidence.atoms import Atom, Place, role_atom
 from ironcurtain.evidence.cells import CALL_KEY, Cell, RuleIndex, lies_there, pairs
+from ironcurtain.evidence.dependent import tied_gaps
 from ironcurtain.evidence.diagram import (
     ALWAYS,
     Activity,
@@ -23,7 +25,7 @@ from ironcurtain.evidence.placing import Source
 from ironcurtain.evidence.plain_values import PlainValues
 from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
 from ironcurtain.evidence.sides import GIT_REMOTE, Sides
-from ironcurtain.evidence.sources import Element, SourceReader, SubjectKey, carried
+from ironcurtain.evidence.sources import Element, SourceReader, SubjectKey
 from ironcurtain.evidence.variables import PRESENT, variables_of
 from ironcurtain.model.base import Json
 from ironcurtain.roles.registry import NONE
@@ -72,7 +74,8 @@ class ToolSpace:
         variables = variables_of([*atoms, *more], fitted[0], sides.registry, sides.fresh)
         self.variables = variables.values
         self.diagrams = Diagrams(self.variables)
-        self.gaps = variables.gaps | self.reader.gaps() | {*self._custom_gaps(), *self._tied_gaps()}
+        self.gaps = variables.gaps | self.reader.gaps() | {*self._custom_gaps()}
+        self.gaps |= {*tied_gaps(self.annotation, self._tested(), self._tool.with_defaults({}))}
         self._indexes = [RuleIndex(rules) for rules in self.rules]
         self._role_variables = [
             index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
@@ -226,7 +229,7 @@ class ToolSpace:
     def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         if source.composite is not None:
             return (source.composite.role,)
-        return carried(source.argument, arguments) if source.argument else ()
+        return roles_in_call(source.argument, arguments) if source.argument else ()
 
     # -- cells ------------------------------------------------------------------------------------
 
@@ -391,9 +394,6 @@ class ToolSpace:
         if any(side.has_custom_modules for side in self.sides.sides):
             yield CUSTOM_MODULES
 
-    def _tied_gaps(self) -> Iterator[str]:
-        tested = {name for v in self.variables for root, name in v.places if root == "args"}
-        for composite in self.annotation.composites:
-            for name in composite.join:
-                if name in tested:
-                    yield f"the argument {name} is tested, and is part of a {composite.role}"
+    def _tested(self) -> frozenset[str]:
+        """Return the top-level arguments that are tested."""
+        return frozenset(name for v in self.variables for root, name in v.places if root == "args")

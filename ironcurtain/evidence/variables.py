@@ -146,7 +146,7 @@ class _ClassMaker:
         gaps = {gap for pool in pools for gap in pool.gaps}
         if len(self._places) > 1:
             # What one place can be, the other one must be able to equal.
-            shared = [v for pool in pools for one in pool.values for v in _scalars(one.filled)]
+            shared = [v for pool in pools for one in pool.values for v in _parts(one.filled)]
             pools = [self._pool(place, shared) for place in self._places]
             gaps |= set(self._comparison_gaps())
         if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
@@ -257,13 +257,13 @@ class _ClassMaker:
         ]
 
 
-def _scalars(value: Json) -> Iterable[Json]:
-    """Yield every scalar in a value, itself included."""
+def _parts(value: Json) -> Iterable[Json]:
+    """Yield everything that stands in a value, itself included."""
+    if value is not None and value is not ABSENT:
+        yield value
     if isinstance(value, dict | list):
         for below in value.values() if isinstance(value, dict) else value:
-            yield from _scalars(below)
-    elif value is not None and value is not ABSENT:
-        yield value
+            yield from _parts(below)
 
 
 def _truth(atoms: Sequence[Atom], values: Values) -> frozenset[str]:

@@ -6,10 +6,11 @@ the canonicaliser and the structural checks when the witness goes through them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.canonical.paths import ancestors
+from ironcurtain.canonical.paths import ancestors, is_within
 from ironcurtain.canonical.patterns import Chain, canonical_member, path_chain, pattern_chain, separator
 from ironcurtain.errors import PatternError
 from ironcurtain.roles.registry import Registry
@@ -80,8 +81,8 @@ def list_witnesses(
     return found
 
 
-def outside_witnesses(kind: str, registry: Registry, fresh: str) -> list[Witness]:
-    """Return what probably lies outside all patterns of a kind."""
+def outside_witnesses(kind: str, registry: Registry, fresh: str, named: Iterable[str] = ()) -> list[Witness]:
+    """Return what probably lies outside all patterns of a kind, `named` among them."""
     if kind == "path":
         texts = [f"/{fresh}/{fresh}"]
     elif kind == "url":
@@ -95,7 +96,7 @@ def outside_witnesses(kind: str, registry: Registry, fresh: str) -> list[Witness
     elif kind == "repository":
         texts = [f"{fresh}/{fresh}"]
     else:
-        texts = [fresh, "7"] if _takes_numbers(kind, registry) else [fresh]
+        texts = [fresh, *(_fresh_numbers(named) if _takes_numbers(kind, registry) else ())]
     return [Witness(kind, OUTSIDE, (), tuple(texts))]
 
 
@@ -112,6 +113,15 @@ def above_witnesses(directories: Iterable[str]) -> list[Witness]:
     """Return every directory that contains, or is, a policy's directory, for tools that act on trees."""
     places = {place for directory in directories for place in ancestors(directory)}
     return [Witness("path", place, path_chain(place), (place,), whole=True) for place in sorted(places)]
+
+
+def shorter_paths(paths: Iterable[str], home: str, root: str | None) -> Iterator[str]:
+    """Yield shorter spellings of paths, for schemas that bound their length."""
+    for path in paths:
+        if is_within(path, home):
+            yield f"~{path.removeprefix(home)}"
+        if root is not None and is_within(path, root):
+            yield path.removeprefix(root).removeprefix("/") or "."
 
 
 def _witness(
@@ -158,6 +168,13 @@ def _outside_urls(fresh: str) -> dict[str, tuple[str, ...]]:
         "all other local hosts": (f"https://{fresh}.internal/{fresh}",),
         "all other schemes and ports": (f"http://{fresh}.example/", f"https://{fresh}.example:8443/"),
     }
+
+
+def _fresh_numbers(named: Iterable[str]) -> Iterator[str]:
+    """Yield numbers of several lengths that no pattern names: schemas bound numbers."""
+    taken = set(named)
+    for start in (7, 77, 7_777, 777_777, 777_777_777):
+        yield next(text for number in itertools.count(start) if (text := str(number)) not in taken)
 
 
 def _takes_numbers(kind: str, registry: Registry) -> bool:
