@@ -219,7 +219,10 @@ def test_a_clause_that_the_structural_checks_keep_needs_no_rule() -> None:
     scenario = {"id": "in-sandbox", "call": call, "expect": "allow", "clause": "C2"}
     read = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/Documents/a"}}
     tested = [scenario, {"id": "read", "call": read, "expect": "allow"}]
-    assert kinds(found(ALLOW_READ, clauses=clauses, scenarios=tested)) == []
+    said = {"clause": "C2", "server": "files", "kind": "structural", "reason": "Structural."}
+    assert kinds(found(ALLOW_READ, clauses=clauses, scenarios=tested, claims=[said])) == []
+    unsaid = found(ALLOW_READ, clauses=clauses, scenarios=tested)
+    assert kinds(unsaid) == [("clause-without-rule", "error")]
     assert kinds(found(ALLOW_READ, clauses=clauses, scenarios=tested[1:])) == [
         ("clause-without-rule", "error")
     ]
