@@ -12,9 +12,10 @@ import importlib
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -31,6 +32,9 @@ from ironcurtain.errors import (
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import quoted, visible
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 MAX_BYTES = 8 << 20
 _MAX_TOKEN = 16 << 10
@@ -139,8 +143,17 @@ def parse_document(text: str, source: str, model: type[M]) -> M:
     try:
         return model.model_validate_json(jsontext.canonical(value))
     except ValidationError as error:
-        raise_all([_format_error(problem, text, source) for problem in error.errors()])
+        problems = error.errors()
+        # What is wrong inside an array also leaves it short; only the first is the writer's mistake.
+        own = [each for each in problems if each["type"] != "too_short" or not _has_inner(each, problems)]
+        raise_all([_format_error(problem, text, source) for problem in own])
         raise  # unreachable: a ValidationError holds at least one problem
+
+
+def _has_inner(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
+    """Tell whether another problem lies inside the place of this one."""
+    place = problem["loc"]
+    return any(len(each["loc"]) > len(place) and each["loc"][: len(place)] == place for each in problems)
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int, int] | None = None) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from string import Template
 
 from ironcurtain.errors import FileError
+from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import load_servers
 
 _STARTER = Path(__file__).parent / "starter"
@@ -49,16 +50,18 @@ class Written:
         written: Files that are new.
         kept: Files that were there, and stay as they were.
         servers: The servers that were configured already, which the new files are about.
+        saved: Whether every server has a saved tool list, so that a compile need not start any.
     """
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
     servers: tuple[str, ...] = ()
+    saved: bool = True
 
     @property
     def next(self) -> tuple[tuple[str, str], ...]:
         """The next three commands, and what each is for."""
-        compile_ = "ironcurtain compile" + ("" if self.servers else " --saved-tools")
+        compile_ = "ironcurtain compile" + (" --saved-tools" if self.saved else "")
         return (
             ("ironcurtain lint", "see what stands out in the constitution"),
             (compile_, "make a policy of it; it asks questions on the way"),
@@ -73,20 +76,22 @@ def init(directory: Path) -> Written:
         FileError: If something that is no directory stands in the way.
         FormatError, ServerConfigError: If servers are configured there, and not as they have to be.
     """
-    servers = _configured(directory / SERVERS)
+    configured = _configured(directory / SERVERS)
+    servers = tuple(configured)
     written: list[str] = []
     kept: list[str] = [SERVERS] if servers else []
     for target, data in (_fitted(servers) if servers else _starter()).items():
         new = _write_new(directory / target, data, 0o755 if target in _PROGRAMS else 0o644)
         (written if new else kept).append(target)
-    return Written(tuple(written), tuple(kept), servers)
+    saved = all(server.tools for server in configured.values())
+    return Written(tuple(written), tuple(kept), servers, saved)
 
 
-def _configured(path: Path) -> tuple[str, ...]:
-    """Return the names of the servers that somebody configured; none where we did it, or nobody."""
+def _configured(path: Path) -> Mapping[str, Server]:
+    """Return the servers, by name, that somebody configured; none where we did it, or nobody."""
     if not path.exists() or path.read_bytes() == (_STARTER / SERVERS).read_bytes():
-        return ()
-    return tuple(load_servers(path).servers)
+        return {}
+    return load_servers(path).servers
 
 
 def _starter() -> Mapping[str, bytes]:

@@ -11,10 +11,12 @@ import anyio
 from mcp import Client
 
 from ironcurtain.errors import IronCurtainError, raise_all
+from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.starting import Start, Starter
 from ironcurtain.servers.tools import ToolListing, check_tools
+from ironcurtain.text import visible
 
 _MAX_PAGES = 100
 
@@ -35,8 +37,21 @@ def list_live(config: ServerConfig, starter: Starter, seconds: float) -> dict[st
         SandboxMissingError: If they have to be contained and cannot be.
     """
     results = list_each(config, starter, seconds)
+    for name, (errors, _) in results.items():
+        for error in errors:
+            error.hint = f"{error.hint} {_without_it(config.servers[name])}".strip()
     raise_all([error for errors, _ in results.values() for error in errors])
     return {name: tools for name, (_, tools) in results.items()}
+
+
+def _without_it(server: Server) -> str:
+    """Say how to compile where the server cannot run."""
+    if server.tools:
+        return f"`compile --saved-tools` reads its tools from {visible(server.tools)} instead."
+    return (
+        "Where it cannot run, save what `ironcurtain tools` prints elsewhere, name the file as its "
+        '"tools", and compile with --saved-tools.'
+    )
 
 
 def list_each(config: ServerConfig, starter: Starter, seconds: float) -> Each:

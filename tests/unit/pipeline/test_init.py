@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,21 @@ def test_servers_that_are_there_get_no_constitution_of_a_file_server(tmp_path: P
     before = tree(tmp_path)
     assert init(tmp_path).written == ()
     assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("tools", "command"),
+    [
+        (("a.json", "b.json"), "ironcurtain compile --saved-tools"),
+        (("a.json", None), "ironcurtain compile"),
+    ],
+)
+def test_the_compile_that_is_named_starts_no_server_whose_tools_are_saved(
+    tmp_path: Path, tools: tuple[str | None, ...], command: str
+) -> None:
+    servers = {f"s{n}": {"command": "nowhere"} | ({"tools": t} if t else {}) for n, t in enumerate(tools)}
+    (tmp_path / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}))
+    assert init(tmp_path).next[1][0] == command
 
 
 def test_servers_that_cannot_be_read_are_said_before_anything_is_written(tmp_path: Path) -> None:

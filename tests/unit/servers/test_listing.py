@@ -42,6 +42,14 @@ def test_several_live_servers_are_listed(tmp_path: Path) -> None:
     assert tool_digest(tools["one"][1]) == tool_digest(tools["two"][1])
 
 
+@pytest.mark.parametrize("more", [{}, {"tools": "saved.json"}])
+def test_a_faulty_server_says_how_to_compile_without_it(tmp_path: Path, more: dict[str, object]) -> None:
+    with pytest.raises(ServerFailedError) as caught:
+        list_tools(config(tmp_path, notes=entry("dies", **more)), timeout=30)
+    assert "--saved-tools" in caught.value.hint
+    assert ("saved.json" in caught.value.hint) == bool(more)
+
+
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
