@@ -12,6 +12,7 @@ from ironcurtain.evidence.clause_outcomes import cells_of, clause_report
 from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.evidence.examination import examination
 from ironcurtain.evidence.explain import clauses_of
+from ironcurtain.evidence.findings_draft import RECORD
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.search import FoundCall, Search
 from ironcurtain.evidence.sides import Sides
@@ -123,10 +124,11 @@ def _found(one: Examined, clause: str) -> Iterator[FoundCall]:
 
 
 def _scenarios(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCommand) -> Iterator[str]:
-    """Yield the ids of scenarios that name the clause, or that it decides."""
+    """Yield the ids of scenarios that name the clause, or that it decides; records demand nothing."""
     policy = load_described(bundle, scenarios.world)
-    prepared = prepare_scenarios(scenarios.scenarios, policy)
+    demanded = [scenario for scenario in scenarios.scenarios if scenario.origin != RECORD]
+    prepared = prepare_scenarios(demanded, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa)
-    for scenario in scenarios.scenarios:
+    for scenario in demanded:
         if clause in (scenario.clause, decisions[scenario.id].clause):
             yield scenario.id

@@ -20,6 +20,7 @@ from ironcurtain.pipeline.linter_words import (
     ANY_VERDICT,
     CLOCK,
     FILLER,
+    HEADED,
     JUDGEMENT,
     NOISE,
     RECORD,
@@ -158,7 +159,7 @@ def _alone(placed: PlacedClause, sentences: Sequence[_Sentence]) -> Iterator[Fin
 def _verdict_findings(placed: PlacedClause, sentences: Sequence[_Sentence]) -> Iterator[Finding]:
     text = _lowered(placed.clause.text)
     if not ANY_VERDICT.search(f"{_lowered(placed.lead)} {text}"):
-        if not text.endswith(":"):
+        if not text.endswith(":") and not any(HEADED.search(_lowered(h)) for h in placed.headings):
             yield _finding(
                 placed,
                 "no-verdict",

@@ -61,6 +61,13 @@ UNLESS_ASKED = re.compile(
 )
 """What turns a denial into a question: `must not push without approval`."""
 
+HEADED = re.compile(
+    r"\b(?:allow\w*|permit\w*|forbid\w*|forbidden|prohibit\w*|den(?:y|ies|ied)|refus\w*|never|always"
+    r"|(?:may|must|can|do) not|cannot|can't|don't|approv\w*|ask\w*|confirm\w*|escalat\w*|off limits)\b"
+    r"|^(?:may|must)\b"
+)
+"""A heading with one of these gives a verdict to what stands below it: `Never`, `Allowed without asking`."""
+
 ANY_VERDICT = re.compile(
     r"\b(?:may|must|can|cannot|can't|should|shall|not|never|always"
     r"|only|no|allow\w*|permit\w*|forbid\w*|forbidden|prohibit\w*"
@@ -102,7 +109,8 @@ STATE = re.compile(
     r"\b(?:\d+|one|two|three|ten|twice|once) (?:\w+ )?(?:times"
     r"|calls|messages|mails|requests|attempts) (?:per|an?|each|every|in an?) \w+"
     rf"|\b{_MANY} (?:[\w'-]+ ){{1,5}}?(?:per|an?|each|every) (?:{_PERIOD}|{_TALK})\b"
-    r"|\b(?:only|most|more than|just|exactly|up to) (?:once|twice|(?:\d+|one|two|three|five|ten) times?)\b"
+    r"|\b(?:only|(?:at |the )?most|more than|just|exactly|up to)"
+    r" (?:once|twice|(?:\d+|one|two|three|five|ten) times?)\b"
     rf"|\b(?:once|twice)(?: per \w+| (?:an?|each|every|in an?) (?:{_PERIOD}|{_TALK})\b| ?(?=[.,;!]|$))"
     rf"|\bcalls? at a time\b|\bper {_TALK}\b|\b(?:in|within|during) (?:one|the same|a single|each) {_TALK}\b"
     rf"|\bthe (?:start|beginning|end) of (?:the|each|every|an?) {_TALK}\b"

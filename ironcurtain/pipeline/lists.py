@@ -27,7 +27,7 @@ class Resolved:
 
     Attributes:
         lists: All lists; those that rules use are resolved.
-        notes: What was resolved, and lists that no rule uses, one line each.
+        notes: What was resolved, one line each; the findings name lists that no rule uses.
     """
 
     lists: Lists
@@ -57,16 +57,17 @@ def resolve_lists(
     wanted = [name for name in used if _is_wanted(found.lists[name], again=site.ask_again)]
     keep_answers(found, [n for n in used if n not in wanted and found.lists[n].by_compile], site, book)
     if not (wanted and ask):
-        return Resolved(lists, check_lists(lists, policy))
+        check_lists(lists, policy)
+        return Resolved(lists, ())
     edited = refresh(found, wanted, site, book)
     marked = {
         name: named.model_copy(update={"by_compile": True}) if name in wanted and named.resolution else named
         for name, named in edited.lists.lists.items()
     }
     resolved = edited.lists.model_copy(update={"lists": marked})
-    unused = check_lists(resolved, policy, edited.by_hand)
+    check_lists(resolved, policy, edited.by_hand)
     said = [line for line in edited.lines if line.startswith("@")]
-    return Resolved(resolved, (*said, *(_held(name, marked[name]) for name in wanted), *unused))
+    return Resolved(resolved, (*said, *(_held(name, marked[name]) for name in wanted)))
 
 
 def _held(name: str, named: NamedList) -> str:
@@ -108,10 +109,8 @@ def used_lists(policy: CompiledPolicy) -> dict[str, str]:
     return dict(sorted(used.items()))
 
 
-def check_lists(
-    lists: Lists, policy: CompiledPolicy, by_hand: Mapping[str, str] | None = None
-) -> tuple[str, ...]:
-    """Return a note for each list that no rule uses.
+def check_lists(lists: Lists, policy: CompiledPolicy, by_hand: Mapping[str, str] | None = None) -> None:
+    """Refuse lists that rules need and that have no members yet.
 
     Args:
         lists: The lists.
@@ -136,7 +135,6 @@ def check_lists(
                 )
             )
     raise_all([*errors])
-    return tuple(f"the list @{name} is used by no rule" for name in sorted(lists.lists.keys() - used.keys()))
 
 
 def _names(patterns: Iterable[str]) -> list[str]:

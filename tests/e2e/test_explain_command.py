@@ -88,6 +88,7 @@ def test_a_clause(inside: Inside) -> None:
     assert {rule["name"] for rule in document["rules"]} == {"filesystem-allow-read-documents"}
     assert {cell["verdict"] for cell in document["cells"]} == {"allow"}
     assert "read-documents" in document["scenarios"]
+    assert not [name for name in document["scenarios"] if name.startswith("call.")]
     assert document["exact"]
     with Policy.load(SHIPPED, home="/home/user", sandbox="/home/user/sandbox") as policy:
         for call in document["examples"]:

@@ -108,6 +108,26 @@ def test_an_ordinary_sentence_is_left_alone(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("Allowed without asking", []),
+        ("Never", []),
+        ("Ask first", []),
+        ("Must not", []),
+        ("What it may do", ["no-verdict"]),
+    ],
+)
+def test_a_heading_that_gives_the_verdict_counts_for_its_items(heading: str, expected: list[str]) -> None:
+    clauses = read_clauses(f"# Rules\n\n## {heading}\n\n- Reading files in `~/notes`\n", "c.md")
+    assert [finding.check for finding in lint(clauses)] == expected
+
+
+def test_how_often_is_quoted_with_the_words_that_bound_it() -> None:
+    (finding,) = found("The agent may retry at most twice.")
+    assert '"at most twice"' in finding.what
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         (
