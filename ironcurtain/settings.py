@@ -37,6 +37,7 @@ class VerifySettings(Frozen):
         findings: The least severity of findings that fail.
         coverage: The least coverage by scenarios, in percent.
         mutation: The least mutation score, in percent; it is measured only where this is given.
+        attack: Whether calls are respelled, and none may get further than what it stands for.
         difference: `proved` demands that nothing else is loosened; with `sampled` it is enough that nothing
             was found.
     """
@@ -48,6 +49,7 @@ class VerifySettings(Frozen):
     findings: Literal["error", "warning", "note"] = "error"
     coverage: float = Field(default=0, ge=0, le=100)
     mutation: float | None = Field(default=None, ge=0, le=100)
+    attack: bool = False
     difference: Literal["proved", "sampled"] = "proved"
 
 

@@ -35,6 +35,7 @@ def run(
     approvals: str | None,
     fail_under: float | None,
     mutation: float | None,
+    attack: bool | None,
     config: str | None,
     expect_revision: str | None,
     verify_key: str | None,
@@ -58,6 +59,7 @@ def run(
         approvals=_path(approvals),
         coverage=fail_under,
         mutation=mutation,
+        attack=attack,
     )
     subject = read_subject(read, given, engine, datetime.now(UTC).date())
     older = _Older.of(against, given, subject) if against is not None else None

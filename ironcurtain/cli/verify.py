@@ -36,6 +36,12 @@ _PERCENT = Number(0, 100)
     metavar="PERCENT",
     help="Measure the mutation score, and demand this (default: [verify] mutation).",
 )
+@click.option(
+    "--attack",
+    is_flag=True,
+    default=None,
+    help="Respell calls, and let none get further (default: [verify] attack).",
+)
 @SETTINGS
 @trust_options
 @OPA

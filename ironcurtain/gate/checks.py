@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
+from ironcurtain.gate.attacked import attacked
 from ironcurtain.gate.behaviour import guarantees, matrix
 from ironcurtain.gate.quality import clauses, coverage, findings, mutation
 from ironcurtain.gate.subject import Subject
@@ -23,6 +24,7 @@ ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
     ("clauses", clauses),
     ("coverage", coverage),
     ("mutation", mutation),
+    ("attack", attacked),
 )
 """By name: the checks that speak of the policy's rules, so that these have to be what OPA evaluates."""
 

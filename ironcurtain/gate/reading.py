@@ -44,6 +44,7 @@ class Given:
     Attributes:
         bundle: Where the bundle lies.
         coverage: The least coverage, `mutation` the least mutation score, in percent.
+        attack: Whether calls are respelled.
     """
 
     bundle: Path
@@ -53,6 +54,7 @@ class Given:
     approvals: Path | None = None
     coverage: float | None = None
     mutation: float | None = None
+    attack: bool | None = None
 
 
 def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject:
@@ -69,7 +71,9 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
     file = given.config or find_settings(beside)
     project = Standards(file.absolute().parent if file else beside, load_settings(file))
     demands = {
-        name: value for name in ("coverage", "mutation") if (value := getattr(given, name)) is not None
+        name: value
+        for name in ("coverage", "mutation", "attack")
+        if (value := getattr(given, name)) is not None
     }
     scenarios_file = given.scenarios or beside / _SCENARIOS
     scenarios = _scenarios(scenarios_file)

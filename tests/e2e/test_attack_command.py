@@ -50,3 +50,25 @@ def test_the_smallest_pair_that_breaks_a_policy_is_told(
 def test_a_log_that_is_not_there_is_no_attack(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["attack", str(BUNDLES[0]), "--recorded", "no-such-session"]) in (2, 3)
     assert "no-such-session" in capsys.readouterr().err
+
+
+def test_the_gate_attacks_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = {"type": "object", "properties": {"mode": {"type": "string"}}}
+    push = tool("push", mode=["none"]) | {"input_schema": schema}
+    forced = {"name": "mode", "op": "equals", "value": "force"}
+    rules = [rule("no-force", "deny", tool=["push"], args=[forced]), rule("push", "allow", tool=["push"])]
+    bundle = write_bundle(tmp_path, {"git": [push]}, rules)
+    call = {"server": "git", "tool": "push", "arguments": {"mode": "force"}}
+    scenario = {"id": "no-force", "call": call, "expect": "deny"}
+    document = {"format": "ironcurtain/scenarios/v1", "scenarios": [scenario]}
+    (tmp_path / "test-scenarios.json").write_text(json.dumps(document))
+    checks = {}
+    for flags in ([], ["--attack"]):
+        run(["verify", str(bundle), "--format", "json", *flags])
+        report = json.loads(capsys.readouterr().out)
+        checks[bool(flags)] = next(each for each in report["checks"] if each["name"] == "attack")
+    assert checks[False]["status"] == "skipped"
+    assert checks[True]["status"] == "failed"
+    assert any(
+        'git/push {"mode": "FORCE"}' in line for p in checks[True]["problems"] for line in p["details"]
+    )
