@@ -65,7 +65,7 @@ def gather(scenarios: Iterable[Scenario], examined: Examination, recorded: Recor
                 left_out.get(f"recorded calls whose arguments {why}", 0) + 1
             )
             continue
-        arguments = _placed(record.arguments, recorded.places)
+        arguments = placed(record.arguments, recorded.places)
         _add(
             found,
             Base(f"recorded {record.id}", Step(record.server, record.tool, arguments), record.caller),
@@ -99,11 +99,12 @@ def _witnesses(examined: Examination) -> Iterator[Base]:
                     yield Base("witness", Step(server, tool, call.arguments), call.caller)
 
 
-def _placed(value: Json, places: Mapping[str, str]) -> Json:
+def placed(value: Json, places: Mapping[str, str]) -> Json:
+    """Return a value with the paths in it that lie in some directories moved to others."""
     if isinstance(value, dict):
-        return {key: _placed(each, places) for key, each in value.items()}
+        return {key: placed(each, places) for key, each in value.items()}
     if isinstance(value, list):
-        return [_placed(each, places) for each in value]
+        return [placed(each, places) for each in value]
     if isinstance(value, str):
         for old, new in places.items():
             if value == old or value.startswith(f"{old}/"):

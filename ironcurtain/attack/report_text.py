@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from ironcurtain.model.attack import AttackCall, AttackReport, Break
+from ironcurtain.model.attack import AttackCall, AttackReport, Break, Live
 from ironcurtain.text import marked, visible
 
 _PLURALS = {"scenario": "scenarios", "witness": "witnesses", "recorded": "recorded calls"}
@@ -15,6 +15,8 @@ def report_lines(report: AttackReport) -> Iterator[str]:
     """Yield the report as lines of plain text, the smallest breaking pair first."""
     for each in report.breaks:
         yield from break_lines(each)
+    if report.live is not None:
+        yield from _live_lines(report.live)
     bases = ", ".join(f"{count} {_PLURALS[origin]}" for origin, count in report.bases.items())
     yield f"{sum(report.tried.values())} respelled calls of {bases or 'no calls'} (at most {report.maximum})"
     yield from (f"left out: {each.count} {visible(each.what)}" for each in report.left_out)
@@ -26,6 +28,8 @@ def summary(report: AttackReport) -> str:
     if report.outcome == "not found":
         return "not found: nothing respelled gets further than what it stands for; a search, no proof"
     pairs = sum(each.count for each in report.breaks)
+    if not pairs:
+        return "found: a real server touched what had not been judged"
     return f"found: {pairs} respelled calls get further than what they stand for ({len(report.breaks)} kinds)"
 
 
@@ -37,6 +41,19 @@ def break_lines(each: Break) -> Iterator[str]:
     yield from (f"  {_words(call)}" for call in each.calls)
     if each.world:
         yield f"  with {visible(each.world)}"
+
+
+def _live_lines(live: Live) -> Iterator[str]:
+    for each in live.strays:
+        given = marked(json.dumps(each.arguments, ensure_ascii=False))
+        yield f"stray  {visible(each.server)}/{visible(each.tool)} {given}"
+        yield f"  judged:  {', '.join(map(visible, each.judged))}"
+        yield f"  touched: {', '.join(map(visible, each.touched))}"
+    contained = ", ".join(f"{visible(name)} ({visible(how)})" for name, how in live.isolation.items())
+    yield (
+        f"live: {live.sent} calls sent to {contained or 'no server'}, {live.answered} answered, "
+        f"{live.refused} denied and not sent, {len(live.strays)} touched what was not judged"
+    )
 
 
 def _words(call: AttackCall) -> str:

@@ -23,7 +23,7 @@ from ironcurtain.decide.decide import Call, Prepared, prepare
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.questions import DEFAULT_DENY
-from ironcurtain.model.attack import AttackCall, AttackReport, Break, LeftOut
+from ironcurtain.model.attack import AttackCall, AttackReport, Break, LeftOut, Live
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario
@@ -72,6 +72,12 @@ def attack(
         left_out=tuple(LeftOut(what=what, count=n) for what, n in sorted({**more, **left_out}.items()) if n),
         breaks=tuple(breaks),
     )
+
+
+def with_live(report: AttackReport, live: Live) -> AttackReport:
+    """Return a report with what real servers did."""
+    outcome = "found" if report.breaks or live.strays else "not found"
+    return report.model_copy(update={"live": live, "outcome": outcome})
 
 
 def _chosen(trials: Trials, maximum: int) -> tuple[list[Trial], dict[str, int]]:

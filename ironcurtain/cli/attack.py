@@ -32,6 +32,12 @@ from ironcurtain.errors import Exit
     metavar="N",
     help="Decide so many respelled calls at most.",
 )
+@click.option(
+    "--live", is_flag=True, help="Send respelled calls to the real servers, in a scratch directory."
+)
+@click.option(
+    "--servers", metavar="FILE", help="With --live: the servers (default: the project's mcp-servers.json)."
+)
 @FORMAT
 @trust_options
 @OPA
@@ -43,6 +49,9 @@ def command(**options: object) -> Exit:
     lists, defaults, and one call as two. Nothing respelled may be decided looser than what it stands for,
     and nothing that is denied may be reached. It is a search: what it does not find is not proved.
 
+    With --live, calls of tools that name nothing but paths are sent to the real servers, each contained and
+    without a network, and what they read and change is compared with what was judged.
+
     \b
     Examples:
       ironcurtain attack generated/bundle
@@ -50,6 +59,6 @@ def command(**options: object) -> Exit:
 
     \b
     Exit: 0 nothing looser was found, 1 something was, 2 wrong options or files,
-    3 the engine gives no answer, or the log is not intact.
+    3 the engine or a server gives no answer, nothing contains servers, or the log is not intact.
     """  # noqa: D301 - click reads the escape
     return lazy.run("attack", **options)

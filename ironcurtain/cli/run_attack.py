@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from ironcurtain.attack.bases import Recorded, places_of
+from ironcurtain.attack.bases import Base, Recorded, gather, places_of
 from ironcurtain.attack.report_text import report_lines
-from ironcurtain.attack.run import attack
+from ironcurtain.attack.run import attack, with_live
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.evidence import read_policy
 from ironcurtain.cli.recorded_calls import recorded_decisions
 from ironcurtain.errors import Exit
 from ironcurtain.evidence.examination import examination
 from ironcurtain.model import jsontext
+from ironcurtain.model.attack import Live
 from ironcurtain.model.base import Json
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
+from ironcurtain.servers.config import ServerConfig, load_servers
 
 
 def run(
@@ -34,6 +38,8 @@ def run(
     directory: str | None,
     head: str | None,
     maximum: int,
+    live: bool,
+    servers: str | None,
     format_: str,
     opa: str | None,
     **trust: Json,
@@ -45,11 +51,23 @@ def run(
     engine = OpaCommand(find(Path(opa) if opa else None))
     examined = examination(policy.bundle, policy.world, engine, promised)
     report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
+    if live:
+        bases = gather(policy.scenarios or (), examined, calls).bases
+        started = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
+        report = with_live(report, _live(policy.bundle, policy.world, bases, started, engine))
     if format_ == "json":
         click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
     else:
         click.echo("\n".join(report_lines(report)))
-    return Exit.NO if report.breaks else Exit.YES
+    return Exit.NO if report.outcome == "found" else Exit.YES
+
+
+def _live(
+    bundle: Bundle, world: DescribedWorld, bases: Iterable[Base], config: ServerConfig, engine: OpaCommand
+) -> Live:
+    from ironcurtain.attack.live import attack_live  # noqa: PLC0415 - the SDK takes a second to load
+
+    return attack_live(bundle, world, bases, config, engine)
 
 
 def _recorded(

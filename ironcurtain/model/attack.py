@@ -60,6 +60,40 @@ class LeftOut(Frozen):
     count: int
 
 
+class Stray(Frozen):
+    """A call by which a real server touched what had not been judged.
+
+    Attributes:
+        arguments: As they were given; `sent` as the server got them.
+        judged: The places that were judged.
+        touched: What was read or changed beside them, below the scratch directory.
+    """
+
+    server: str
+    tool: str
+    arguments: Json
+    sent: dict[str, Json]
+    judged: tuple[str, ...]
+    touched: tuple[str, ...]
+
+
+class Live(Frozen):
+    """What real servers did with respelled calls, in a scratch directory.
+
+    Attributes:
+        isolation: By server, what was seen to contain it.
+        sent: How many calls were sent, as their canonical arguments; `answered` without an error.
+        refused: How many were denied, and so not sent.
+        strays: Calls that touched something else than what was judged.
+    """
+
+    isolation: dict[str, str]
+    sent: int
+    answered: int
+    refused: int
+    strays: tuple[Stray, ...] = ()
+
+
 class AttackReport(Frozen):
     """The result of an attack; it holds for exactly one revision.
 
@@ -69,6 +103,7 @@ class AttackReport(Frozen):
         maximum: So many respelled calls at most.
         left_out: What was left out.
         breaks: The pairs that break the policy, the smallest first.
+        live: What real servers did, where that was asked for.
     """
 
     format: Literal["ironcurtain/attack/v1"] = "ironcurtain/attack/v1"
@@ -79,3 +114,4 @@ class AttackReport(Frozen):
     maximum: int
     left_out: tuple[LeftOut, ...] = ()
     breaks: tuple[Break, ...] = ()
+    live: Live | None = None
