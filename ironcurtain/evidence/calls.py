@@ -12,8 +12,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from ironcurtain.evidence.cells import Cell, pairs
 from ironcurtain.evidence.diagram import GUARD_STATES, Path
+from ironcurtain.evidence.elements import Element, SubjectKey
 from ironcurtain.evidence.rules import GuardKey
-from ironcurtain.evidence.sources import Element, SubjectKey
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.roles.registry import NONE
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ironcurtain.canonical.patterns import Chain
 from ironcurtain.evidence.diagram import DecisionList, Step, cut
+from ironcurtain.evidence.elements import Element, Seen, SubjectKey
 from ironcurtain.evidence.rules import RuleOfTool
-from ironcurtain.evidence.sources import Element, Seen, SubjectKey
 from ironcurtain.evidence.witnesses import Witness
 from ironcurtain.roles.registry import NONE
 

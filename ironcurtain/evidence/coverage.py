@@ -15,13 +15,13 @@ from typing import TypeAlias
 from ironcurtain.decide.decide import Prepared
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.contradictions import contradictions, overruled
+from ironcurtain.evidence.elements import SubjectKey
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.findings_draft import Decided, answers_of, demanded
 from ironcurtain.evidence.guarantees import overlaps, speaks_of, wanted_classes
 from ironcurtain.evidence.lookup import locate
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.regions import Region, grouped
-from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.coverage import ClauseCoverage, CoverageReport, MissedCell, Share
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.opa.command import OpaCommand

@@ -15,13 +15,13 @@ from ironcurtain.errors import VerificationError
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.change_meaning import TOLD, cell_content, space_content, tool_content
 from ironcurtain.evidence.diagram import Path, paths
+from ironcurtain.evidence.elements import SubjectKey
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.regions import Region, grouped
 from ironcurtain.evidence.search import FoundCall, Search, Searched, Severities
 from ironcurtain.evidence.sides import CUSTOM_PLACE, Remembered, Sides, load_sides
-from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
 from ironcurtain.evidence.wording import path_words
 from ironcurtain.model import jsontext

@@ -11,12 +11,12 @@ from ironcurtain.bundle.content import RuleText
 from ironcurtain.decide.decide import Prepared
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import Path
+from ironcurtain.evidence.elements import SubjectKey
 from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.questions import Answered, Examined
 from ironcurtain.evidence.rules import RuleOfTool
 from ironcurtain.evidence.search import ANY_PATH, FoundCall, Goal, Search
-from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.findings import Kind, Severity

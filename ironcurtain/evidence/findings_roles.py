@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from ironcurtain.evidence.cells import Cell, pairs
 from ironcurtain.evidence.diagram import FALLS_THROUGH
+from ironcurtain.evidence.elements import SubjectKey
 from ironcurtain.evidence.findings_draft import Draft, Looked
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.regions import Region, grouped
-from ironcurtain.evidence.sources import SubjectKey
 from ironcurtain.evidence.witnesses import OUTSIDE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.roles.registry import NONE

@@ -10,7 +10,7 @@ from ironcurtain.canonical import pointers
 from ironcurtain.canonical.patterns import canonical_pattern, contains
 from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
 from ironcurtain.evidence.atoms import Atom, rule_atom
-from ironcurtain.evidence.sources import SubjectKey
+from ironcurtain.evidence.elements import SubjectKey
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope

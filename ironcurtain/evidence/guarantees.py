@@ -13,13 +13,13 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.decide import Call, prepare
 from ironcurtain.errors import VerificationError
 from ironcurtain.evidence.cells import Cell
+from ironcurtain.evidence.elements import Element
 from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination, examination
 from ironcurtain.evidence.guarantee_scope import ReadGuarantee
 from ironcurtain.evidence.questions import Answered, Examined
 from ironcurtain.evidence.search import FoundCall, Goal, Search, Severities
 from ironcurtain.evidence.sides import Sides
-from ironcurtain.evidence.sources import Element
 from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision

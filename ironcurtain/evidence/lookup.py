@@ -9,8 +9,8 @@ from ironcurtain.decide.decide import Prepared
 from ironcurtain.evidence.atoms import Values
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import Path
+from ironcurtain.evidence.elements import SubjectKey, subject_key
 from ironcurtain.evidence.questions import Answered, Examined
-from ironcurtain.evidence.sources import SubjectKey, subject_key
 from ironcurtain.evidence.variables import PRESENT
 from ironcurtain.roles.registry import NONE
 

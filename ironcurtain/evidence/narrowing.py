@@ -16,7 +16,8 @@ from ironcurtain.evidence.narrowing_schema import narrowed_schema
 from ironcurtain.evidence.questions import Examined, examine
 from ironcurtain.evidence.rules import rules_of_tool
 from ironcurtain.evidence.sides import Sides, load_sides
-from ironcurtain.evidence.space import CUSTOM_MODULES, MAX_PATHS, ToolSpace
+from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
+from ironcurtain.evidence.too_many import MAX_PATHS
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.narrowing import NarrowedTool, Narrowing
 from ironcurtain.model.scenarios import DescribedWorld

@@ -20,12 +20,12 @@ from ironcurtain.decide.decide import Call
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.evidence.calls import Calls
+from ironcurtain.evidence.elements import Element
 from ironcurtain.evidence.narrowing import described_site
 from ironcurtain.evidence.nearest_outcomes import Outcomes
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.search import Search
 from ironcurtain.evidence.sides import Sides, load_sides
-from ironcurtain.evidence.sources import Element
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.witnesses import SECOND_NAME
 from ironcurtain.model import jsontext

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Node
+from ironcurtain.evidence.elements import Element, SubjectKey
 from ironcurtain.evidence.rules import GuardKey
-from ironcurtain.evidence.sources import Element, SubjectKey
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.variables import PRESENT
 from ironcurtain.model.base import Json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,6 +60,7 @@ class Placing:
 
     def __init__(self, schema: ArgumentSchema | None, fresh: tuple[str, ...]) -> None:
         self._schema = schema
+        self._checkers: dict[int, tuple[Schemas, Callable[[Json], bool | None]]] = {}
         self._builder = Builder(schema, fresh)
 
     @cached_property
@@ -74,8 +75,9 @@ class Placing:
             return dict(zip(source.composite.join, parts, strict=True))
         top, *below = source.pointer
         schemas = self.shapes.argument(top)
-        forms = list(itertools.islice(self._forms(schemas, tuple(below), list(values), source), _MAX_FORMS))
-        return {top: next((form for form in forms if self._fits(schemas, form)), forms[0])}
+        if not below and len(values) == 1 and self._is_single(source, schemas):
+            return {top: values[0]}
+        return {top: self._first(schemas, self._forms(schemas, tuple(below), list(values), source))}
 
     def fits(self, arguments: dict[str, Json]) -> bool:
         """Tell whether each argument alone is one that the schema accepts."""
@@ -153,8 +155,17 @@ class Placing:
             found = [below for shape in found for below in self.shapes.of(shape.member(step))]
         return found
 
+    def _is_single(self, source: Source, schemas: Schemas) -> bool:
+        """Tell whether one value of a source can stand in its argument in one form only."""
+        codec = source.argument is not None and source.argument.codec is not None
+        return not codec and not any("array" in shape.types for shape in self.shapes.of(schemas))
+
     def _fits(self, schemas: Schemas, value: Json) -> bool:
-        return self._schema is None or bool(self._schema.checker(schemas)(value))
+        if self._schema is None:
+            return True
+        if id(schemas) not in self._checkers:
+            self._checkers[id(schemas)] = schemas, self._schema.checker(schemas)
+        return bool(self._checkers[id(schemas)][1](value))
 
     # -- forms ------------------------------------------------------------------------------------
 
@@ -167,8 +178,8 @@ class Placing:
         shapes = self.shapes.of(schemas) or (Shape(),)
         if steps[0] == pointers.EVERY:
             for shape in shapes:
-                each = [self._first(shape.items, steps[1:], value, source) for value in values]
-                yield _padded(each, shape)
+                forms = [self._forms(shape.items, steps[1:], [value], source) for value in values]
+                yield _padded([self._first(shape.items, each) for each in forms], shape)
             return
         for shape in shapes:
             needed = {n: self._builder.minimal(shape.member(n)).values for n in shape.required - {steps[0]}}
@@ -176,9 +187,11 @@ class Placing:
             for form in self._forms(shape.member(steps[0]), steps[1:], values, source):
                 yield {**base, steps[0]: form}
 
-    def _first(self, schemas: Schemas, steps: tuple[str, ...], value: Json, source: Source) -> Json:
-        forms = list(itertools.islice(self._forms(schemas, steps, [value], source), _MAX_FORMS))
-        return next((form for form in forms if self._fits(schemas, form)), forms[0])
+    def _first(self, schemas: Schemas, forms: Iterator[Json]) -> Json:
+        """Return the first form that fits, or else the first one."""
+        first = next(forms)
+        tried = itertools.chain([first], itertools.islice(forms, _MAX_FORMS))
+        return next((form for form in tried if self._fits(schemas, form)), first)
 
     def _leaves(self, schemas: Schemas, values: list[Json], source: Source) -> Iterator[Json]:
         codec = source.argument.codec if source.argument else None

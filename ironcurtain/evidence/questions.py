@@ -18,9 +18,10 @@ from ironcurtain.evidence.calls import Calls, Chosen, TooManyStatesError
 from ironcurtain.evidence.cells import CALL_KEY, Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
 from ironcurtain.evidence.domain import Domain
+from ironcurtain.evidence.elements import Seen, SubjectKey
 from ironcurtain.evidence.evaluate import evaluate
-from ironcurtain.evidence.sources import Seen, SubjectKey
-from ironcurtain.evidence.space import MAX_PATHS, ToolSpace
+from ironcurtain.evidence.space import ToolSpace
+from ironcurtain.evidence.too_many import MAX_PATHS
 from ironcurtain.model.base import Json
 from ironcurtain.model.proof import Exactness
 from ironcurtain.model.verdict import Verdict

@@ -16,10 +16,10 @@ from ironcurtain.evidence.calls import Chosen, Roles, Sums, TooManyStatesError
 from ironcurtain.evidence.cells import Cell, pairs
 from ironcurtain.evidence.diagram import Node as Diagram
 from ironcurtain.evidence.diagram import Path
+from ironcurtain.evidence.elements import Element, SubjectKey
 from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import GuardKey
-from ironcurtain.evidence.sources import Element, SubjectKey
 from ironcurtain.model.base import Json
 from ironcurtain.model.proof import Proof
 from ironcurtain.model.verdict import Verdict

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from jsonschema import (
@@ -96,28 +97,43 @@ class Shapes:
 
     def __init__(self, root: Mapping[str, Json]) -> None:
         self._root = root
+        self._known: dict[int, tuple[Schemas, tuple[Shape, ...]]] = {}
+        self._arguments: dict[str, Schemas] = {}
         named = str(root.get("$schema", ""))
         # Before 2019-09 whatever stands beside a reference is ignored.
         self._beside = not named or "2019-09" in named or "2020-12" in named
 
     def of(self, schemas: Schemas) -> tuple[Shape, ...]:
         """Return the shapes of what fits all of some schemas; none where nothing can."""
-        found: tuple[Shape, ...] = (Shape(),)
-        for schema in schemas:
-            found = _crossed(found, self._of(schema, 0))
-        return found
+        # By identity, which the kept tuple makes unique: schemas cannot be hashed, and are asked for often.
+        if id(schemas) not in self._known:
+            found = self._of(schemas[0], 0) if schemas else (Shape(),)
+            for schema in schemas[1:]:
+                found = _crossed(found, self._of(schema, 0))
+            self._known[id(schemas)] = schemas, found
+        return self._known[id(schemas)][1]
 
     def argument(self, name: str) -> Schemas:
         """Return what a top-level argument must fit."""
-        found = self.of((self._root,))
-        if len(found) == 1:
-            return found[0].member(name)
-        return ({"anyOf": [{"allOf": list(shape.member(name))} for shape in found]},)
+        if name not in self._arguments:
+            found = self._whole
+            members = [{"allOf": list(shape.member(name))} for shape in found]
+            self._arguments[name] = found[0].member(name) if len(found) == 1 else ({"anyOf": members},)
+        return self._arguments[name]
 
     @property
+    def exact(self) -> bool:
+        """Whether nothing of the whole schema was left out that ties arguments to each other."""
+        return len(self._whole) == 1 and self._whole[0].exact
+
+    @cached_property
+    def _whole(self) -> tuple[Shape, ...]:
+        return self.of((self._root,))
+
+    @cached_property
     def required(self) -> frozenset[str]:
         """The top-level arguments that every call must name."""
-        found = [shape.required for shape in self.of((self._root,))]
+        found = [shape.required for shape in self._whole]
         return frozenset.intersection(*found) if found else frozenset()
 
     def _of(self, schema: Json, depth: int) -> tuple[Shape, ...]:

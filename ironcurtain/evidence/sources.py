@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, TypeAlias
 
 from ironcurtain.canonical import pointers
 from ironcurtain.canonical.conditional import roles_in_call
@@ -18,6 +17,7 @@ from ironcurtain.canonical.paths import ancestors
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.decide import structural
 from ironcurtain.evidence.dependent import composed, composite_gaps
+from ironcurtain.evidence.elements import Element, Keys, Seen, SubjectKey, keys_of, subject_key
 from ironcurtain.evidence.placing import Placing, Source
 from ironcurtain.evidence.sides import GIT_REMOTE, Side, Sides
 from ironcurtain.evidence.steps import Reached, StepsOfTool
@@ -27,65 +27,20 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.jsontext import MAX_INTEGER
 
 
-class SubjectKey(NamedTuple):
-    """All that a policy and the structural checks can know of a subject.
+@dataclass
+class _Around:
+    """A plain call that values of a source are tried in.
 
     Attributes:
-        role: Its role.
-        patterns: The tokens of the patterns that cover it.
-        discharged: Whether the sandbox has discharged it.
-        floor: The structural rule under which it is at least escalated, or None.
-        marks: The further patterns that cover it.
+        arguments: The call without the source.
+        mode: What of it other roles depend on, with defaults filled in.
+        works: Whether some value was tried in it that got as far as the policy.
     """
 
-    role: str
-    patterns: frozenset[str]
-    discharged: bool
-    floor: str | None
-    marks: frozenset[str]
-
-
-class Seen(NamedTuple):
-    """A subject as it came out of the canonicaliser."""
-
-    key: SubjectKey
-    subject: Subject
-
-
-@dataclass(frozen=True)
-class Element:
-    """What one value of a source, or none, adds to a call.
-
-    Attributes:
-        witness: What was tried, None where the argument is absent or empty.
-        values: The raw values that make it, none where the argument is absent or empty.
-        seen: By policy, its subjects.
-        fits: Whether a call with it is known to get as far as the policy; if not, another value that adds
-            the same perhaps does.
-        given: Arguments that are there although they hold no value: an empty array, a null.
-        filled: Whether a default is filled in.
-    """
-
-    witness: Witness | None
-    values: tuple[Json, ...]
-    seen: tuple[tuple[Seen, ...], ...]
-    fits: bool = True
-    given: tuple[tuple[str, Json], ...] = ()
-    filled: bool = False
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it adds no subject."""
-        return not any(self.seen)
-
-
-Keys: TypeAlias = tuple[tuple[SubjectKey, ...], ...]
-"""By policy, all that it knows of the subjects of an element."""
-
-
-def keys_of(element: Element) -> Keys:
-    """Return all that the policies know of an element."""
-    return tuple(tuple(seen.key for seen in each) for each in element.seen)
+    source: Source
+    arguments: dict[str, Json]
+    mode: Mapping[str, Json]
+    works: bool = False
 
 
 class SourceReader:
@@ -112,6 +67,8 @@ class SourceReader:
         self.annotation: ToolAnnotation = self._tool.annotation
         self.placing = Placing(self._tool.schema, sides.fresh)
         self.sources = tuple(self._find())
+        repositories = sum(argument.repository for argument in self.annotation.args)
+        self._ties = not self.placing.shapes.exact or repositories > 1
         self._witnesses = {kind: self._relevant(each) for kind, each in sides.witnesses.items()}
 
     def _find(self) -> Iterator[Source]:
@@ -161,10 +118,11 @@ class SourceReader:
             for kind in sorted(kinds)
             for witness in (*self._witnesses.get(kind, ()), *self._unresolved(kind, role_names))
         ]
-        found = [each for witness in witnesses for each in self._tried(source, witness, arguments, mode)]
+        around = _Around(source, arguments, mode)
+        found = [each for witness in witnesses for each in self._tried(around, witness)]
         listed = self._listed(source)
         if listed is not None:
-            found = self._of_listed(source, listed, found, arguments, mode)
+            found = self._of_listed(around, listed, found)
         return sorted(found, key=lambda element: not element.fits)
 
     def _listed(self, source: Source) -> tuple[Json, ...] | None:
@@ -174,18 +132,13 @@ class SourceReader:
         return self.placing.listed(own, source.pointer)
 
     def _of_listed(
-        self,
-        source: Source,
-        listed: Sequence[Json],
-        regions: Sequence[Element],
-        arguments: dict[str, Json],
-        mode: Mapping[str, Json],
+        self, around: _Around, listed: Sequence[Json], regions: Sequence[Element]
     ) -> list[Element]:
         """Return the elements of the only values that the schema permits; no region can hold others."""
         found = []
         for value in listed:
             near = Witness("", str(value), ("listed", str(value)), (str(value),))
-            element = self._of_value(source, near, value, arguments, mode)
+            element = self._of_value(around, near, value)
             if element is not None:
                 # The place is named as every other one is, where a plain witness lies in it, too.
                 region = next((w for w in regions if _is_plain(w) and keys_of(w) == keys_of(element)), None)
@@ -259,9 +212,7 @@ class SourceReader:
             return (source.composite.role,)
         return roles_in_call(source.argument, arguments) if source.argument else ()
 
-    def _tried(
-        self, source: Source, witness: Witness, arguments: dict[str, Json], mode: Mapping[str, Json]
-    ) -> Iterable[Element]:
+    def _tried(self, around: _Around, witness: Witness) -> Iterable[Element]:
         """Return the elements of a witness; none if no value lies in its region.
 
         A witness of an argument is made in canonical form of its region. So if steps 4 and 5 refuse every
@@ -269,8 +220,15 @@ class SourceReader:
         spelling of it, `gaps` tells so. That the schema refuses a witness proves nothing.
         """
         found: dict[Keys, Element] = {}
-        for value in self.spellings(source, witness):
-            element = self._of_value(source, witness, value, arguments, mode)
+        spellings = list(self.spellings(around.source, witness))
+        if around.source.argument is not None and GIT_REMOTE in around.source.argument.possible_roles:
+            # An address and the name of a remote that has it are the same to git.
+            known = (self._in_call(around, witness, value) for value in spellings)
+            fitting = next((element for element in known if element is not None), None)
+            spellings = spellings if fitting is None else []
+            found = {} if fitting is None else {keys_of(fitting): fitting}
+        for value in spellings:
+            element = self._of_value(around, witness, value)
             if element is None:
                 continue
             keys = keys_of(element)
@@ -280,20 +238,25 @@ class SourceReader:
                 break
         return found.values()
 
-    def _of_value(
-        self,
-        source: Source,
-        witness: Witness,
-        value: Json,
-        arguments: dict[str, Json],
-        mode: Mapping[str, Json],
-    ) -> Element | None:
-        placed = self.placing.place(source, (value,))
-        seen = self._run_all(source, {**arguments, **placed})
-        if seen is not None:
-            return Element(witness, (value,), seen)
-        alone = self._alone(source, placed, mode)
+    def _of_value(self, around: _Around, witness: Witness, value: Json) -> Element | None:
+        known = self._in_call(around, witness, value)
+        if known is not None:
+            return known
+        placed = self.placing.place(around.source, (value,))
+        # Where the schema takes the value and the rest of the call works, steps 4 and 5 refuse it.
+        if around.works and not self._ties and self.placing.fits(placed):
+            return None
+        alone = self._alone(around.source, placed, around.mode)
         return None if alone is None else Element(witness, (value,), alone, fits=False)
+
+    def _in_call(self, around: _Around, witness: Witness, value: Json) -> Element | None:
+        """Return the element of a value in a whole call, None if the call does not reach the policy."""
+        placed = self.placing.place(around.source, (value,))
+        seen = self._run_all(around.source, {**around.arguments, **placed})
+        if seen is None:
+            return None
+        around.works = True
+        return Element(witness, (value,), seen)
 
     def _own(self, source: Source, given: dict[str, Json]) -> dict[str, Json] | None:
         """Return a source's arguments with defaults filled in, None if there has to be one."""
@@ -375,23 +338,6 @@ class SourceReader:
 
     def _key(self, subject: Subject, floor: structural.Floor, side: Side) -> SubjectKey:
         return subject_key(subject, floor, side, self._sides, self.patterns)
-
-
-def subject_key(
-    subject: Subject, floor: structural.Floor, side: Side, sides: Sides, patterns: frozenset[str]
-) -> SubjectKey:
-    """Return all that the rules about a tool, which name `patterns`, and the checks know of a subject."""
-    covered = subject.role.resource and subject.unresolved is None
-    covering = side.policy.patterns.covering(subject.role, subject.resource) if covered else ()
-    marks = sides.marks.covering(subject.role, subject.resource) if covered else ()
-    escalated = floor.escalated.get(subject.id)
-    return SubjectKey(
-        subject.role.name,
-        patterns.intersection(side.tokens.get(pattern, pattern) for pattern in covering),
-        subject.id in floor.discharged,
-        escalated[0] if escalated else None,
-        frozenset(marks),
-    )
 
 
 def _is_plain(element: Element) -> bool:

@@ -21,17 +21,17 @@ from ironcurtain.evidence.diagram import (
     guard_order,
 )
 from ironcurtain.evidence.diagram import Node as Diagram
+from ironcurtain.evidence.elements import Element, SubjectKey
 from ironcurtain.evidence.placing import Source
 from ironcurtain.evidence.plain_values import PlainValues
 from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
 from ironcurtain.evidence.sides import GIT_REMOTE, Sides
-from ironcurtain.evidence.sources import Element, SourceReader, SubjectKey
+from ironcurtain.evidence.sources import SourceReader
+from ironcurtain.evidence.too_many import too_many
 from ironcurtain.evidence.variables import PRESENT, variables_of
 from ironcurtain.model.base import Json
 from ironcurtain.roles.registry import NONE
-from ironcurtain.text import visible
 
-MAX_PATHS = 100_000
 MAX_MODES = 20_000
 CUSTOM_MODULES = "modules of the project's own"
 RoleMode: TypeAlias = tuple[dict[int, int], tuple[tuple[str, ...], ...]]
@@ -85,6 +85,7 @@ class ToolSpace:
         self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
         self._modes: dict[frozenset[tuple[int, frozenset[int]]], list[RoleMode]] = {}
         self._plain = PlainValues(self.annotation, self.reader, sides)
+        self._absent: dict[tuple[object, ...], Element | None] = {}
         self._empty: dict[tuple[object, ...], Element | None] = {}
         self.guards: Mapping[GuardKey, frozenset[int]] = self._guard_keys()
         self.cells = self._find_cells()
@@ -195,7 +196,10 @@ class ToolSpace:
     def absent(self, source: int, chosen: Assignment) -> Element | None:
         """Return what a call without the source's argument yields, None if it must be given."""
         given = self.given(self.sources[source], chosen)
-        found = self.reader.absent(self.sources[source], self._mode(chosen, source))
+        memo = (source, *chosen.items())
+        if memo not in self._absent:
+            self._absent[memo] = self.reader.absent(self.sources[source], self._mode(chosen, source))
+        found = self._absent[memo]
         # Where its default is filled in, an absent argument passes for a given one.
         return None if found is None or given not in (None, found.filled) else found
 
@@ -322,19 +326,7 @@ class ToolSpace:
 
     def too_many(self) -> EvidenceError:
         """Return the error that names what makes the tool's policy too large to examine."""
-        testing = {
-            v: sum(bool({a.key for a in v.atoms} & {a.key for a in rule.atoms}) for rule in self.rules[0])
-            for v in self.variables
-        }
-        most = sorted(self.variables, key=lambda v: (-testing[v], -len(v.classes)))[:5]
-        named = ", ".join(
-            f"{visible(v.places[0][1])} ({len(v.classes)} classes) in {testing[v]} rules" for v in most
-        )
-        return EvidenceError(
-            f"the rules of {visible(self.server)}/{visible(self.tool)} have more than {MAX_PATHS:,} ways to "
-            "a verdict",
-            hint=f"Rules test too many arguments together: {named}. Split or drop such tests.",
-        )
+        return too_many(self.server, self.tool, self.rules[0], self.variables)
 
     def _activity(self, cell: Cell) -> Activity:
         """Return when a cell's subjects can exist, from the conditional roles of their sources."""
