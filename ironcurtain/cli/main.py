@@ -60,7 +60,7 @@ COMMANDS = {
 
 EXIT_CODES = """\b
 Exit codes:
-  0   yes: allowed, verified, no difference
+  0   yes: allowed, verified, proved to be no looser
   1   no: denied, failed, differs
   2   wrong usage or configuration
   3   no answer could be given: engine, model, input or output, integrity
