@@ -27,7 +27,7 @@ def parse(text: str, source: str) -> Json:
     """
     try:
         value: Json = YAML(typ="safe", pure=True).load(text)
-        jsontext.check(value)
+        jsontext.check(value, any_double=True)
     except MarkedYAMLError as error:
         mark = error.problem_mark
         place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)

@@ -1,77 +1,35 @@
-"""What the commands that edit a project share: its settings and the places that they name."""
+"""What the commands that ask a model beside a compile share: the book of its answers, and what they cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 import click
 
+from ironcurtain.cli.project import Project
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
 from ironcurtain.pipeline.answers import AnswerBook
-from ironcurtain.settings import (
-    USER_CONSTITUTION,
-    Settings,
-    find_settings,
-    load_settings,
-    user_constitution,
-    user_directory,
-)
 
 
-@dataclass(frozen=True)
-class Project:
-    """A project.
+def answer_book(project: Project, kept: str, model: str | None, ledger: Ledger) -> AnswerBook:
+    """Return the answers of questions that belong to no published result.
 
-    Attributes:
-        file: Its `ironcurtain.toml`, if it has one.
-        root: The directory that its paths are relative to.
+    Args:
+        project: The project that they are asked for.
+        kept: Name of the directory, below that of the questions, where they are kept.
+        model: Who answers, if not whom the settings name.
+        ledger: Where calls are written down, with the budget.
     """
-
-    file: Path | None
-    root: Path
-    settings: Settings
-
-    def path(self, key: str) -> Path:
-        """Return the place that a setting names."""
-        return self.root / str(getattr(self.settings, key))
-
-    @property
-    def reads_own_guidance(self) -> bool:
-        """Whether a compile of this project reads the user's own guidance."""
-        return self.settings.user_constitution is not False
-
-    @property
-    def own_guidance(self) -> Path:
-        """The file of the user's own guidance, which need not exist."""
-        return user_constitution(self.file, self.settings) or user_directory() / USER_CONSTITUTION
-
-    @property
-    def existing_guidance(self) -> Path | None:
-        """The file of the user's own guidance that a compile reads, if there is one."""
-        named = isinstance(self.settings.user_constitution, str)
-        read = self.reads_own_guidance and (named or self.own_guidance.exists())
-        return self.own_guidance if read else None
-
-    def book(self, kept: str, model: str | None, ledger: Ledger) -> AnswerBook:
-        """Return the answers of questions that belong to no published result.
-
-        Args:
-            kept: Name of the directory, below that of the questions, where they are kept.
-            model: Who answers, if not whom the settings name.
-            ledger: Where calls are written down, with the budget.
-        """
-        questions = self.path("questions")
-        chosen = model or self.settings.model
-        return AnswerBook(
-            questions / kept / "none",
-            questions / kept,
-            lambda: provider_for(chosen, questions=questions, ledger=ledger),
-        )
+    questions = project.path("questions")
+    chosen = model or project.settings.model
+    return AnswerBook(
+        questions / kept / "none",
+        questions / kept,
+        lambda: provider_for(chosen, questions=questions, ledger=ledger),
+    )
 
 
 @contextmanager
@@ -87,10 +45,3 @@ def spending(max_cost: float | None) -> Iterator[Ledger]:
     finally:
         if ledger.total.calls:
             click.echo(f"model: {ledger.total}", err=True)
-
-
-def read_project(config: str | None) -> Project:
-    """Return the project of a settings file, or of the nearest one upwards, or one with default settings."""
-    file = Path(config) if config is not None else find_settings(Path.cwd())
-    root = file.absolute().parent if file is not None else Path.cwd()
-    return Project(file, root, load_settings(file))

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
-from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import UsageError
 from ironcurtain.files import has_content, load
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios

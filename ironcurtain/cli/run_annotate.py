@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.authoring import spending
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.visiting import say, visits
 from ironcurtain.errors import Exit
 from ironcurtain.files import has_content, load

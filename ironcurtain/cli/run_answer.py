@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ironcurtain.cli.authoring import Project, read_project
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
 from ironcurtain.model.verdict import Verdict

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli import terminal
-from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.authoring import answer_book, spending
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import Exit, OpenQuestionError, UsageError
 from ironcurtain.files import atomic_write, read_text
 from ironcurtain.pipeline.answers import AnswerBook
@@ -42,7 +43,7 @@ def run(
     own = _existing(file)
     said = " ".join(wish) or click.prompt("What shall change?", err=True)
     with spending(max_cost) as ledger:
-        book = project.book(_KEPT, model, ledger)
+        book = answer_book(project, _KEPT, model, ledger)
         found = _converse(base, own, file.name, said, book)
     if found.remark:
         click.echo(printable(found.remark), err=True)

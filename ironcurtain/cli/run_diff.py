@@ -16,9 +16,9 @@ from ironcurtain.files import load
 from ironcurtain.gate.approvals import UNPROVED, draft, judge, uncovered
 from ironcurtain.gate.approvals_file import add_approvals, read_approvals, require_yaml
 from ironcurtain.gate.behaviour import guarantee_check
+from ironcurtain.gate.document import Document
 from ironcurtain.gate.report import gate_report
 from ironcurtain.gate.review import compared
-from ironcurtain.gate.subject import Document
 from ironcurtain.model.base import Json
 from ironcurtain.model.diff_approvals import DiffApproval
 from ironcurtain.model.difference import Change

@@ -9,8 +9,8 @@ import click
 
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.audit.places import audit_directory
-from ironcurtain.cli.authoring import Project, read_project
 from ironcurtain.cli.compile import variables
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.doctor.checks import examine, exit_of
 from ironcurtain.doctor.subject import Subject
 from ironcurtain.errors import Exit, IronCurtainError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.cli.authoring import read_project
+from ironcurtain.cli.project import read_project
 from ironcurtain.errors import Exit
 from ironcurtain.model import jsontext
 from ironcurtain.pipeline.linter import LintReport, lint

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.authoring import answer_book, spending
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, ListError, UsageError
 from ironcurtain.files import load
@@ -83,7 +84,7 @@ def refresh(
     if not chosen:
         raise UsageError("no list was resolved before", hint="Name the lists to resolve.")
     with spending(max_cost) as ledger:
-        book = project.book(_KEPT, model, ledger)
+        book = answer_book(project, _KEPT, model, ledger)
         edited = refresh_lists(lists, chosen, _site(project, confirm, ask_again=ask_again), book)
     if dry_run:
         return _say(edited)

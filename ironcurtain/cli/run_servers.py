@@ -14,7 +14,8 @@ import click
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.cli import servers_file
 from ironcurtain.cli.assumed import assumed_world
-from ironcurtain.cli.authoring import Project, read_project, spending
+from ironcurtain.cli.authoring import spending
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, UsageError

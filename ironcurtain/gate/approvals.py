@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from ironcurtain.evidence.difference_text import details, statement
-from ironcurtain.gate.subject import shown_path
+from ironcurtain.gate.document import shown_path
 from ironcurtain.model.diff_approvals import DiffApproval, DiffApprovals
 from ironcurtain.model.difference import Change, Difference
 from ironcurtain.model.gate import Check, Problem

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from ironcurtain.evidence.guarantees import status_words
-from ironcurtain.gate.subject import Document, Subject
+from ironcurtain.gate.document import Document
 from ironcurtain.gate.verified import too_few
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, GuaranteeResult, Status, WitnessCall
+
+if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
+    from ironcurtain.gate.subject import Subject
 
 _SAID: dict[Status, str] = {
     "broken": "broken",

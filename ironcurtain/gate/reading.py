@@ -12,7 +12,8 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import UsageError
 from ironcurtain.files import has_content, load, read_bytes
-from ironcurtain.gate.subject import Document, Subject
+from ironcurtain.gate.document import Document
+from ironcurtain.gate.subject import Subject
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.waivers import Waivers

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import EvidenceError, VerificationError
 from ironcurtain.evidence.difference import difference
 from ironcurtain.files import parse_document
+from ironcurtain.gate.document import Document
 from ironcurtain.gate.git import Commit
-from ironcurtain.gate.subject import Document, Subject
 from ironcurtain.model.difference import Difference
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.guarantees import Guarantee, Guarantees
@@ -15,6 +17,9 @@ from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.pipeline.rendered import check_rendered
 from ironcurtain.text import visible
+
+if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
+    from ironcurtain.gate.subject import Subject
 
 
 def compared(old: Bundle, new: Bundle, world: DescribedWorld, engine: OpaCommand) -> Difference:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.files import read_text
+from ironcurtain.gate.document import Document, shown_path
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verification import Verification
@@ -18,23 +18,6 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.pipeline.proof import Evidence
 from ironcurtain.pipeline.verify import verify
 from ironcurtain.settings import VerifySettings
-from ironcurtain.yamltext import place_of
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file that evidence was read from."""
-
-    path: Path
-
-    @property
-    def shown(self) -> str:
-        """Its path as reports show it: relative to the working directory where it lies there."""
-        return shown_path(self.path)
-
-    def line_of(self, list_key: str, number: int) -> int | None:
-        """Return the 1-based line of an item of one of its lists."""
-        return place_of(read_text(self.path), str(self.path), [list_key, number]).line
 
 
 @dataclass(frozen=True)
@@ -100,10 +83,3 @@ class Subject:
         if not name or not path.is_file():
             return None, None
         return shown_path(path), int(line) if line.isdigit() else None
-
-
-def shown_path(path: Path) -> str:
-    """Return a path relative to the working directory where it lies there, else absolute."""
-    absolute = path.absolute()
-    here = Path.cwd()
-    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()

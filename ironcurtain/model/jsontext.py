@@ -70,20 +70,25 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
         raise MalformedJsonError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels") from None
-    check(value)
+    check(value, any_double=any_double)
     return value
 
 
-def check(value: Json) -> None:
+def check(value: Json, *, any_double: bool = False) -> None:
     """Hold an already parsed value to the same rules as `parse`, size in bytes aside.
+
+    Args:
+        value: The value.
+        any_double: Take any finite double, as `parse` does.
 
     Raises:
         MalformedJsonError: If the value could not have come from strict JSON.
     """
     level = [value]
+    largest = math.inf if any_double else MAX_INTEGER
     for _ in range(MAX_DEPTH):
         # A Python value can hold itself, or one list many times; no JSON text of legal size is so wide.
-        level = list(islice((child for item in level for child in _children(item)), MAX_BYTES + 1))
+        level = list(islice((child for item in level for child in _children(item, largest)), MAX_BYTES + 1))
         if not level:
             return
         if len(level) > MAX_BYTES:
@@ -178,7 +183,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _children(value: Json) -> Iterator[Json]:
+def _children(value: Json, largest: float) -> Iterator[Json]:
     if isinstance(value, dict):
         for key, child in value.items():
             if not isinstance(key, str):
@@ -188,15 +193,17 @@ def _children(value: Json) -> Iterator[Json]:
     elif isinstance(value, list | tuple):
         yield from value
     else:
-        _check_scalar(value)
+        _check_scalar(value, largest)
 
 
-def _check_scalar(value: Json) -> None:
+def _check_scalar(value: Json, largest: float) -> None:
     if isinstance(value, str):
         _check_string(value)
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise MalformedJsonError("a number that is no finite double")
+        if abs(value) > largest:
+            raise MalformedJsonError("a number beyond ±(2^53-1)")
     elif isinstance(value, int):
         if abs(value) > MAX_INTEGER:
             raise MalformedJsonError("an integer beyond ±(2^53-1)")

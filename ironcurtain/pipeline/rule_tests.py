@@ -64,7 +64,7 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
     if isinstance(test.value, dict) and {"caller", "arg"} & set(test.value):
         return ['a value is {"caller": POINTER} or {"arg": POINTER}, or no such object']
     try:
-        jsontext.check(test.value)
+        jsontext.check(test.value, any_double=True)
     except jsontext.MalformedJsonError as error:
         return [f"the value is no strict JSON: {error}"]
     if test.measure:

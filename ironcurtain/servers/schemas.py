@@ -27,7 +27,7 @@ def schema_problem(schema: dict[str, Json]) -> str | None:
     every reference stays inside the document and leads somewhere.
     """
     try:
-        jsontext.check(schema)
+        jsontext.check(schema, any_double=True)
     except jsontext.MalformedJsonError as error:
         return visible(str(error))
     if schema.get("type", "object") != "object":

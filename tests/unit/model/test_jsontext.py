@@ -130,3 +130,13 @@ def test_a_parsed_value_becomes_plain_lists_and_dicts() -> None:
     found = jsontext.plain({"a": ("x", (1,)), "b": Changing(p="/safe")})
     assert found == {"a": ["x", [1]], "b": {"p": "/safe"}}
     assert type(found["b"]) is dict
+
+
+def test_a_parsed_value_is_held_to_the_limit_of_numbers_as_its_text_is() -> None:
+    for value in (1e16, -1e300, 2.0**53):
+        with pytest.raises(jsontext.MalformedJsonError, match="beyond"):
+            jsontext.check({"n": [value]})
+        jsontext.check({"n": [value]}, any_double=True)
+    with pytest.raises(jsontext.MalformedJsonError):
+        jsontext.check([float("inf")], any_double=True)
+    jsontext.check([0.5, 2.0**53 - 1])
