@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -36,10 +36,11 @@ from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
 from ironcurtain.proxy.live import LivePolicy
+from ironcurtain.proxy.looks import ElsewhereError, look, look_again
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
-from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, leads_elsewhere, path_subjects
+from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, path_subjects
 from ironcurtain.sandbox.confiner import Confinement
 
 Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
@@ -48,8 +49,10 @@ Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
 Live = Callable[[], Awaitable[str | None]]
 """Returns the digest of a tool as its server lists it at this moment."""
 
+T = TypeVar("T")
+
 _MOST_TRIES = 3
-_ELSEWHERE = "a path that was judged leads elsewhere by now"
+_ELSEWHERE = "a path that was judged leads elsewhere, or did meanwhile"
 _log = logging.getLogger(__name__)
 
 
@@ -245,9 +248,11 @@ class Enforcer:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         try:
-            await self._look(judged, id_, "not sent: ")
+            paths = self._relied_on(judged)
+            before = await self._look(judged, id_, "not sent: ", partial(look, paths)) if paths else {}
             result = await forward(judged.sent or judged.decision.arguments or {})
-            await self._look(judged, id_, "its answer is withheld: ")
+            if paths:
+                await self._look(judged, id_, "its answer is withheld: ", partial(look_again, paths, before))
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
@@ -259,17 +264,22 @@ class Enforcer:
         await self._note(recorder.result(id_, status, result=result, duration=_since(began)))
         return result
 
-    async def _look(self, judged: Judged, id_: str, so: str) -> None:
-        """See that the judged paths are what they were; what happens between two looks nobody sees.
+    def _relied_on(self, judged: Judged) -> Paths | None:
+        """Return the paths that a call was judged over; None where it has none, or nothing is enforced."""
+        if self.observe or judged.prepared is None or not path_subjects(judged.prepared):
+            return None
+        return Paths.of(judged.prepared)
+
+    async def _look(self, judged: Judged, id_: str, so: str, look: Callable[[], T]) -> T:
+        """See that the judged paths are what they were.
 
         Raises:
-            UpstreamError: If one leads elsewhere by now, which is recorded as a violation.
+            UpstreamError: If one leads elsewhere, or did, which is recorded as a violation.
         """
-        prepared = judged.prepared
-        if self.observe or prepared is None or not path_subjects(prepared):
-            return
-        if (path := await aside(partial(leads_elsewhere, prepared, judged.enforced.loaded))) is None:
-            return
+        try:
+            return await aside(look)
+        except ElsewhereError as error:
+            path = error.path
         event = judged.enforced.recorder.event("violation", decision=id_, path=path, what=f"{so}{_ELSEWHERE}")
         try:
             await self.log.event(event)

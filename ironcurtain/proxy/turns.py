@@ -15,11 +15,8 @@ from pathlib import PurePosixPath
 
 import anyio
 
-from ironcurtain.canonical.paths import Resolver
 from ironcurtain.canonical.subjects import Subject
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decide.decide import Prepared
-from ironcurtain.decide.loaded import LoadedPolicy
 
 _LOOKS = frozenset({"read-path"})
 _MOST_REMEMBERED = 1_000
@@ -67,22 +64,6 @@ def path_subjects(prepared: Prepared) -> list[Subject]:
         for subject in prepared.call.subjects
         if subject.role.category == "path" and subject.unresolved is None
     ]
-
-
-def leads_elsewhere(prepared: Prepared, policy: LoadedPolicy) -> str | None:
-    """Return a path that was judged and is by now another one; None where all are as they were.
-
-    It looks at the file system anew: what the call's own resolver remembers is what was judged.
-    """
-    around = policy.surroundings(prepared.base.server)
-    resolver = Resolver(around.world, home=around.home)
-    for subject in path_subjects(prepared):
-        try:
-            if resolver.resolve(subject.value, None) != subject.value:
-                return subject.value
-        except UnrepresentableError:
-            return subject.value
-    return None
 
 
 def _disturbs(one: Paths, other: Paths) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,17 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
+from anyio.abc import TaskGroup
 from mcp import Client
 from support.client_story import NODE
+from support.contained import NEEDS_SANDBOX
 from support.policies import rule, write_bundle, write_servers
 from support.proxied import Place, text_of, until
 
 pytestmark = pytest.mark.timeout(900)
 
 ROOT = Path(__file__).parents[2]
+SLOW_SERVER = ROOT / "tests" / "fixtures" / "slow_server.py"
 ROUNDS = 60
 
 
@@ -84,35 +87,102 @@ def test_a_directory_swapped_by_parallel_allowed_moves(tmp_path: Path) -> None:
     assert any("open" in each for each in said)
 
 
-def test_a_directory_swapped_from_outside_while_the_server_works(tmp_path: Path) -> None:
+class Gated(Place):
+    """A directory that may be read and removed, and a server that stops before and after it opens a file."""
+
+    def __init__(self, root: Path, *, contained: bool) -> None:
+        super().__init__(root, {"fix": [str(SLOW_SERVER), str(root / "work")]})
+        self.work, self.directory = root / "work", root / "work" / "d"
+        for name in ("d", "elsewhere"):
+            (self.work / name).mkdir(parents=True)
+            (self.work / name / "x").write_text(name)
+        os.mkfifo(self.work / "gate")
+        roles = {"roles": ["read-path", "delete-path"], "within": [str(self.directory)]}
+        self.publish([rule("work", "allow", paths=roles), rule("text", "allow", tool=["echo"])], ["fix"])
+        if contained:
+            self.configure(sandbox={}, env={"PYTHONPATH": ""})
+
+    def visit(self, story: Callable[[Client, TaskGroup, list[str]], Awaitable[None]]) -> list[str]:
+        """Read there and let a story happen before the file is opened; return the answers as they came."""
+        said: list[str] = []
+
+        async def visit() -> None:
+            async with self.client("--sandbox", str(self.work), "--no-approver") as client:
+                await until(lambda: self.is_up("fix"))
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self.call, client, said, "read", str(self.directory / "x"))
+                    await self.reaches_gate()
+                    await story(client, tasks, said)
+                    await self.reaches_gate()
+                    self.open_gate()
+
+        anyio.run(visit)
+        return said
+
+    async def call(self, client: Client, said: list[str], tool: str, path: str) -> None:
+        """Call a tool with a path."""
+        said.append(text_of(await client.call_tool(f"fix__{tool}", {"path": path})))
+
+    async def reaches_gate(self) -> None:
+        """Wait until the server has stopped."""
+        await until((self.work / "waits").exists)
+        (self.work / "waits").unlink()
+
+    def open_gate(self) -> None:
+        """Let the server go on."""
+        (self.work / "gate").write_text("")
+
+    def swap(self) -> None:
+        """Put a link in the directory's place."""
+        self.directory.rename(self.work / "away")
+        self.directory.symlink_to(self.work / "elsewhere")
+
+    def undo(self) -> None:
+        """Put the directory back."""
+        self.directory.unlink()
+        (self.work / "away").rename(self.directory)
+
+    def violations(self) -> list[str]:
+        """Return where the log says that a path was another one."""
+        found = [record["detail"] for record in self.records() if record.get("event") == "violation"]
+        return [detail["path"] for detail in found]
+
+
+HOW = pytest.mark.parametrize("contained", [False, pytest.param(True, marks=NEEDS_SANDBOX)])
+
+
+@HOW
+def test_the_agents_swap_waits_until_what_is_read_has_been_answered(contained: bool, tmp_path: Path) -> None:
+    place = Gated(tmp_path.resolve(), contained=contained)
+
+    async def story(client: Client, tasks: TaskGroup, said: list[str]) -> None:
+        tasks.start_soon(place.call, client, said, "remove", str(place.directory))
+        for number in range(5):  # time enough for a call that does not wait
+            await client.call_tool("fix__echo", {"text": str(number)})
+        place.open_gate()
+
+    assert place.visit(story) == ["d", "swapped"]
+    assert not place.violations()
+
+
+@HOW
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_swap_from_outside_between_judging_and_opening(
+    undone: bool, contained: bool, tmp_path: Path
+) -> None:
     """Nobody can keep that from happening; it is seen, recorded, and the answer is withheld."""
-    place = Place(tmp_path.resolve())
-    judged = place.home / "notes" / "d"
-    judged.mkdir()
-    (judged / "x").write_text("open")
-    given = {"path": str(judged / "x")}
-    said: list[str] = []
+    place = Gated(tmp_path.resolve(), contained=contained)
 
-    async def visit() -> None:
-        async with place.client() as client:
-            await client.call_tool("fix__echo", {})
-            server = place.sent()[-1]["pid"]
-            os.kill(server, signal.SIGSTOP)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(read, client)
-                # The call is in the server's pipe when nothing looks at its path any more.
-                await until(lambda: place.decisions[-1]["tool"] == "read")
-                await anyio.sleep(1)
-                judged.rename(judged.with_name("away"))
-                judged.symlink_to("/etc")
-                os.kill(server, signal.SIGCONT)
+    async def story(*_: object) -> None:
+        place.swap()
+        place.open_gate()
+        await until((place.work / "waits").exists)  # it has read
+        if undone:
+            place.undo()
 
-    async def read(client: Client) -> None:
-        said.append(text_of(await client.call_tool("fix__read", given)))
-
-    anyio.run(visit)
-    assert "withheld" in said[0]
-    assert str(judged) not in said[0]
-    (told,) = [record["detail"] for record in place.records() if record.get("event") == "violation"]
-    assert told["path"] == given["path"]
-    assert place.ends()[-1] == "failed"
+    (said,) = place.visit(story)
+    assert "withheld" in said
+    assert "elsewhere" not in said.replace("leads elsewhere", "")
+    assert str(place.work) not in said
+    assert place.violations() == [str(place.directory)]
+    assert place.ends() == ["failed"]

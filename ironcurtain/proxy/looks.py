@@ -1,0 +1,128 @@
+"""Looks at the judged paths, before a call is sent and after its answer: was one swapped meanwhile?
+
+A path that leads elsewhere by now is seen as such. A swap that was undone in time is seen by what it leaves
+behind: whoever moves a directory away and back changes the time at which its inode was last changed, which
+nobody can set, but not that of its entries.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from ironcurtain.proxy.turns import Paths
+
+Marks = Mapping[str, os.stat_result | None]
+"""What stood at each judged path and on the way to it; None where nothing did."""
+
+_TIMED = frozenset({"ext2", "ext3", "ext4", "xfs", "f2fs", "tmpfs"})
+"""File systems that change an inode's time when it is moved, and at nothing that we could take for that."""
+_TICK = 0.002
+_PATIENCE = 0.05
+
+
+class ElsewhereError(Exception):
+    """A judged path leads elsewhere, or did.
+
+    Attributes:
+        path: The place that is, or was, another one.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def look(paths: Paths) -> Marks:
+    """Return what stands at the paths and on the way to them, settled: a later change of it will show.
+
+    Raises:
+        ElsewhereError: If one of them leads through a link, or is moved about without end.
+    """
+    way = sorted({each for path in paths.all for each in (path, *map(str, PurePosixPath(path).parents))})
+    end = time.monotonic() + _PATIENCE
+    while True:
+        now = _clock()
+        marks = {path: _mark(path) for path in way}
+        unsettled = [path for path, mark in marks.items() if _is_fresh(mark, now)]
+        if not unsettled:
+            return marks
+        if time.monotonic() > end:
+            raise ElsewhereError(unsettled[0])
+        time.sleep(_TICK)
+
+
+def look_again(paths: Paths, before: Marks) -> None:
+    """See that nothing on the way was swapped since `look`, but for what the call itself may change.
+
+    Raises:
+        ElsewhereError: If something was.
+    """
+    for path, was in before.items():
+        now = _mark(path)
+        if was is not None and _was_moved(was, now) and not _is_own(path, paths.changed):
+            raise ElsewhereError(path)
+
+
+def _mark(path: str) -> os.stat_result | None:
+    """Return what stands at a judged path; a path that cannot be looked at leads elsewhere, too."""
+    try:
+        mark = os.lstat(os.fsencode(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        raise ElsewhereError(path) from None
+    if stat.S_ISLNK(mark.st_mode):
+        raise ElsewhereError(path)
+    return mark
+
+
+def _is_own(path: str, changed: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in changed)
+
+
+def _was_moved(was: os.stat_result, now: os.stat_result | None) -> bool:
+    """Tell whether what stood there was away for a time.
+
+    A directory that is gone, or another one, was. A file may be: editors and caches replace files.
+    """
+    if now is None or (was.st_dev, was.st_ino) != (now.st_dev, now.st_ino):
+        return stat.S_ISDIR(was.st_mode)
+    if was.st_ctime_ns == now.st_ctime_ns or not _keeps_times(was.st_dev):
+        return False
+    # The two times are the same where entries or content were what changed last.
+    return now.st_ctime_ns != now.st_mtime_ns and _told(was) == _told(now)
+
+
+def _told(mark: os.stat_result) -> tuple[int, ...]:
+    """Return what else changes an inode's time: its mode and owner, and further names of a file."""
+    names = 0 if stat.S_ISDIR(mark.st_mode) else mark.st_nlink
+    return (mark.st_mode, mark.st_uid, mark.st_gid, names)
+
+
+def _is_fresh(mark: os.stat_result | None, now: int) -> bool:
+    """Tell whether something was moved so lately that the next move could leave the same time."""
+    if mark is None or mark.st_ctime_ns < now or mark.st_ctime_ns == mark.st_mtime_ns:
+        return False
+    return _keeps_times(mark.st_dev)
+
+
+def _clock() -> int:
+    """Return the time by the clock that the kernel gives inodes theirs by, in nanoseconds."""
+    return time.clock_gettime_ns(getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME))
+
+
+@cache
+def _keeps_times(device: int) -> bool:
+    """Tell whether a device's file system is known to tell moved inodes by their times."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    words = (line.split() for line in mounts)
+    return any(each[2] == number and each[each.index("-") + 1] in _TIMED for each in words)
