@@ -100,6 +100,18 @@ def remove(place: Path, lock: int) -> None:
         os.close(lock)
 
 
+def shared_file(name: str) -> Path:
+    """Return a file that all processes of this user share; it is made where it is not there yet.
+
+    Raises:
+        FileError: If the place is not ours alone.
+        OSError: If the file cannot be made.
+    """
+    path = _root() / name
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    return path
+
+
 @contextmanager
 def turn() -> Iterator[None]:
     """Wait until no other process of this user has its turn.

@@ -21,8 +21,9 @@ from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
 from ironcurtain.proxy.http import Address
 from ironcurtain.proxy.http_clients import HttpClients, clients_file, read_or_make
+from ironcurtain.proxy.installation import places_that_run
 from ironcurtain.proxy.recording import Values
-from ironcurtain.proxy.session import ProxyOptions, own_places, places_that_run, run_proxy
+from ironcurtain.proxy.session import ProxyOptions, own_places, run_proxy
 from ironcurtain.text import printable, visible
 
 _LAST_THREADS = 1.0

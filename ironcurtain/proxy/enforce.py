@@ -37,10 +37,11 @@ from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
 from ironcurtain.proxy.live import LivePolicy
 from ironcurtain.proxy.looks import ElsewhereError, look, look_again
+from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
-from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, path_subjects
+from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.sandbox.confiner import Confinement
 
 Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
@@ -78,6 +79,7 @@ class Enforcer:
         observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
         telemetry: Is told what is recorded, too.
         pace: Counts the decisions.
+        neighbours: Does that for the calls of other proxies.
         turns: Keeps calls that change paths apart from those that rely on them.
     """
 
@@ -86,6 +88,7 @@ class Enforcer:
     log: AuditLog
     breaker: CircuitBreaker
     confined: Callable[[str], Confinement]
+    neighbours: Neighbours
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
     telemetry: Telemetry | None = None
@@ -126,12 +129,15 @@ class Enforcer:
                 return await self._carry_out(judged, forward, id_)
             paths = Paths.of(judged.prepared)
             try:
-                async with self.turns.turn(paths, judged.since) as disturbed:
+                async with (
+                    self.turns.turn(paths, judged.since) as disturbed,
+                    self.neighbours.turn(paths),
+                ):
                     if disturbed:
                         before, judged = judged, await self._settled(judged, live)
                     if not disturbed or _may_go_on(before, judged):
                         return await self._carry_out(judged, forward, id_)
-            except TimeoutError:
+            except UnsettledError:
                 break
         return await self._carry_out(_unsettled(judged), forward, id_)
 

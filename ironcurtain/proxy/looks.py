@@ -12,8 +12,9 @@ import stat
 import time
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from ironcurtain.canonical.paths import ancestors
 from ironcurtain.proxy.turns import Paths
 
 Marks = Mapping[str, os.stat_result | None]
@@ -43,7 +44,7 @@ def look(paths: Paths) -> Marks:
     Raises:
         ElsewhereError: If one of them leads through a link, or is moved about without end.
     """
-    way = sorted({each for path in paths.all for each in (path, *map(str, PurePosixPath(path).parents))})
+    way = sorted({each for path in paths.all for each in ancestors(path)})
     end = time.monotonic() + _PATIENCE
     while True:
         now = _clock()

@@ -14,7 +14,6 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-import ironcurtain
 from ironcurtain.approvals.answering import default_place
 from ironcurtain.approvals.directory import ApprovalDirectory
 from ironcurtain.audit.keys import default_key_path, make_key
@@ -26,7 +25,6 @@ from ironcurtain.bundle.origin import origin
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
-from ironcurtain.programs import Search
 from ironcurtain.proxy.board import Board
 from ironcurtain.proxy.breaker import CircuitBreaker
 from ironcurtain.proxy.clients import Clients
@@ -39,12 +37,13 @@ from ironcurtain.proxy.http_clients import HttpClients
 from ironcurtain.proxy.hub import Hub
 from ironcurtain.proxy.listing import Listing, Narrowed
 from ironcurtain.proxy.live import Enforced, LivePolicy
+from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.people import Asking, People
 from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.signals import Signals
 from ironcurtain.proxy.stdio import serve_stdio
-from ironcurtain.runtime import runtime_directory
+from ironcurtain.runtime import runtime_directory, shared_file
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.rules import Grounds
 from ironcurtain.servers.config import ServerConfig, load_servers
@@ -102,15 +101,6 @@ class ProxyOptions:
 def own_places() -> list[Path]:
     """Return what no tool may touch beside bundle and configuration: the system's own files."""
     return [user_directory(), audit_directory(), default_key_path(), *default_place(), runtime_directory()]
-
-
-def places_that_run(sandbox: str | None) -> list[Path]:
-    """Return where programs lie that we run ourselves: rules that let tools write there would plant others.
-
-    What lies in the sandbox is not run, and so not kept from tools.
-    """
-    session = (Path(os.path.realpath(sandbox)),) if sandbox is not None else ()
-    return [Path(ironcurtain.__file__).parent, *Search.own(session).changeable(Path.home())]
 
 
 async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
@@ -230,6 +220,7 @@ def _enforcer(
         log=log,
         breaker=CircuitBreaker(),
         confined=confiner.state,
+        neighbours=Neighbours(shared_file("turns")),
         caller=options.caller,
         observe=options.observe,
     )

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import PurePosixPath
 
 import anyio
 
+from ironcurtain.canonical.paths import ancestors
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.decide.decide import Prepared
 
@@ -26,6 +26,10 @@ UNSETTLED = "proxy-unsettled-paths"
 
 PATIENCE = 30.0
 """Seconds that a call waits for others over the same paths."""
+
+
+class UnsettledError(Exception):
+    """Other calls keep what a call was judged over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +74,11 @@ def _disturbs(one: Paths, other: Paths) -> bool:
     """Tell whether what one call changes lies on the way to a path of the other, or in a tree of it."""
     if not one.changed:
         return False
-    on_the_way = {each.casefold() for path in other.all for each in _with_parents(path)}
+    on_the_way = {each for path in other.all for each in ancestors(path.casefold())}
     if any(path.casefold() in on_the_way for path in one.changed):
         return True
-    above = {each.casefold() for path in one.changed for each in _with_parents(path)}
+    above = {each for path in one.changed for each in ancestors(path.casefold())}
     return any(path.casefold() in above for path in other.trees)
-
-
-def _with_parents(path: str) -> list[str]:
-    pure = PurePosixPath(path)
-    return [path, *map(str, pure.parents)]
 
 
 class Turns:
@@ -104,14 +103,17 @@ class Turns:
             since: The moment before it was judged.
 
         Raises:
-            TimeoutError: If the others take too long.
+            UnsettledError: If the others take too long.
 
         Yields:
             Whether something was changed since then that it had been judged by.
         """
-        with anyio.fail_after(PATIENCE):
-            while any(paths.meets(other) for other in self._active):
+        end = anyio.current_time() + PATIENCE
+        while any(paths.meets(other) for other in self._active):
+            with anyio.move_on_at(end) as late:
                 await self._released.wait()
+            if late.cancelled_caught:
+                raise UnsettledError
         self._active.add(paths)
         try:
             yield self._was_disturbed(paths, since)

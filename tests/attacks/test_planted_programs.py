@@ -16,7 +16,7 @@ from ironcurtain import Policy
 from ironcurtain.errors import EngineVersionError, SandboxMissingError, ServerFailedError, UsageError
 from ironcurtain.programs import Search
 from ironcurtain.proxy.configuration import check_sandbox
-from ironcurtain.proxy.session import places_that_run
+from ironcurtain.proxy.installation import places_that_run
 from ironcurtain.sandbox.confiner import Confiner
 
 PROGRAMS = ("bwrap", "git", "node", "opa", "rg", "socat", "which", "npm")
@@ -132,6 +132,20 @@ def test_rules_let_no_tool_write_where_the_proxys_programs_lie(
     with Policy.load(bundle, home=home, sandbox=tmp_path / "work", protected=protected) as policy:
         verdicts = [policy.decide("s", "write", {"path": f"{home}/{to}"}) for to in ("notes", "bin/git")]
     assert [each.rule for each in verdicts] == ["home", "structural-protected-path"]
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="nothing of a whole system's is ours alone")
+def test_rules_let_no_tool_write_the_libraries_that_the_proxy_runs(tmp_path: Path) -> None:
+    """A tool that may write the environment would write code of the next proxy."""
+    prefix, library = Path(sys.prefix).resolve(), Path(pytest.__file__).resolve()
+    rules = [rule("environment", "allow", paths={"roles": ["write-path"], "within": [str(prefix.parent)]})]
+    bundle = write_bundle(tmp_path, {"s": [tool("write", path=["write-path"])]}, rules)
+    written = [library, library.parents[1] / "planted.pth", prefix / "pyvenv.cfg", prefix / "bin" / "python"]
+    with Policy.load(bundle, home=tmp_path, protected=places_that_run(None)) as policy:
+        beside = policy.decide("s", "write", {"path": str(prefix.parent / "notes")})
+        verdicts = [policy.decide("s", "write", {"path": str(path)}) for path in written]
+    assert beside.rule == "environment"
+    assert {each.rule for each in verdicts} == {"structural-protected-path"}
 
 
 @NEEDS_SANDBOX

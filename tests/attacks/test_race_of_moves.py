@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -163,6 +164,27 @@ def test_the_agents_swap_waits_until_what_is_read_has_been_answered(contained: b
 
     assert place.visit(story) == ["d", "swapped"]
     assert not place.violations()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="proxies share no turns elsewhere")
+def test_a_swap_through_another_proxy_waits_until_what_is_read_has_been_answered(tmp_path: Path) -> None:
+    place = Gated(tmp_path.resolve(), contained=False)
+    options = ("--sandbox", str(place.work), "--no-approver", "--session", "other")
+
+    async def story(_: Client, tasks: TaskGroup, said: list[str]) -> None:
+        tasks.start_soon(swap, said)
+        log = place.home / ".ironcurtain" / "audit" / "other.jsonl"
+        await until(lambda: log.exists() and '"tool":"echo"' in log.read_text())
+        place.open_gate()
+
+    async def swap(said: list[str]) -> None:
+        async with place.client(*options) as other, anyio.create_task_group() as tasks:
+            await other.list_tools()
+            tasks.start_soon(place.call, other, said, "remove", str(place.directory))
+            for number in range(5):  # time enough for a call that does not wait
+                await other.call_tool("fix__echo", {"text": str(number)})
+
+    assert place.visit(story) == ["d", "swapped"]
 
 
 @HOW
