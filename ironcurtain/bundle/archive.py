@@ -13,12 +13,13 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
+from ironcurtain.bundle.members import MAX_BYTES, check_bounds, members, safe_name
 from ironcurtain.bundle.names import check_names
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
@@ -33,9 +34,6 @@ DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 
 T = TypeVar("T")
 
-MAX_BYTES = 256 << 20
-MAX_FILES = 20_000
-_BLOCK = tarfile.BLOCKSIZE
 _NAMED = 5
 
 
@@ -214,16 +212,11 @@ def unpack(content: bytes, where: str) -> dict[str, bytes]:
         raise _too_large(where)
     try:
         unpacked = gzipped.decompress(content, max_bytes=MAX_BYTES)
-        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as archive:
-            files = _members(archive, where)
-            rest = unpacked[archive.offset :]
-    except (zlib.error, tarfile.TarError, EOFError, ValueError) as error:
+    except (zlib.error, ValueError) as error:
         raise BundleIntegrityError(
             f"the archive is corrupt or truncated: {error}", where=where, hint="Fetch or make it again."
         ) from None
-    if len(rest) < 2 * _BLOCK or rest.strip(b"\0"):
-        raise BundleIntegrityError("the archive is truncated: it does not end as tar files do", where=where)
-    return files
+    return members(unpacked, where)
 
 
 def _too_large(where: str) -> BundleIntegrityError:
@@ -248,8 +241,8 @@ def _read_directory(root: Path) -> dict[str, bytes]:
         if path.is_symlink() or not path.is_file():
             raise BundleIntegrityError("a link or special file in a bundle", where=str(path))
         total += path.stat().st_size
-        _bound(len(files), total, str(root))
-        files[_safe(name, str(root))] = read_regular(path, max_bytes=MAX_BYTES)
+        check_bounds(len(files), total, str(root))
+        files[safe_name(name, str(root))] = read_regular(path, max_bytes=MAX_BYTES)
     return files
 
 
@@ -260,44 +253,3 @@ def _walk(root: Path) -> Iterator[Path]:
                 yield Path(directory) / name
         for name in names:
             yield Path(directory) / name
-
-
-def _members(archive: tarfile.TarFile, where: str) -> dict[str, bytes]:
-    files: dict[str, bytes] = {}
-    total = 0
-    for member in archive:
-        name = _safe(member.name, where)
-        if member.isdir():
-            continue
-        if not member.isreg():
-            raise BundleIntegrityError(f"{quoted(name)} in the archive is no regular file", where=where)
-        if name in files:
-            raise BundleIntegrityError(f"{quoted(name)} is in the archive twice", where=where)
-        total += member.size
-        _bound(len(files), total, where)
-        stream = archive.extractfile(member)
-        data = stream.read() if stream else b""
-        if len(data) != member.size:
-            raise BundleIntegrityError(f"{quoted(name)} is truncated", where=where)
-        files[name] = data
-    return files
-
-
-def _safe(name: str, where: str) -> str:
-    """Return the normalised name of a member.
-
-    Raises:
-        BundleIntegrityError: If it is absolute, or leads outside or back.
-    """
-    plain = name.removeprefix("./") if name != "." else name
-    path = PurePosixPath(plain)
-    if path.is_absolute() or ".." in path.parts or "\\" in plain or not plain.isprintable():
-        raise BundleIntegrityError(f"{quoted(name)} is no safe path in a bundle", where=where)
-    return path.as_posix()
-
-
-def _bound(count: int, total: int, where: str) -> None:
-    if count >= MAX_FILES or total > MAX_BYTES:
-        raise BundleIntegrityError(
-            f"the bundle has more than {MAX_FILES:,} files or {MAX_BYTES:,} bytes", where=where
-        )

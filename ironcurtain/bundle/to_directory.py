@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ironcurtain.bundle.archive import MAX_BYTES
+from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.successor import replaces
 from ironcurtain.errors import BusyError, UsageError
 from ironcurtain.files import atomic_write, read_bytes, unwritten

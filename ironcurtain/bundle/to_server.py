@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from ironcurtain.bundle.archive import MAX_BYTES
+from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.successor import replaces
 from ironcurtain.errors import PublishError, UsageError
 

@@ -163,6 +163,87 @@ def link_in_the_archive(released: Scene) -> bytes:
     return archive([*files.items(), (member, b"")])
 
 
+def header(name: str, content: bytes, kind: bytes = tarfile.REGTYPE) -> bytearray:
+    member = tarfile.TarInfo(name)
+    member.size, member.type = len(content), kind
+    return bytearray(member.tobuf(tarfile.USTAR_FORMAT))
+
+
+def packed(name: str, content: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
+    return bytes(header(name, content, kind)) + content + b"\0" * (-len(content) % 512)
+
+
+def said(**said: str) -> bytes:
+    """Return the records of an extended header; each is shorter than 90 bytes."""
+    lines = [f"{key}={value}\n".encode() for key, value in said.items()]
+    return b"".join(f"{len(line) + 3} ".encode() + line for line in lines)
+
+
+def by_hand(released: Scene, *instead: bytes) -> bytes:
+    """Pack the release with something in the place of the file that decides."""
+    kept = [packed(name, content) for name, content in released.files.items() if name != DECISION]
+    return gzipped.compress(b"".join([*kept, *instead]) + b"\0" * 1024)
+
+
+@attack("no regular file")
+def file_that_only_some_programs_take_for_one(released: Scene) -> bytes:
+    """Python reads it, and OPA passes it over: a policy without some of its rules."""
+    return by_hand(released, packed(DECISION, released.files[DECISION], tarfile.CONTTYPE))
+
+
+@attack("no regular file")
+def file_as_old_programs_packed_it(released: Scene) -> bytes:
+    return by_hand(released, packed(DECISION, released.files[DECISION], tarfile.AREGTYPE))
+
+
+@attack("no regular file")
+def file_renamed_by_a_header_before_it(released: Scene) -> bytes:
+    named = packed("x", said(path=DECISION), tarfile.XHDTYPE)
+    return by_hand(released, named, packed("ironcurtain/other.rego", released.files[DECISION]))
+
+
+@attack("no regular file")
+def file_that_a_header_before_it_makes_shorter(released: Scene) -> bytes:
+    length = packed("x", said(size="1"), tarfile.XHDTYPE)
+    return by_hand(released, length, packed(DECISION, released.files[DECISION]))
+
+
+@attack("no regular file")
+def name_for_all_files(released: Scene) -> bytes:
+    return by_hand(released, packed("x", said(path=DECISION), tarfile.XGLTYPE), packed("y", EVIL))
+
+
+@attack("no regular file")
+def file_named_twice_by_two_kinds_of_header(released: Scene) -> bytes:
+    """Python takes the first name, OPA the other one."""
+    one = packed("x", said(path=DECISION), tarfile.XHDTYPE)
+    other = packed("././@LongLink", b"ironcurtain/other/data.json\0", tarfile.GNUTYPE_LONGNAME)
+    return by_hand(released, one, other, packed("y", released.files[DECISION]))
+
+
+@attack("programs read differently")
+def name_in_two_parts_in_a_header_that_has_no_parts(released: Scene) -> bytes:
+    content = released.files[DECISION]
+    made = header("decision.rego", content)
+    made[345:365] = b"ironcurtain/decision"
+    made[257:265] = b"ustar  \0"
+    made[148:156] = b" " * 8
+    made[148:156] = f"{sum(made):06o}\0 ".encode()
+    return by_hand(released, bytes(made) + content + b"\0" * (-len(content) % 512))
+
+
+@attack("no regular file")
+def file_with_a_slash_behind_its_name(released: Scene) -> bytes:
+    return by_hand(released, packed(f"{DECISION}/", released.files[DECISION]))
+
+
+@attack("corrupt or truncated")
+def header_whose_sum_is_wrong(released: Scene) -> bytes:
+    made = header(DECISION, EVIL)
+    made[0] ^= 1
+    return by_hand(released, bytes(made), EVIL.ljust(512, b"\0"))
+
+
 @attack("corrupt or truncated")
 def truncated(released: Scene) -> bytes:
     content = released.bundle.archive()
