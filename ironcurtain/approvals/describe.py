@@ -7,6 +7,7 @@ look like a line of ours.
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Iterator
 
@@ -18,21 +19,33 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import in_quotes, isolated, visible
 
 WIDTH = 78
-_NARROWEST = 64
+_NARROWEST = 24
+_INDENT = "      "
 _MARGIN = "    | "
 _CONTINUED = "    : "
+_NARROW = frozenset({"N", "Na", "H"})
+_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 # Any other name of a member could be read as two names, as an element, or as a name and a value.
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")
 
 
 def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
-    r"""Return a whole request as text of lines of at most `width` columns (never fewer than 64).
+    r"""Return a whole request as text of lines of at most `width` columns (never fewer than 24).
 
     Every argument is shown in full. Strings stand in double quotes with `\n`, `\xNN`, `\uNNNN` for what
     cannot be seen or could be mistaken for something else; a line that begins with `|` begins a line of a
     value, one with `:` continues it.
     """
-    return "\n".join(map(isolated, _lines(request, max(width, _NARROWEST)))) + "\n"
+    columns = max(width, _NARROWEST)
+    lines = (part for line in _lines(request, columns) for part in _fitting(line, columns))
+    return "\n".join(map(isolated, lines)) + "\n"
+
+
+def _fitting(line: str, width: int) -> list[str]:
+    """Break a line of ours at spaces: what a terminal breaks goes on at its edge, where only ours begins."""
+    if line.startswith((_MARGIN, _CONTINUED)) or len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent=_INDENT)
 
 
 def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
@@ -124,10 +137,20 @@ def _broken(text: str, width: int) -> Iterator[str]:
     """Yield safe text behind the margin, broken at the width that a terminal gives it."""
     margin, line, columns = _MARGIN, "", len(_MARGIN)
     for character in text:
-        wide = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        wide = _columns(character)
         if columns + wide > width:
             yield margin + line
             margin, line, columns = _CONTINUED, "", len(_CONTINUED)
         line += character
         columns += wide
     yield margin + line
+
+
+def _columns(character: str) -> int:
+    """Return the most columns that a terminal gives a character; they differ in all but letters and ASCII."""
+    if character.isascii():
+        return 1
+    if unicodedata.bidirectional(character) in _RIGHT_TO_LEFT:
+        return 3  # with the two marks that isolate it, where a terminal shows these
+    narrow = unicodedata.east_asian_width(character) in _NARROW and character.isalnum()
+    return 1 if narrow else 2

@@ -23,6 +23,8 @@ from ironcurtain.text import isolated, quoted, visible
 
 _WATCH_SECONDS = 0.5
 _REASON = 60
+_UNKNOWN = os.terminal_size((WIDTH, 24))
+_QUESTION_LINES = 4
 _BEGINNING = re.compile(r"[0-9a-f]{1,16}")
 _PROBLEMS: dict[Recorded, str] = {
     "answered": "it is answered already; the first answer counts",
@@ -51,7 +53,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     if format_ == "json":
         click.echo(jsontext.pretty(status.model_dump(mode="json")), nl=False)
     else:
-        click.echo(describe(status.request, width=_width(sys.stdout)), nl=False)
+        click.echo(describe(status.request, width=_size(sys.stdout).columns), nl=False)
         click.echo(f"  state: {status.state}")
     return Exit.YES
 
@@ -96,7 +98,15 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
         raise UsageError(
             "there is no terminal to confirm on", hint="Look at it with `approvals show`, then use --yes."
         )
-    click.echo(describe(request, width=_width(sys.stderr)), err=True)
+    size = _size(sys.stderr)
+    text = describe(request, width=size.columns)
+    click.echo(text, err=True)
+    if (lines := text.count("\n")) > size.lines - _QUESTION_LINES:
+        click.echo(
+            f"{lines:,} lines, and the first may be out of sight. They begin with\n"
+            f"`request {request.id}`; `ironcurtain approvals show` shows them, too.",
+            err=True,
+        )
     what = "this call and, for this session, calls of the shape above" if session else "this one call"
     return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
 
@@ -194,8 +204,9 @@ def _line(status: ApprovalStatus, now: datetime) -> str:
     return f"{request.id}  {state:<10}  {call}{clause}  {quoted(request.reason, _REASON)[1:-1]}"
 
 
-def _width(stream: TextIO) -> int:
+def _size(stream: TextIO) -> os.terminal_size:
     try:
-        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+        found = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
-        return WIDTH
+        return _UNKNOWN
+    return found if found.columns and found.lines else _UNKNOWN

@@ -16,7 +16,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import proxy, terminal
 from ironcurtain.cli.bundle_argument import no_bundle, one_bundle
 from ironcurtain.clients.places import CLIENTS, Place, Scope, places
-from ironcurtain.clients.target import read_target
+from ironcurtain.clients.target import file_of, read_target
 from ironcurtain.clients.undo import ENTRY
 from ironcurtain.clients.wrap import ProxyCommand, proxy_entry, wrap
 from ironcurtain.errors import Exit, FileError, UsageError
@@ -140,7 +140,7 @@ def _print_entry(entry: dict[str, Json]) -> None:
 def _there(name: str) -> list[Place]:
     # In the home directory the project's file can be the user's own.
     there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
-    return list({place.path.resolve(): place for place in there}.values())
+    return list({file_of(place): place for place in there}.values())
 
 
 def _agreed(report: ClientReport) -> bool:
@@ -163,7 +163,7 @@ def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> P
     if len(found) == 1:
         return found[0]
     # In the home directory the project's file can be the user's own.
-    fitting = list({place.path.resolve(): place for place in found if fits(place)}.values())
+    fitting = list({file_of(place): place for place in found if fits(place)}.values())
     if len(fitting) > 1:
         names = " and ".join(str(place.path) for place in fitting)
         raise UsageError(

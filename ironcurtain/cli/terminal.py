@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import termios
 
 import click
 
@@ -15,9 +17,13 @@ def is_there() -> bool:
 def types(word: str, meaning: str) -> bool:
     """Ask for a word, and tell whether it was typed; only where somebody is there.
 
+    What was typed before the question is no answer to it, and is dropped.
+
     Args:
         word: What agrees; anything else does not.
         meaning: What then happens, and what otherwise.
     """
+    with contextlib.suppress(termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     click.echo(f"Type {word} to {meaning}.\n> ", nl=False, err=True)
     return sys.stdin.readline().strip() == word

@@ -27,6 +27,10 @@ from ironcurtain.servers.config import check_servers
 from ironcurtain.text import quoted
 
 _READ = ("command", "args", "env", "cwd", "url", "headers")
+_OURS = ("sandbox", "passMeta", "workingRoot", "tools")
+"""What our own file says of a server. A client's file may come with a project, from anybody: it cannot say
+that a server is not contained."""
+_MOST_SERVERS = 500
 _REMOTE = {None, "http", "streamable-http", "streamableHttp"}
 _FETCHING = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx"})
 _CLIENTS_OWN = {
@@ -62,8 +66,10 @@ def sort(servers: Mapping[str, Json], place: Place, only: tuple[str, ...], searc
         search_path: Where bare program names are looked up, now and by the servers themselves.
 
     Raises:
-        FormatError: If a server is no object.
+        FormatError: If a server is no object, or there are more than 500.
     """
+    if len(servers) > _MOST_SERVERS:
+        raise FormatError(f"there are more than {_MOST_SERVERS} servers", where=str(place.path))
     moved: dict[str, dict[str, Json]] = {}
     left: list[LeftServer] = []
     notes: list[str] = []
@@ -81,7 +87,7 @@ def sort(servers: Mapping[str, Json], place: Place, only: tuple[str, ...], searc
                 left.append(LeftServer(name=name, reason=reason, outside=True))
             else:
                 moved[name] = written
-                notes += _notes(name, written)
+                notes += (*_notes(name, written), *_not_taken(name, server))
     return Sorted(moved, tuple(left), tuple(notes))
 
 
@@ -112,7 +118,8 @@ def _written(server: dict[str, Json], place: Place, search_path: str) -> dict[st
     known = {"${userHome}": str(Path.home())} if place.variables else {}
     if place.variables and place.project:
         known["${workspaceFolder}"] = str(place.directory)
-    written = {key: _filled(value, known) if key in _READ else value for key, value in server.items()}
+    taken = {key: value for key, value in server.items() if key not in _OURS}
+    written = {key: _filled(value, known) if key in _READ else value for key, value in taken.items()}
     command, env, cwd = written.get("command"), written.get("env") or {}, written.get("cwd") or ""
     if not (isinstance(command, str) and isinstance(env, dict) and isinstance(cwd, str)):
         return written
@@ -189,8 +196,17 @@ def _notes(name: str, server: dict[str, Json]) -> list[str]:
         return []
     command = Path(server["command"])
     notes = [] if command.is_absolute() else [f"{name}: the command {quoted(str(command))} was not found"]
-    if fetches_itself(command.name) and server.get("sandbox") is not False:
+    if fetches_itself(command.name):
         what = f"{quoted(command.name)} fetches servers from the network, which its sandbox does not let it"
         fix = "install the server, and write its own program as the command (docs/sandbox.md)"
         notes.append(f"{name}: {what}: {fix}")
     return notes
+
+
+def _not_taken(name: str, server: dict[str, Json]) -> list[str]:
+    given = [key for key in _OURS if key in server]
+    return (
+        [f"{name}: {', '.join(given)} of the client's file do not count: write them into ours"]
+        if given
+        else []
+    )

@@ -72,6 +72,18 @@ class Target:
         return str(self.place.path)
 
 
+def file_of(place: Place) -> Path:
+    """Return the file itself, behind all links.
+
+    Raises:
+        FileError: If these lead in a circle.
+    """
+    try:
+        return place.path.resolve()
+    except (OSError, RuntimeError):  # the second up to Python 3.12
+        raise FileError("the links of this file lead nowhere", where=str(place.path)) from None
+
+
 def read_target(place: Place) -> Target:
     """Read a client's configuration and see whether it may be changed.
 
@@ -83,7 +95,7 @@ def read_target(place: Place) -> Target:
     if not place.path.exists():
         hint = "Start the client once, or name the file that it reads."
         raise FileError("there is no such configuration", where=str(place.path), hint=hint)
-    path = place.path.resolve(strict=True)
+    path = file_of(place)
     facts = path.stat()
     if not stat.S_ISREG(facts.st_mode):
         raise FileError("this is no regular file", where=str(place.path))

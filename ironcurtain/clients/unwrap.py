@@ -8,7 +8,7 @@ from pathlib import Path
 from ironcurtain.clients.difference import unified
 from ironcurtain.clients.places import Place
 from ironcurtain.clients.store import Generation, Store
-from ironcurtain.clients.target import Target, read_target, write_target
+from ironcurtain.clients.target import Target, file_of, read_target, write_target
 from ironcurtain.clients.undo import Undone, undone
 from ironcurtain.errors import UsageError
 from ironcurtain.files import atomic_write, read_bytes
@@ -28,7 +28,7 @@ def unwrap(place: Place, *, dry_run: bool = False) -> ClientReport:
         FormatError: If it is no JSON with comments.
         BusyError: If somebody else is changing it.
     """
-    store = Store.of(place.path.resolve())
+    store = Store.of(file_of(place))
     with nullcontext() if dry_run else store.lock():
         target = read_target(place)
         plain = undone(target, store)
@@ -52,7 +52,7 @@ def restore(place: Place) -> ClientReport:
         UsageError: If there is no backup of the file.
         FileError: If the backup is damaged.
     """
-    path = place.path.resolve()
+    path = file_of(place)
     store = Store.of(path)
     with store.lock():
         generations = store.generations()
@@ -77,7 +77,7 @@ def restore(place: Place) -> ClientReport:
 
 def is_wrapped(place: Place) -> bool:
     """Tell whether a file is wrapped, or there is a backup of it."""
-    return bool(Store.of(place.path.resolve()).generations())
+    return bool(Store.of(file_of(place)).generations())
 
 
 def _apply(target: Target, plain: Undone, store: Store) -> list[str]:

@@ -12,7 +12,7 @@ from ironcurtain.clients.edit import collapsed
 from ironcurtain.clients.moving import Sorted, of_projects, sort
 from ironcurtain.clients.places import Place
 from ironcurtain.clients.store import Generation, Store
-from ironcurtain.clients.target import Document, Target, read_target, write_target
+from ironcurtain.clients.target import Document, Target, file_of, read_target, write_target
 from ironcurtain.clients.undo import ENTRY, Undone, undone, with_servers
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.files import load
@@ -20,7 +20,8 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport, WrapRecord
 from ironcurtain.model.servers import Servers
-from ironcurtain.text import quoted
+from ironcurtain.ownership import weakness
+from ironcurtain.text import quoted, visible
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def wrap(
         FormatError: If it is no JSON with comments.
         BusyError: If somebody else is changing it.
     """
-    store = Store.of(place.path.resolve())
+    store = Store.of(file_of(place))
     with nullcontext() if dry_run else store.lock():
         target = read_target(place)
         plain = undone(target, store)
@@ -82,9 +83,15 @@ def wrap(
             entry=change.entry,
             servers=str(change.generation.servers),
             kept=(str(change.generation.original), *kept),
-            notes=found.notes,
+            notes=(*found.notes, *_of_others(place)),
             diff=unified(target, change.document) if dry_run else "",
         )
+
+
+def _of_others(place: Place) -> list[str]:
+    """Say that what moves into our file, which nobody else can change, could have been written by others."""
+    found = weakness(place.path)
+    return [f"another user can say what these servers are: {found}"] if found else []
 
 
 @dataclass(frozen=True)
@@ -106,11 +113,11 @@ def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: s
         raise UsageError(
             f"there is no server {quoted(unknown[0])}",
             where=target.source,
-            hint=f"There are: {', '.join(servers.value)}.",
+            hint=f"There are: {', '.join(map(visible, servers.value))}.",
         )
     found = sort(servers.value, target.place, only, search_path)
     if not found.moved:
-        reasons = "; ".join(f"{left.name}: {left.reason}" for left in found.left)
+        reasons = "; ".join(f"{visible(left.name)}: {left.reason}" for left in found.left)
         raise UsageError(
             "none of the client's servers can run behind the proxy", where=target.source, hint=reasons
         )

@@ -49,9 +49,8 @@ def test_a_desktop_client_with_almost_no_environment_uses_its_servers(tmp_path: 
     place = Place(tmp_path)
     config = place.home / ".config" / "Claude" / "claude_desktop_config.json"
     config.parent.mkdir(parents=True)
-    # `sandbox` is ours; a client does not mind it, and this server shall write its journal where it likes.
     server = {"command": sys.executable, "args": LEGACY, "env": {"FIXTURE_JOURNAL": str(place.journal)}}
-    written = json.dumps({"mcpServers": {"fix": {**server, "sandbox": False}}}, indent=2)
+    written = json.dumps({"mcpServers": {"fix": server}}, indent=2)
     config.write_text(written)
     options = ("--bundle", "bundle.tar.gz", "--format", "json", "--", "--no-approver")
     ended = program(
@@ -60,6 +59,9 @@ def test_a_desktop_client_with_almost_no_environment_uses_its_servers(tmp_path: 
     assert ended.code == 0, ended.err
     entry = json.loads(config.read_text())["mcpServers"]["ironcurtain"]
     assert entry == json.loads(ended.out)["entry"]
+    # This server shall write its journal where it likes, and only our own file can say so.
+    own = Path(json.loads(ended.out)["servers"])
+    own.write_text(own.read_text().replace('"command"', '"sandbox": false, "command"', 1))
     small = ["-i", f"HOME={place.home}", "PATH=/usr/bin:/bin"]
     started = StdioServerParameters(
         command="/usr/bin/env", args=[*small, entry["command"], *entry["args"]], cwd="/"

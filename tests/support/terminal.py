@@ -16,16 +16,23 @@ COLUMNS = 500
 def in_terminal(
     command: Sequence[str], cwd: Path, environment: Mapping[str, str], typed: str = ""
 ) -> tuple[int, str]:
-    """Run a command in a terminal, with what is typed there; return its exit code and what it printed."""
+    """Run a command in a terminal; return its exit code and what it printed.
+
+    What is typed is typed when the command asks: at a line that ends with `> `.
+    """
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     with subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     ) as run:
         os.close(theirs)
-        os.write(ours, typed.encode())
+        printed, waiting = b"", typed.encode()
         try:
-            printed = b"".join(iter(lambda: _read(ours), b""))
+            while part := _read(ours):
+                printed += part
+                if waiting and printed.endswith(b"> "):
+                    os.write(ours, waiting)
+                    waiting = b""
         finally:
             os.close(ours)
         return run.wait(120), printed.decode().replace("\r\n", "\n")

@@ -42,7 +42,7 @@ def shown(request: ApprovalRequest, width: int = 78) -> list[str]:
     return lines
 
 
-@given(VALUES, st.integers(64, 100))
+@given(VALUES, st.integers(24, 100))
 def test_no_character_of_a_value_is_lost_hidden_or_ours(value: object, width: int) -> None:
     request = asked(value)
     text = describe(request, width=width)
