@@ -60,6 +60,10 @@ def statement(bundle: Bundle, archives: Mapping[str, bytes]) -> Statement:
                 resolved_dependencies=tuple(
                     Resource(name=name, digest=Sha256(sha256=made_of[name].removeprefix("sha256:")))
                     for name in _MADE_OF
+                )
+                + tuple(
+                    Resource(name=each.path, digest=Sha256(sha256=each.digest.removeprefix("sha256:")))
+                    for each in origin.sources
                 ),
             ),
             run_details=RunDetails(

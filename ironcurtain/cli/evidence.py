@@ -110,3 +110,8 @@ def _project_of(bundle: Path) -> Project:
         if project.path("output").absolute() == bundle.absolute().parent:
             return project
     return Project(None, bundle.absolute().parent, Settings())
+
+
+def path_or_none(given: str | None) -> Path | None:
+    """Return an option's value as a path."""
+    return Path(given) if given is not None else None

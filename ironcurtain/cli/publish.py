@@ -6,12 +6,17 @@ import click
 
 from ironcurtain.cli import lazy
 from ironcurtain.cli.bundle_argument import bundle_argument
-from ironcurtain.cli.options import FORMAT
+from ironcurtain.cli.gate_options import SETTINGS
+from ironcurtain.cli.options import FORMAT, OPA
 from ironcurtain.errors import Exit
 
 
 @click.command()
 @bundle_argument("target", shown="DIR|URL")
+@click.option(
+    "--scenarios", metavar="FILE", help="Scenarios (default: test-scenarios.json beside the bundle)."
+)
+@SETTINGS
 @click.option(
     "--verify-key", metavar="FILE", help="The public key (default: ~/.ironcurtain/signing-key.pub.pem)."
 )
@@ -23,13 +28,14 @@ from ironcurtain.errors import Exit
     help="The file's name in a directory.",
 )
 @click.option("--token-file", metavar="FILE", help="A file that holds the bearer token of the server.")
+@OPA
 @FORMAT
 def command(**options: object) -> Exit:
     """Put a signed bundle into a directory, or to a URL with HTTP PUT.
 
-    The bundle's signature is verified first. What is there is replaced in one step, and only by a bundle of a
-    higher serial number; the same bundle again changes nothing. A server has to answer with a strong ETag, so
-    that nobody's newer bundle is overwritten.
+    The bundle is verified first: its signature, and all that `ironcurtain verify` checks. What is there is
+    replaced in one step, and only by a bundle of a higher serial number; the same bundle again changes
+    nothing. A server has to answer with a strong ETag, so that nobody's newer bundle is overwritten.
 
     \b
     Examples:
@@ -37,7 +43,7 @@ def command(**options: object) -> Exit:
       ironcurtain publish https://policy.example/bundle.tar.gz --token-file token
 
     \b
-    Exit: 0 published, or there already; 2 wrong options or files; 3 the signature does not hold,
-    a newer bundle is there, or it could not be written.
+    Exit: 0 published, or there already; 1 it does not verify; 2 wrong options or files;
+    3 the signature does not hold, a newer bundle is there, or it could not be written.
     """  # noqa: D301 - click reads the escape
     return lazy.run("publish", **options)

@@ -30,6 +30,7 @@ from ironcurtain.pipeline.judged import Gate, Judged
 from ironcurtain.pipeline.load import Sources
 from ironcurtain.pipeline.progress import Silent, for_terminal
 from ironcurtain.pipeline.recorded import Recorded
+from ironcurtain.pipeline.sources import sources_of
 from ironcurtain.roles.registry import Registry
 from ironcurtain.settings import Settings, defaults, find_settings, load_settings
 
@@ -96,6 +97,7 @@ def run(
         gate=_gate(standards, sources.output, engine),
         serial=serial,
         case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
+        sources=sources_of(sources, settings.settings),
         roles=settings.settings.roles,
         directories=canonical_directories(settings.settings.directories, Registry(settings.settings.roles)),
         saved_tools=saved_tools,

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.bundle.to_directory import publish_to_directory
 from ironcurtain.bundle.to_server import publish_to_server
-from ironcurtain.cli.evidence import bundle_or_project
+from ironcurtain.cli.evidence import bundle_or_project, path_or_none
 from ironcurtain.cli.run_key import default_key, public_beside
-from ironcurtain.errors import Exit, UsageError
+from ironcurtain.cli.trusted import with_tests_beside
+from ironcurtain.errors import Exit, UsageError, VerificationError
 from ironcurtain.files import read_token
+from ironcurtain.gate.checks import run_checks
+from ironcurtain.gate.reading import Given, read_subject
+from ironcurtain.gate.report import gate_report
+from ironcurtain.opa.locate import Opa, find
 from ironcurtain.text import visible
 
 _SCHEMES = ("http://", "https://")
@@ -24,14 +31,20 @@ def run(
     *,
     target: str,
     bundle: str | None,
+    scenarios: str | None,
+    config: str | None,
     verify_key: str | None,
+    opa: str | None,
     name: str,
     token_file: str | None,
     format_: str,
 ) -> Exit:
     """Verify a bundle and put it where it is fetched from."""
     key = Path(verify_key) if verify_key is not None else public_beside(default_key())
-    verified = open_bundle(Path(bundle_or_project(bundle, name=SIGNED_ARCHIVE)), Trust.of(verify_key=key))
+    path = Path(bundle_or_project(bundle, config, name=SIGNED_ARCHIVE))
+    verified = open_bundle(path, Trust.of(verify_key=key))
+    given = Given(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
+    _require_accepted(verified, given, find(path_or_none(opa)))
     if target.lower().startswith(_SCHEMES):
         token = read_token(Path(token_file)) if token_file is not None else None
         changed = publish_to_server(verified.archive(), target, token)
@@ -47,3 +60,18 @@ def run(
         click.echo(f"{done} serial {verified.serial}, revision {verified.revision}")
         click.echo(f"  to {visible(target)}")
     return Exit.YES
+
+
+def _require_accepted(bundle: Bundle, given: Given, opa: Opa) -> None:
+    """Refuse what `ironcurtain verify` refuses, by the same checks."""
+    judged = with_tests_beside(bundle, given.bundle)
+    report = gate_report(
+        "verify", judged, opa, run_checks(read_subject(judged, given, opa, datetime.now(UTC).date()))
+    )
+    if not report.ok:
+        failed = [f"{check.name} ({check.summary})" for check in report.checks if check.status == "failed"]
+        raise VerificationError(
+            f"the bundle does not verify: {', '.join(failed)}",
+            where=str(given.bundle),
+            hint="Nothing was published. `ironcurtain verify` with the same bundle shows each problem.",
+        )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust
-from ironcurtain.cli.evidence import bundle_or_project
+from ironcurtain.cli.evidence import bundle_or_project, path_or_none
 from ironcurtain.cli.reports import emit, formats_of
 from ironcurtain.cli.trusted import verify_signed
 from ironcurtain.errors import Exit
@@ -53,10 +53,10 @@ def run(
     read = verify_signed(path, trust, engine)
     given = Given(
         bundle=Path(path),
-        config=_path(config),
-        scenarios=_path(scenarios),
-        guarantees=_path(guarantees),
-        approvals=_path(approvals),
+        config=path_or_none(config),
+        scenarios=path_or_none(scenarios),
+        guarantees=path_or_none(guarantees),
+        approvals=path_or_none(approvals),
         coverage=fail_under,
         mutation=mutation,
         attack=attack,
@@ -71,10 +71,6 @@ def run(
     report = gate_report("verify", read, engine, checks, difference)
     emit(report, format_, files, quiet=quiet)
     return Exit.YES if report.ok else Exit.NO
-
-
-def _path(given: str | None) -> Path | None:
-    return Path(given) if given is not None else None
 
 
 @dataclass(frozen=True)

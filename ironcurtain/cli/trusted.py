@@ -13,10 +13,7 @@ _BESIDE = "bundle"
 
 
 def verify_signed(bundle: str, trust: Trust, opa: Opa) -> Bundle:
-    """Open a bundle; where a key is demanded, OPA verifies the signature after us.
-
-    An archive holds no Rego tests. They are taken from the directory `bundle` beside it, if that holds the
-    same revision, so that a release can be verified like the directory that it was made from.
+    """Open a bundle with its Rego tests; where a key is demanded, OPA verifies the signature after us.
 
     Raises:
         BundleSignatureError: If it is not signed as it has to be, or is older than it may be.
@@ -25,7 +22,16 @@ def verify_signed(bundle: str, trust: Trust, opa: Opa) -> Bundle:
     read = open_bundle(Path(bundle), trust)
     if trust.key is not None:
         OpaCommand(opa).verify_signature(read.archive(), trust.key.pem, trust.key.algorithm)
-    beside = Path(bundle).absolute().parent / _BESIDE
+    return with_tests_beside(read, Path(bundle))
+
+
+def with_tests_beside(read: Bundle, path: Path) -> Bundle:
+    """Return a bundle with its Rego tests.
+
+    An archive holds none. They are taken from the directory `bundle` beside it, if that holds the same
+    revision, so that a release can be verified like the directory that it was made from.
+    """
+    beside = path.absolute().parent / _BESIDE
     if read.has_tests or not beside.is_dir():
         return read
     made_from = Bundle.read(beside)

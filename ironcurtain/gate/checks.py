@@ -9,6 +9,7 @@ from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
 from ironcurtain.gate.attacked import attacked
 from ironcurtain.gate.behaviour import guarantees, matrix
 from ironcurtain.gate.quality import clauses, coverage, findings, mutation
+from ironcurtain.gate.sources import sources
 from ironcurtain.gate.subject import Subject
 from ironcurtain.gate.verified import rendered, verified
 from ironcurtain.model.gate import Check, Problem
@@ -38,7 +39,10 @@ def run_checks(subject: Subject) -> tuple[Check, ...]:
     rules = run_check("rules", partial(rendered, subject))
     # While OPA checks and tests the bundle, our own part goes on.
     with beside(partial(_about_rules, subject, rules)) as about:
-        bundle = run_check("verification", partial(verified, subject))
+        bundle = (
+            *run_check("sources", partial(sources, subject)),
+            *run_check("verification", partial(verified, subject)),
+        )
     if any(check.name == REJECTED and not _passed((check,)) for check in bundle):
         return (*bundle, *rules, *_unknown())
     return (*bundle, *rules, *about.result())

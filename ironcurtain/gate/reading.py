@@ -20,8 +20,10 @@ from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.proof import FILE_NAME, Evidence
 from ironcurtain.pipeline.recorded import Recorded
+from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
 from ironcurtain.settings import Settings, find_settings, load_settings
 
+_PROVENANCE = "provenance.json"
 _SCENARIOS = "test-scenarios.json"
 _WAIVERS = "waivers.yaml"
 
@@ -70,7 +72,7 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
     """
     beside = given.bundle.absolute().parent
     file = given.config or find_settings(beside)
-    project = Standards(file.absolute().parent if file else beside, load_settings(file))
+    project = Standards(file.absolute().parent if file else _above(beside), load_settings(file))
     demands = {
         name: value
         for name in ("coverage", "mutation", "attack")
@@ -122,6 +124,8 @@ def _subject(
     return Subject(
         evidence=evidence,
         root=root,
+        settings=settings,
+        in_project=(root / SETTINGS_FILE).is_file() or (root / settings.constitution).is_file(),
         scenarios=scenarios,
         scenarios_file=Document(published / _SCENARIOS),
         guarantees_file=Document(root / settings.guarantees),
@@ -133,6 +137,11 @@ def _subject(
         demands=settings.verify,
         today=today,
     )
+
+
+def _above(published: Path) -> Path:
+    """Return the project of a directory without settings: a compile publishes into one of its directories."""
+    return published.parent if (published / _PROVENANCE).is_file() else published
 
 
 def _scenarios(path: Path) -> Scenarios:

@@ -17,7 +17,7 @@ from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.pipeline.proof import Evidence
 from ironcurtain.pipeline.verify import verify
-from ironcurtain.settings import VerifySettings
+from ironcurtain.settings import Settings, VerifySettings
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Subject:
     Attributes:
         evidence: What holds of all calls.
         root: The project's directory, which the clauses' places are relative to.
+        settings: The project's settings.
+        in_project: Whether files of the project lie there; a bundle that was copied elsewhere has none.
         scenarios: What it was verified in and by, records included, and where that was read.
         matrix: The golden decision matrix, if there is one.
         waivers: The findings that somebody accepted, and where that was read.
@@ -38,6 +40,8 @@ class Subject:
 
     evidence: Evidence
     root: Path
+    settings: Settings
+    in_project: bool
     scenarios: Scenarios
     scenarios_file: Document
     guarantees_file: Document

@@ -89,10 +89,36 @@ class Statement(_Camel):
     predicate: Predicate
 
 
+SourceKind = Literal[
+    "constitution",
+    "user constitution",
+    "scenarios",
+    "answers",
+    "lists",
+    "confirmations",
+    "custom",
+    "settings",
+]
+
+
+class Source(Frozen):
+    """A file that people wrote and a compile read.
+
+    Attributes:
+        path: Where it lay, relative to the project, or its name where it lay outside.
+        digest: Of its text with line ends of one character; for the settings, of those that a compile uses.
+    """
+
+    kind: SourceKind
+    path: str
+    digest: Digest
+
+
 class Provenance(Frozen):
     """What the manifest of a compiled bundle says about its origin.
 
     Attributes:
+        sources: The files that people wrote, one by one.
         constitution: Digest of its text, the user's own guidance included.
         tools: Digest of the servers' tool lists.
         prompts: Digest of every question whose answer was used.
@@ -102,6 +128,7 @@ class Provenance(Frozen):
         version: The version of IronCurtain.
     """
 
+    sources: tuple[Source, ...]
     constitution: Digest
     tools: Digest
     prompts: Digest

@@ -19,6 +19,7 @@ from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.llm.question import Provider
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.provenance import Source
 from ironcurtain.model.verification import Verification
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
@@ -71,6 +72,7 @@ class Options:
         provider: Makes the provider when the first question has to be asked; None for a locked compile.
         gate: Judges the policy before it is published, as `ironcurtain verify` does.
         serial: Number of the policy for "not older than" checks.
+        sources: What people wrote for this compile, by digest.
         roles: Identifier roles that the project adds.
         directories: Directories that the configuration defines, by the name that clauses use.
         saved_tools: Prefer saved tool lists over live servers.
@@ -88,6 +90,7 @@ class Options:
     gate: Gate
     serial: int
     case_insensitive_hosts: frozenset[str]
+    sources: tuple[Source, ...]
     roles: tuple[IdentifierRole, ...] = ()
     directories: Mapping[str, str] = field(default_factory=dict)
     saved_tools: bool = False
@@ -170,7 +173,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             documents = Documents(
                 annotations, settled.draft.policy, resolved.lists, recorded, verification, tools
             )
-            bundle = settled.tried.bundle.with_provenance(origin(inputs, book, documents))
+            bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, book, documents))
             summary.append(
                 f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
             )

@@ -14,7 +14,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Frozen
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.model.provenance import Provenance
+from ironcurtain.model.provenance import Provenance, Source
 from ironcurtain.model.verification import Verification
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.load import Inputs
@@ -37,11 +37,12 @@ class Documents:
     tools: Tools
 
 
-def origin(inputs: Inputs, book: AnswerBook, documents: Documents) -> Provenance:
+def origin(sources: tuple[Source, ...], inputs: Inputs, book: AnswerBook, documents: Documents) -> Provenance:
     """Say what the bundle was made from, by digests; nothing in it depends on the machine or the time."""
     tools = documents.tools
     digests = {server: {tool.name: tool_digest(tool) for tool in listed} for server, listed in tools.items()}
     return Provenance(
+        sources=sources,
         constitution=jsontext.digest_bytes(inputs.constitution.encode()),
         tools=jsontext.digest(digests),
         prompts=jsontext.digest(sorted(answer.question for answer in book.used)),

@@ -1,0 +1,89 @@
+"""The check of the files that people wrote: is the bundle still what a compile of them made?
+
+A bundle that was compiled from another text proves nothing about the text that lies beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironcurtain.bundle.provenance import provenance_of
+from ironcurtain.files import has_content
+from ironcurtain.gate.document import shown_path
+from ironcurtain.gate.subject import Subject
+from ironcurtain.model.gate import Check, Problem
+from ironcurtain.model.provenance import Source
+from ironcurtain.pipeline.load import read_constitution
+from ironcurtain.pipeline.sources import project_sources
+
+_NAME = "sources"
+_OWN = "user constitution"
+_AGAIN = "Run `ironcurtain compile`, or take the change back."
+
+
+def sources(subject: Subject) -> tuple[Check, ...]:
+    """Hold the project's files against those that the bundle was compiled from.
+
+    A bundle of hand-written rules was compiled from none; one that lies in no project has none beside it.
+    """
+    if not subject.bundle.manifest.metadata.provenance:
+        return (_skipped("not compiled, so there is nothing to compare"),)
+    compiled = {each.path: each for each in provenance_of(subject.bundle).sources}
+    if not subject.in_project:
+        return (_skipped(f"not compared: {', '.join(sorted(compiled))} are not beside the bundle"),)
+    found = {each.path: each for each in project_sources(subject.root, subject.settings)}
+    elsewhere = {path for path, each in compiled.items() if each.kind == _OWN and path not in found}
+    looked_at = {path: each for path, each in compiled.items() if path not in elsewhere}
+    problems = tuple(_problems(looked_at, found, subject))
+    said = f"{len(looked_at)} files as they were compiled"
+    if problems:
+        said = f"{', '.join(each.id for each in problems)}: not what was compiled"
+    if elsewhere:
+        said += f"; not compared: {', '.join(sorted(elsewhere))}, which is no file of the project"
+    return (
+        Check(
+            name=_NAME,
+            status="failed" if problems else "passed",
+            summary=said,
+            count=len(looked_at),
+            problems=problems,
+        ),
+    )
+
+
+def _problems(compiled: dict[str, Source], found: dict[str, Source], subject: Subject) -> Iterator[Problem]:
+    for path in sorted(compiled.keys() | found.keys()):
+        file = shown_path(subject.root / path)
+        if path not in found:
+            message = f"{path} is gone, or the project names another file"
+        elif path not in compiled:
+            message = f"{path} was not there when the bundle was compiled"
+        elif found[path] != compiled[path]:
+            message = f"{path} changed since the bundle was compiled from it"
+        else:
+            continue
+        problem = Problem(id=path, message=message, file=file, suggestion=_AGAIN)
+        yield _with_clause(problem, subject) if path == subject.settings.constitution else problem
+
+
+def _with_clause(problem: Problem, subject: Subject) -> Problem:
+    """Return the problem of a constitution with the place of the first clause that reads otherwise."""
+    path = subject.root / subject.settings.constitution
+    compiled = subject.content.clauses
+    if not has_content(path):
+        return problem
+    for placed in read_constitution(path, None, subject.root)[1]:
+        clause = placed.clause
+        before = compiled.get(clause.id)
+        if before == clause.text:
+            continue
+        words = f"compiled: {before}" if before is not None else "compiled: no such clause"
+        line = int(clause.source.rpartition(":")[2])
+        return problem.model_copy(
+            update={"clause": clause.id, "line": line, "details": (f"now: {clause.text}", words)}
+        )
+    return problem
+
+
+def _skipped(why: str) -> Check:
+    return Check(name=_NAME, status="skipped", summary=why)
