@@ -18,7 +18,7 @@ from ironcurtain.cli.run_key import default_key, public_beside
 from ironcurtain.cli.trusted import with_tests_beside
 from ironcurtain.errors import Exit, UsageError, VerificationError
 from ironcurtain.files import read_token
-from ironcurtain.gate.checks import run_checks
+from ironcurtain.gate.checks import run_published
 from ironcurtain.gate.reading import Given, read_subject
 from ironcurtain.gate.report import gate_report
 from ironcurtain.opa.locate import Opa, find
@@ -66,7 +66,7 @@ def _require_accepted(bundle: Bundle, given: Given, opa: Opa) -> None:
     """Refuse what `ironcurtain verify` refuses, by the same checks."""
     judged = with_tests_beside(bundle, given.bundle)
     report = gate_report(
-        "verify", judged, opa, run_checks(read_subject(judged, given, opa, datetime.now(UTC).date()))
+        "verify", judged, opa, run_published(read_subject(judged, given, opa, datetime.now(UTC).date()))
     )
     if not report.ok:
         failed = [f"{check.name} ({check.summary})" for check in report.checks if check.status == "failed"]

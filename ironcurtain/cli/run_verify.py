@@ -14,7 +14,7 @@ from ironcurtain.cli.trusted import verify_signed
 from ironcurtain.errors import Exit
 from ironcurtain.gate.approvals import judge
 from ironcurtain.gate.approvals_file import read_approvals
-from ironcurtain.gate.checks import run_check, run_checks
+from ironcurtain.gate.checks import run_check, run_published
 from ironcurtain.gate.git import Commit
 from ironcurtain.gate.reading import Given, read_subject
 from ironcurtain.gate.report import gate_report
@@ -63,7 +63,7 @@ def run(
     )
     subject = read_subject(read, given, engine, datetime.now(UTC).date())
     older = _Older.of(against, given, subject) if against is not None else None
-    checks = run_checks(subject)
+    checks = run_published(subject)
     difference = None
     if older is not None:
         more, difference = _compare(subject, older)

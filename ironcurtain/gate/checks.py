@@ -30,6 +30,15 @@ ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
 """By name: the checks that speak of the policy's rules, so that these have to be what OPA evaluates."""
 
 
+def run_published(subject: Subject) -> tuple[Check, ...]:
+    """Run every check of a published bundle: also whether it is still what its project's files say.
+
+    Raises:
+        IronCurtainError: If something cannot be judged.
+    """
+    return (*run_check("sources", partial(sources, subject)), *run_checks(subject))
+
+
 def run_checks(subject: Subject) -> tuple[Check, ...]:
     """Run every check; one that fails ends none of the others, unless they would speak of nothing.
 
@@ -39,10 +48,7 @@ def run_checks(subject: Subject) -> tuple[Check, ...]:
     rules = run_check("rules", partial(rendered, subject))
     # While OPA checks and tests the bundle, our own part goes on.
     with beside(partial(_about_rules, subject, rules)) as about:
-        bundle = (
-            *run_check("sources", partial(sources, subject)),
-            *run_check("verification", partial(verified, subject)),
-        )
+        bundle = run_check("verification", partial(verified, subject))
     if any(check.name == REJECTED and not _passed((check,)) for check in bundle):
         return (*bundle, *rules, *_unknown())
     return (*bundle, *rules, *about.result())

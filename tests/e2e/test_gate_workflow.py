@@ -102,7 +102,7 @@ def test_the_hooks_run_before_a_commit(project: Path, waivers: str, tmp_path: Pa
 
     lint, verify = "read the constitution", "verify the policy"
     assert hooked("README.md") == {lint: "Skipped", verify: "Skipped"}
-    assert hooked("constitution.md") == {lint: "Passed", verify: "Skipped"}
+    assert hooked("constitution.md") == {lint: "Passed", verify: "Passed"}
     assert hooked("guarantees.yaml") == {lint: "Skipped", verify: "Passed"}
     (project / "guarantees.yaml").write_text("format: ironcurtain/guarantees/v1\nguarantees: []\n")
     with (project / "constitution.md").open("a") as text:

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from e2e.program import SHIPPED, Inside, assert_clear, program
 from support.bundle_server import Held, bundle_server
+from support.signing import with_serial
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.cli.signing import chosen_signer
 
 CALL = ("filesystem", "read_text_file", '{"path": "notes.txt"}')
 SIGNED = "generated/bundle.signed.tar.gz"
@@ -54,6 +58,20 @@ def building(output: Path, serial: int) -> list[str]:
     rules = ["--policy", str(generated / "compiled-policy.json")]
     annotations = ["--annotations", str(generated / "tool-annotations.json")]
     return ["bundle", *rules, *annotations, "--serial", str(serial), "-o", str(output)]
+
+
+def released(directory: Path, serial: int, home: Path) -> Path:
+    """Publish the shipped policy under a serial number, signed with the key in `home`; return the archive."""
+    bundle = with_serial(Bundle.read(SHIPPED), serial)
+    for name, data in bundle.files.items():
+        (directory / "bundle" / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / "bundle" / name).write_bytes(data)
+    shutil.copy(SHIPPED.parent / "test-scenarios.json", directory)
+    signer = chosen_signer(sign=True, key=str(home / "signing-key.pem"))
+    assert signer is not None
+    archive = directory / "bundle.signed.tar.gz"
+    archive.write_bytes(signer(bundle).archive())
+    return archive
 
 
 def test_a_new_key_and_what_is_shown_of_it(inside: Inside, home: Path) -> None:
@@ -167,22 +185,25 @@ def test_a_signed_compile_and_its_verification(inside: Inside, home: Path, proje
     assert not (project / SIGNED).exists()
 
 
-def test_publish_into_a_directory(inside: Inside, signed: Path, tmp_path: Path) -> None:
+def test_publish_into_a_directory(inside: Inside, home: Path, signed: Path, tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
+    signed = released(tmp_path / "newer", 3, home)
     first = inside("publish", str(shelf), "--bundle", str(signed))
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("published serial 3, revision sha256:")
     assert (shelf / "bundle.tar.gz").read_bytes() == signed.read_bytes()
     again = inside("publish", str(shelf), "--bundle", str(signed), "--format", "json")
     assert json.loads(again.out)["published"] is False
-    older = tmp_path / "older.tar.gz"
-    assert inside(*building(older, 2), "--sign").code == 0
+    older = released(tmp_path / "older", 2, home)
     assert_clear(inside("publish", str(shelf), "--bundle", str(older)), 3, "IC3401")
     assert (shelf / "bundle.tar.gz").read_bytes() == signed.read_bytes()
 
 
-def test_publish_to_a_server(inside: Inside, signed: Path, server: Held, tmp_path: Path) -> None:
+def test_publish_to_a_server(
+    inside: Inside, home: Path, signed: Path, server: Held, tmp_path: Path
+) -> None:
     server.token = "s3cret"
+    signed = released(tmp_path / "release", 3, home)
     publish = ("publish", server.url, "--bundle", str(signed))
     assert_clear(inside(*publish), 3, "IC3401")
     (tmp_path / "token").write_text("s3cret\n")

@@ -42,7 +42,9 @@ def test_what_it_names_can_be_checked_with_other_tools() -> None:
         each["name"]: each["digest"]["sha256"]
         for each in predicate["buildDefinition"]["resolvedDependencies"]
     }
-    assert set(digests) == {"constitution", "prompts", "scenarios", "tools"}
+    written = {"constitution.md", "scenarios.yaml", "confirmations.yaml"}
+    assert set(digests) == {"constitution", "prompts", "scenarios", "tools", *written, "ironcurtain.toml"}
+    assert {name: digests[name] for name in written} == {name: sha256(ROOT / name) for name in written}
     assert digests["constitution"] == sha256(ROOT / "constitution.md")
     assert digests["scenarios"] == sha256(GENERATED / "test-scenarios.json")
     scenarios = json.loads((GENERATED / "test-scenarios.json").read_text())["scenarios"]
