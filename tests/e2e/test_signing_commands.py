@@ -199,9 +199,7 @@ def test_publish_into_a_directory(inside: Inside, home: Path, signed: Path, tmp_
     assert (shelf / "bundle.tar.gz").read_bytes() == signed.read_bytes()
 
 
-def test_publish_to_a_server(
-    inside: Inside, home: Path, signed: Path, server: Held, tmp_path: Path
-) -> None:
+def test_publish_to_a_server(inside: Inside, home: Path, signed: Path, server: Held, tmp_path: Path) -> None:
     server.token = "s3cret"
     signed = released(tmp_path / "release", 3, home)
     publish = ("publish", server.url, "--bundle", str(signed))
