@@ -27,7 +27,7 @@ from ironcurtain.model.base import Json
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
 _MAX_ELEMENT_CLASSES = 8
-_EQUALITIES = ("equals", "not_equals", "in", "not_in", "present")
+_CONTAINERS = frozenset({"array", "object"})
 
 
 class _Absent:
@@ -299,22 +299,22 @@ def _operands(atom: Atom) -> list[Json]:
 def _compares_whole(node: Node, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
     """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
 
-    Values that equal an operand are tried, each of them. All others come out alike where nothing else is
-    asked of the place or below it, so that one of them does; else some outcome may have been missed.
+    Values that equal an operand, or what the place is compared with, are tried, each of them. All others of
+    one type come out alike where nothing is asked of their members or number, so that one of them does.
     """
-    open_ = [shape for shape in shapes if shape.enum is None and shape.types & {"array", "object"}]
-    if node.beside and any(node.below or shape != Shape() for shape in open_):
-        return True
-    operands = [value for atom in (*node.atoms, *node.beside) for value in _operands(atom)]
-    if not open_ or not any(isinstance(value, list | dict) for value in operands):
+    atoms = (*node.atoms, *node.beside)
+    types = {each for shape in shapes if shape.enum is None for each in shape.types & _CONTAINERS}
+    operands = [value for atom in atoms for value in _operands(atom) if isinstance(value, list | dict)]
+    if not types or not (operands or node.beside):
         return False
-    asked = [atom.condition for atom in node.atoms if atom.condition is not None]
-    if node.below or node.beside or any(c.measure is not None or c.op not in _EQUALITIES for c in asked):
+    if node.below or any(a.condition is not None and a.condition.measure == "count" for a in atoms):
         return True
-    return not any(
-        each.fits and each.value is not None and not any(same_json(each.value, value) for value in operands)
+    others = [
+        _type(each.value)
         for each in found
-    )
+        if each.fits and not any(same_json(each.value, value) for value in operands)
+    ]
+    return not types <= {*others}
 
 
 def _numbers(value: Json) -> list[float]:
@@ -345,6 +345,10 @@ def _outcome(atom: Atom, path: tuple[str, ...]) -> Callable[[Json], object]:
         return (len(elements) == 0, tuple(sorted(kinds)))
 
     return over_elements
+
+
+def _type(value: Json) -> str:
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
 
 
 def _kind(value: Json) -> str:

@@ -69,10 +69,12 @@ class Placing:
         return self._builder.shapes
 
     def place(self, source: Source, values: Sequence[Json]) -> dict[str, Json]:
-        """Return the arguments that hold raw values of a source, in a form that fits if one does."""
+        """Return the arguments that hold raw values of a source, in a form that fits if one does.
+
+        A value of a composite is the tuple of its parts.
+        """
         if source.composite is not None:
-            parts = str(values[0]).split(source.composite.with_)
-            return dict(zip(source.composite.join, parts, strict=True))
+            return dict(zip(source.composite.join, values[0], strict=True))
         top, *below = source.pointer
         schemas = self.shapes.argument(top)
         if not below and len(values) == 1 and self._is_single(source, schemas):

@@ -17,6 +17,7 @@ from ironcurtain.evidence.cells import Cell, pairs
 from ironcurtain.evidence.diagram import Node as Diagram
 from ironcurtain.evidence.diagram import Path
 from ironcurtain.evidence.elements import Element, SubjectKey
+from ironcurtain.evidence.joined import is_in_mode, placed_in_mode
 from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import GuardKey
@@ -223,13 +224,17 @@ class Search:
         for (bits, call), elements in reached.items():
             if bits == mask and goal(subject, call):
                 found = self._call(cell, chosen, elements)
-                if self._is_accepted(found):
+                if self._is_accepted(found, chosen):
                     return found
         return None
 
-    def _is_accepted(self, call: FoundCall) -> bool:
-        """Hold a call against steps 3 to 5, which alone know what the whole schema and the disk allow."""
-        if self._space.reader.accepts(call.arguments):
+    def _is_accepted(self, call: FoundCall, chosen: Mapping[int, int]) -> bool:
+        """Hold a call against steps 3 to 5, which alone know what the whole schema and the disk allow.
+
+        Where a resource is joined of tested arguments, the call also has to be in the mode it was made for.
+        """
+        is_meant = is_in_mode(self._space, call.arguments, call.caller, chosen)
+        if is_meant and self._space.reader.accepts(call.arguments):
             return True
         self._refused += 1
         if self._refused > MAX_REFUSED:
@@ -251,7 +256,7 @@ class Search:
         if subject is None or not self._one.calls.satisfies(0, path) or not goal(subject, subject):
             return None
         found = replace(self._call(cell, chosen, tuple(elements)), role=NONE, value="call")
-        return found if self._is_accepted(found) else None
+        return found if self._is_accepted(found, chosen) else None
 
     # -- verdicts ---------------------------------------------------------------------------------
 
@@ -295,7 +300,12 @@ class Search:
             own = [element for home, element in elements if home == source]
             values = tuple(dict.fromkeys(value for element in own for value in element.values))
             if values:
-                arguments.update(self._space.reader.placing.place(found, values))
+                joined = found.composite is not None
+                arguments.update(
+                    placed_in_mode(self._space, found, own[0], chosen)
+                    if joined
+                    else self._space.reader.placing.place(found, values)
+                )
             elif any(self._space.sides.registry[role].resource for role in roles[source]):
                 # Left away, or there and empty.
                 arguments = {n: value for n, value in arguments.items() if n not in found.places}

@@ -16,13 +16,14 @@ from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
 from ironcurtain.canonical.paths import ancestors
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.decide import structural
-from ironcurtain.evidence.dependent import composed, composite_gaps
+from ironcurtain.evidence.cells import lies_there, pairs
+from ironcurtain.evidence.dependent import Joined
 from ironcurtain.evidence.elements import Element, Keys, Seen, SubjectKey, keys_of, subject_key
 from ironcurtain.evidence.placing import Placing, Source
 from ironcurtain.evidence.sides import GIT_REMOTE, Side, Sides
 from ironcurtain.evidence.steps import Reached, StepsOfTool
 from ironcurtain.evidence.witnesses import SANDBOX, SECOND_NAME, Witness, shorter_paths
-from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.annotations import Composite, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.model.jsontext import MAX_INTEGER
 
@@ -86,11 +87,13 @@ class SourceReader:
         tops = [source.places[0] for source in self.sources]
         gaps = {f"several resources below the argument {top}" for top in tops if tops.count(top) > 1}
         for source, each in ((s, s.composite) for s in self.sources if s.composite is not None):
-            role = self._sides.registry[each.role]
-            witnesses = self._witnesses.get(role.pattern_kind, ())
-            regions = [(witness.label, [*self._placed(source, witness)]) for witness in witnesses]
-            gaps |= {*composite_gaps(each, role, regions, partial(self.is_judged, source))}
+            witnesses = self._witnesses.get(self._sides.registry[each.role].pattern_kind, ())
+            regions = [(witness, [*self._placed(source, witness)]) for witness in witnesses]
+            gaps |= {*self._joined(each).gaps(regions, partial(self.is_judged, source))}
         return frozenset(gaps)
+
+    def _joined(self, composite: Composite) -> Joined:
+        return Joined(composite, self._sides.registry[composite.role], self._sides.fresh[0])
 
     def _placed(self, source: Source, witness: Witness) -> Iterator[dict[str, Json]]:
         yield from (self.placing.place(source, (each,)) for each in self.spellings(source, witness))
@@ -286,8 +289,8 @@ class SourceReader:
     def spellings(self, source: Source, witness: Witness) -> Iterator[Json]:
         """Yield values of a source that should lie in the region of a witness, the preferred one first."""
         if source.composite is not None:
-            found = (composed(source.composite, value, self._sides.fresh[0]) for value in witness.values)
-            yield from (value for value in found if value is not None)
+            joined = self._joined(source.composite)
+            yield from (parts for value in witness.values for parts in joined.spellings(value))
             return
         for value in witness.values:
             yield value
@@ -312,6 +315,11 @@ class SourceReader:
     def is_judged(self, source: Source, placed: dict[str, Json]) -> bool:
         """Tell whether a source's arguments, whatever the schema says of them, get as far as the policy."""
         return self._alone(source, placed, {}) is not None
+
+    def yields(self, source: Source, placed: dict[str, Json], element: Element) -> bool:
+        """Tell whether arguments add to a call what an element does, whatever the schema says of them."""
+        seen = self._alone(source, placed, {})
+        return seen is not None and keys_of(replace(element, seen=seen)) == keys_of(element)
 
     def _run_all(self, source: Source, arguments: dict[str, Json]) -> tuple[tuple[Seen, ...], ...] | None:
         found = []
@@ -341,7 +349,11 @@ class SourceReader:
 
 
 def _is_plain(element: Element) -> bool:
-    return element.witness is not None and not element.witness.whole
+    """Tell whether an element's witness names the place that its subjects lie in."""
+    witness = element.witness
+    if witness is None or witness.whole:
+        return False
+    return all(lies_there(witness, keys) for keys, _ in pairs(element))
 
 
 def _covers(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:

@@ -22,6 +22,7 @@ from ironcurtain.evidence.diagram import (
 )
 from ironcurtain.evidence.diagram import Node as Diagram
 from ironcurtain.evidence.elements import Element, SubjectKey
+from ironcurtain.evidence.joined import all_given, presence_atoms
 from ironcurtain.evidence.placing import Source
 from ironcurtain.evidence.plain_values import PlainValues
 from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
@@ -70,6 +71,7 @@ class ToolSpace:
             *self._role_atoms(),
             *(atom for rules in self.rules for rule in rules for atom in rule.atoms),
         ]
+        atoms += presence_atoms(self.annotation, [*atoms, *more])
         self.used_atoms = frozenset(atom.key for atom in atoms)
         variables = variables_of([*atoms, *more], fitted[0], sides.registry, sides.fresh)
         self.variables = variables.values
@@ -141,12 +143,9 @@ class ToolSpace:
         return all(self.variables[index].classes[class_].fits for index, class_ in chosen.items())
 
     def given(self, source: Source, chosen: Assignment) -> bool | None:
-        """Tell whether an assignment demands that a source's argument is given, or not given, or neither.
-
-        Of a source that is joined of tested arguments that is not known, which is one of the gaps.
-        """
+        """Tell whether an assignment demands that a source is given, or not given, or neither."""
         if source.composite is not None:
-            return None
+            return all_given(source.places, self.variables, chosen)
         places: set[Place] = {("args", name) for name in source.places}
         for index, class_ in chosen.items():
             variable = self.variables[index]
@@ -160,9 +159,13 @@ class ToolSpace:
         allowed = sorted(wanted) if wanted is not None else range(len(variable.classes))
         return sorted(allowed, key=variable.plainness)
 
+    def filled(self, arguments: dict[str, Json]) -> dict[str, Json]:
+        """Return a call's arguments with defaults filled in."""
+        return self._tool.with_defaults(arguments)
+
     def default(self, name: str) -> Json:
         """Return what is filled in for an absent top-level argument, None if nothing is."""
-        return self._tool.with_defaults({}).get(name)
+        return self.filled({}).get(name)
 
     # -- sources and elements ---------------------------------------------------------------------
 

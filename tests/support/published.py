@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -15,6 +15,7 @@ from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.pipeline.annotation_checks import tool_problems
 from ironcurtain.pipeline.schema_leaves import schema_leaves
 from ironcurtain.roles.registry import Registry
+from support.published_schemas import varied
 
 LISTS = Path(__file__).parents[1] / "fixtures" / "tool_lists"
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
@@ -34,17 +35,21 @@ RESOURCES: dict[str, list[str]] = {
     ],
     "recipient": ["alice@example.com", "bob@example.com", "q@q.test", "Alice <alice@example.com>"],
     "repository": ["acme/shop", "acme/other", "else/shop"],
-    "thing": ["x", "team/a", "team/a/b", "team", "secret"],
-    "channel": ["general", "GENERAL", "private"],
+    "thing": ["x", "team/a", "team/a/b", "team", "secret", "a::b", "team--a", "7", "7/8"],
+    "channel": ["general", "GENERAL", "private", "a:b", "a-b-c"],
 }
 PATTERNS: dict[str, list[str]] = {
     "path": ["~/a", "~/a/b", "/srv", "~", "/"],
     "fetch-url": ["example.com", "*.example.com", "*", "example.org:8443"],
     "recipient": ["alice@example.com", "*@example.com"],
     "repository": ["acme/shop", "acme/*"],
-    "thing": ["team/**", "team/a", "x"],
-    "channel": ["general", "private"],
+    "thing": ["team/**", "team/a", "x", "a::b", "a::b::c", "team--a", "7"],
+    "channel": ["general", "private", "a:b", "a-b-c"],
 }
+SEPARATORS = ["/", "/", "@", ":", "-", "::", "--", "a", "-a-", " ", "k"]
+"""What joins the parts of a composite: also what stands in the parts, and more than a character."""
+VARIED = 0.4
+"""The share of tools whose schema is written in another way."""
 _HINTS = {
     "path": ("path", "file", "dir", "source", "destination"),
     "fetch-url": ("url", "uri"),
@@ -86,9 +91,10 @@ def random_server(random: Random) -> list[dict[str, Any]]:
 
 
 def annotated(random: Random, tool: Published) -> dict[str, Any]:
-    """Return a random annotation that fits a tool's schema."""
+    """Return a random annotation that fits a tool's schema, or the schema as another server writes it."""
     for _ in range(4):
-        made = _annotation(random, tool)
+        own = replace(tool, schema=varied(random, tool.schema)) if random.random() < VARIED else tool
+        made = _annotation(random, own)
         if not problems(made):
             return made
     plain = [{"name": name, "roles": ["none"]} for name in tool.schema.get("properties", {})]
@@ -109,22 +115,17 @@ def _tool(tool: Published, args: list[dict[str, Any]]) -> dict[str, Any]:
 def _annotation(random: Random, tool: Published) -> dict[str, Any]:
     leaves = schema_leaves(tool.schema)
     properties = tool.schema.get("properties", {})
-    composites = []
-    joined: set[str] = set()
-    if {"owner", "repo"} <= properties.keys() and random.random() < 0.7:
-        composites, joined = (
-            [{"role": "repository", "join": ["owner", "repo"], "with": "/"}],
-            {"owner", "repo"},
-        )
+    texts = {leaf.name for leaf in leaves if leaf.holds_text}
+    composites = _composites(random, [name for name in properties if name in texts])
+    joined = {name for each in composites for name in each["join"]}
     args = []
     for name in properties:
         below = [leaf for leaf in leaves if leaf.top_level == name and leaf.name != name and not leaf.inner]
-        if below and random.random() < 0.4:
+        if below and name not in joined and random.random() < 0.4:
             args += [{"name": leaf.name, **_roles(random, leaf.name, leaf.holds_text)} for leaf in below]
         else:
-            top = next((leaf for leaf in leaves if leaf.name == name), None)
-            texts = top is not None and top.holds_text and name not in joined
-            args.append({"name": name, **_roles(random, name, texts)})
+            args.append({"name": name, **_roles(random, name, name in texts and name not in joined)})
+    _relate(random, [argument for argument in args if argument["name"] in texts - joined])
     for argument in args:
         _flagged(random, argument, args, properties)
     contained = random.random() < 0.5
@@ -133,6 +134,28 @@ def _annotation(random: Random, tool: Published) -> dict[str, Any]:
         "contained": contained,
         "composites": composites,
     }
+
+
+def _composites(random: Random, texts: list[str]) -> list[dict[str, Any]]:
+    """Return a composite of some of a tool's texts, or none."""
+    if {"owner", "repo"} <= set(texts) and random.random() < 0.6:
+        return [{"role": "repository", "join": ["owner", "repo"], "with": "/"}]
+    if len(texts) < 2 or random.random() > 0.25:
+        return []
+    join = random.sample(texts, random.choice([2, 2, min(3, len(texts))]))
+    role = random.choice(["repository", "thing", "thing", "channel", "recipient"])
+    return [{"role": role, "join": join, "with": random.choice(SEPARATORS)}]
+
+
+def _relate(random: Random, args: list[dict[str, Any]]) -> None:
+    """Let one path be relative to another, and one to an argument that names no path before."""
+    if len(args) < 2 or random.random() > 0.25:
+        return
+    base, relative = random.sample(args, 2)
+    for argument in (base, relative):
+        if argument["roles"][0] not in PATHS:
+            argument["roles"] = random.sample(PATHS, 1)
+    relative["relative_to"] = base["name"]
 
 
 def _roles(random: Random, name: str, holds_text: bool) -> dict[str, Any]:

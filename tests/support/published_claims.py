@@ -25,6 +25,7 @@ from ironcurtain.evidence.examination import Examination, examination
 from ironcurtain.evidence.findings import Material
 from ironcurtain.evidence.findings import find as find_findings
 from ironcurtain.evidence.guarantees import decide_guarantees
+from ironcurtain.evidence.lookup import locate
 from ironcurtain.evidence.matrix import matrix_of
 from ironcurtain.evidence.narrowing import narrowing
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
@@ -33,7 +34,7 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.pipeline.languages import languages
 from support import twin
 from support.policies import annotations
-from support.published import ROLES, WORLD
+from support.published import PATHS, ROLES, WORLD
 from support.published_policies import Server, bundle_of, guarantees_of, random_policy
 
 CALLS = 60
@@ -45,7 +46,7 @@ class Decided:
 
     Attributes:
         raw: The arguments as they were made.
-        input: What the policy is asked.
+        prepared: The call after steps 1 to 5.
         verdict: Of the whole call, and
         subjects: of each subject, with its rule.
     """
@@ -54,9 +55,14 @@ class Decided:
     tool: str
     raw: dict[str, Any]
     caller: dict[str, Any]
-    input: dict[str, Any]
+    prepared: Prepared
     verdict: Verdict
     subjects: dict[str, dict[str, str]]
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """What the policy is asked."""
+        return self.prepared.input
 
     @property
     def place(self) -> tuple[str, str]:
@@ -79,6 +85,7 @@ class Batch:
     opa: OpaCommand
     contradicted: list[str] = field(default_factory=list)
     counted: Counter[str] = field(default_factory=Counter)
+    _known: set[tuple[str, tuple[str, str]]] = field(default_factory=set)
 
     @cached_property
     def servers(self) -> list[Server]:
@@ -136,11 +143,16 @@ class Batch:
         self._hidden()
         self._silent(examined)
         self._matrix(examined)
+        self._located(examined)
         self._coverage(examined)
         self._difference()
         return self
 
     def _wrong(self, what: str, call: Decided) -> None:
+        """Note a call that shows something wrong, the first one of each tool."""
+        if (what, call.place) in self._known:
+            return
+        self._known.add((what, call.place))
         whole = f"{call.server.name}/{call.tool} {call.raw} as {call.caller}: {call.verdict}"
         self.contradicted.append(f"seed {self.seed}: {what}\n  {whole}")
 
@@ -217,6 +229,21 @@ class Batch:
                 if Verdict(found["verdict"]) not in outcomes:
                     self._wrong(f"the matrix knows no {found['verdict']} of {role}", call)
 
+    def _located(self, examined: Examination) -> None:
+        """Check that each call stands where the picture of its tool has it."""
+        for call, _ in self.calls:
+            one = examined.tools[call.place]
+            if one.gaps:
+                continue
+            try:
+                found = {each.subject: each.answered.outcomes[0] for each in locate(one, call.prepared)}
+            except LookupError as error:
+                self._wrong(f"the tool is exact, and {error}", call)
+                continue
+            rules = {id_: outcome.rule for id_, outcome in found.items() if outcome is not None}
+            if rules != {id_: each["rule"] for id_, each in call.subjects.items()}:
+                self._wrong(f"the tool is exact, and decided by {rules}", call)
+
     def _coverage(self, examined: Examination) -> None:
         report = coverage(examined, self.scenarios, self.opa)
         deciding = {
@@ -269,7 +296,7 @@ def _decided(
         return None
     said = twin.decide(list(rules), prepared.input)
     whole = conclude(prepared, said | {"clause": None, "reason": "as said"}, policy)
-    return Decided(server, tool, arguments, caller, prepared.input, whole.verdict, said["subjects"])
+    return Decided(server, tool, arguments, caller, prepared, whole.verdict, said["subjects"])
 
 
 def _spoken(statement: dict[str, Any], call: Decided) -> Iterator[str]:
@@ -284,8 +311,8 @@ def _spoken(statement: dict[str, Any], call: Decided) -> Iterator[str]:
     for id_, subject in call.input["subjects"].items():
         if subject["role"] not in scope.get("roles", [subject["role"]]):
             continue
-        inside = [_is_below(subject["value"], each) for each in scope.get("within", ())]
-        outside = [_is_below(subject["value"], each) for each in scope.get("outside", ())]
+        inside = [_is_covered(subject, each) for each in scope.get("within", ())]
+        outside = [_is_covered(subject, each) for each in scope.get("outside", ())]
         if (not inside or any(inside)) and not any(outside):
             yield id_
 
@@ -299,7 +326,13 @@ def _kept(statement: dict[str, Any], call: Decided, id_: str) -> bool:
     return call.verdict == statement["always"]
 
 
-def _is_below(path: str, directory: str) -> bool:
+def _is_covered(subject: dict[str, Any], pattern: str) -> bool:
+    value = subject["value"]
+    if subject["role"] not in PATHS:
+        if pattern.startswith("*@"):
+            return bool(value.endswith(pattern[1:]))
+        above, _, last = pattern.rpartition("/")
+        return bool(value.startswith(f"{above}/")) if last.strip("*") == "" and above else value == pattern
     home = str(WORLD.home)
-    whole = str(WORLD.sandbox) if directory == "sandbox" else directory.replace("~", home)
-    return whole == "/" or path == whole or path.startswith(f"{whole}/")
+    whole = str(WORLD.sandbox) if pattern == "sandbox" else pattern.replace("~", home)
+    return bool(whole == "/" or value == whole or value.startswith(f"{whole}/"))

@@ -22,30 +22,14 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.pipeline.assemble import Release, assemble
 from ironcurtain.pipeline.rules import check_policy
-from ironcurtain.pipeline.schema_leaves import Leaf, schema_leaves
 from ironcurtain.roles.registry import Registry
 from support.policies import annotations, compiled, named_lists
 from support.published import PATHS, PATTERNS, RESOURCES, ROLES, WORLD, kind_of, possible_roles, random_server
-from support.published_values import Values
+from support.published_tests import FACTS, TestMaker
+from support.published_values import Values, around, boundaries, changed
 
 LISTS = {"friends": {"type": "recipient", "resolved": ["alice@example.com", "carol@example.org"]}}
 KEYS = {"path": ("paths", "within"), "fetch-url": ("domains", "allowed")}
-FACTS: dict[str, list[Any]] = {
-    "sub": ["alice", "u1", "x", "secret", 7, None, ["alice"]],
-    "age": [17, 18, 18.5, "18", None, True],
-    "groups": [[], ["staff"], ["a", "staff"], ["staff", None], "staff", [1]],
-}
-_FACT_TESTS: list[dict[str, Any]] = [
-    {"name": "/sub", "op": "equals", "value": "alice"},
-    {"name": "/sub", "op": "not_in", "value": ["alice", "u1"]},
-    {"name": "/sub", "op": "matches", "value": "(?i)A.*"},
-    {"name": "/sub", "op": "present", "value": True},
-    {"name": "/age", "op": "lt", "value": 18},
-    {"name": "/age", "op": "ge", "value": 18},
-    {"name": "/groups/*", "op": "equals", "value": "staff", "over": "some"},
-    {"name": "/groups/*", "op": "not_equals", "value": "staff"},
-    {"name": "groups", "op": "ge", "value": 1, "measure": "count"},
-]
 
 
 @dataclass(frozen=True)
@@ -70,15 +54,63 @@ class Server:
         """What makes values of each tool's arguments, with what the rules compare with."""
         pool = list(_constants([*self.rules, *self.changed, *self.guarantees]))
         pool += [fact for fact in FACTS["sub"] if isinstance(fact, str)]
-        return {tool["tool"]: Values(tool["input_schema"], pool) for tool in self.tools}
+        near: dict[tuple[str, ...], list[Any]] = {}
+        for test in self._tests("args"):
+            near.setdefault(pointers.steps_of(test["name"]), []).extend(boundaries(test))
+        return {tool["tool"]: Values(tool["input_schema"], pool, near) for tool in self.tools}
 
     def call(self, random: Random) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
         """Return a random valid call: tool, arguments, caller facts; None if none was made."""
         tool = random.choice(self.tools)
-        places = {a["name"]: _resources(a) for a in tool["args"] if _resources(a)}
-        arguments = self.makers[tool["tool"]].arguments(random, places)
-        facts = {name: random.choice(pool) for name, pool in FACTS.items() if random.random() < 0.6}
-        return None if arguments is None else (tool["tool"], arguments, facts)
+        places = {pointers.steps_of(a["name"]): _resources(a) for a in tool["args"] if _resources(a)}
+        places = {**places, **{(*steps, pointers.EVERY): found for steps, found in places.items()}}
+        for composite in tool.get("composites", []):
+            places |= _parts(random, composite)
+        maker = self.makers[tool["tool"]]
+        arguments = maker.arguments(random, places)
+        if arguments is None:
+            return None
+        facts = {name: random.choice(pool) for name, pool in self._facts.items() if random.random() < 0.6}
+        if random.random() < 0.5:
+            arguments, facts = self._equalised(random, maker, arguments, facts)
+        return tool["tool"], arguments, facts
+
+    def _tests(self, key: str) -> list[dict[str, Any]]:
+        conditions = [rule["if"] for rule in (*self.rules, *self.changed)]
+        conditions += [each["when"] for each in self.guarantees]
+        return [test for condition in conditions for test in condition.get(key, [])]
+
+    @cached_property
+    def _facts(self) -> dict[str, list[Any]]:
+        """What the caller's facts can be: also what stands at the boundaries of the tests."""
+        found = {name: list(pool) for name, pool in FACTS.items()}
+        for test in self._tests("caller"):
+            name, *below = pointers.steps_of(test["name"])
+            values = boundaries(test)
+            for step in reversed(below):
+                values = ([each] if step == pointers.EVERY else {step: each} for each in values)
+            found[name] += values
+        return found
+
+    def _equalised(
+        self, random: Random, maker: Values, arguments: dict[str, Any], facts: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return a call in which two values that a test compares are equal, or nearly so."""
+        pairs = [(key, t, r) for key in ("args", "caller") for t in self._tests(key) if (r := _referred(t))]
+        if not pairs:
+            return arguments, facts
+        key, test, (kind, pointer) = random.choice(pairs)
+        own, other = (key, pointers.steps_of(test["name"])), (kind, pointers.steps_of(pointer))
+        source, target = random.sample([own, other], 2)
+        roots = {"args": arguments, "caller": facts}
+        held = [value for _, value in pointers.matches(roots[source[0]], source[1])]
+        if not held:
+            return arguments, facts
+        value = random.choice([held[0], held[0], held[0], *changed(held[0])])
+        changed_root = _with(roots[target[0]], target[1], value)
+        if target[0] == "caller":
+            return arguments, changed_root
+        return (changed_root, facts) if maker.is_valid(changed_root) else (arguments, facts)
 
 
 def random_policy(random: Random, name: str) -> Server:
@@ -133,7 +165,7 @@ def _is_statement(statement: dict[str, Any], bundle: Bundle) -> bool:
 def _changed(random: Random, rules: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rules with one change of the kinds that people make, or with none."""
     new = copy.deepcopy(rules)
-    kind = random.choice(["none", "drop", "verdict", "swap", "add", "value"])
+    kind = random.choice(["none", "drop", "verdict", "swap", "add", "value", "value", "pattern", "flag"])
     place = random.randrange(len(new)) if new else 0
     if kind == "add" or not new:
         new[place:place] = more
@@ -144,20 +176,78 @@ def _changed(random: Random, rules: list[dict[str, Any]], more: list[dict[str, A
         new[place], new[other] = new[other], new[place]
     elif kind == "verdict":
         new[place]["then"] = random.choice(["allow", "escalate", "deny"])
-    elif kind == "value":
-        for test in new[place]["if"].get("args", [])[:1]:
-            if isinstance(test["value"], str):
-                test["value"] = test["value"].replace("secret", "zzz") + random.choice(["", "z"])
-            elif isinstance(test["value"], int | float) and not isinstance(test["value"], bool):
-                test["value"] += random.choice([-1, 1, 0.5])
+    elif kind == "pattern":
+        for one in (one for key in ("paths", "domains", "lists") for one in new[place]["if"].get(key, [])):
+            field = "within" if "within" in one else "allowed"
+            one[field] = random.sample(PATTERNS[kind_of(one["roles"][0])], 1)
+    else:
+        tests = [test for key in ("args", "caller") for test in new[place]["if"].get(key, [])]
+        for test in tests[:1]:
+            test.update(
+                _turned(random, test) if kind == "flag" else {"value": _nudged(random, test["value"])}
+            )
     return new
 
 
+def _turned(random: Random, test: dict[str, Any]) -> dict[str, Any]:
+    """Return a test's flags, one of them turned."""
+    if pointers.EVERY in pointers.steps_of(test["name"]) and random.random() < 0.5:
+        return {"over": "every" if test.get("over") == "some" else "some"}
+    return {} if test["op"] == "present" else {"or_absent": not test.get("or_absent", False)}
+
+
+def _nudged(random: Random, value: Any) -> Any:
+    """Return an operand that differs little."""
+    if isinstance(value, str):
+        return value.replace("secret", "zzz") + random.choice(["", "z"])
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return random.choice(around(value))
+    if isinstance(value, list | dict) and value and not {*value} & {"arg", "caller"}:
+        return random.choice(list(changed(value)))
+    return value
+
+
+def _referred(test: dict[str, Any]) -> tuple[str, str] | None:
+    value = test["value"]
+    if isinstance(value, dict) and set(value) in ({"arg"}, {"caller"}):
+        ((kind, pointer),) = value.items()
+        return ("args" if kind == "arg" else "caller"), pointer
+    return None
+
+
+def _with(root: Any, steps: Sequence[str], value: Any) -> Any:
+    """Return a value with another one at a place, which is made where it is not there."""
+    if not steps:
+        return value
+    if steps[0] == pointers.EVERY:
+        elements = root if isinstance(root, list) else []
+        return [_with(elements[0] if elements else None, steps[1:], value), *elements[1:]]
+    members = root if isinstance(root, dict) else {}
+    return {**members, steps[0]: _with(members.get(steps[0]), steps[1:], value)}
+
+
+def _parts(random: Random, composite: dict[str, Any]) -> dict[tuple[str, ...], list[Any]]:
+    """Return parts of a composite that make one of its resources, or nearly so."""
+    kind, mark = composite["role"], composite["with"]
+    whole = random.choice([*RESOURCES[kind], *(p.replace("*", "x") for p in PATTERNS[kind])])
+    count = len(composite["join"])
+    cut = whole.split(mark)
+    first = max(1, len(cut) - count + 1)
+    parts = [mark.join(cut[:first]), *cut[first:], "x", "y"][:count]
+    if random.random() < 0.3:
+        parts = [
+            random.choice([part, f"{part}{mark[0]}", f"{mark[-1]}{part}", "", part.upper()]) for part in parts
+        ]
+    return {pointers.steps_of(name): [part] for name, part in zip(composite["join"], parts, strict=True)}
+
+
 def _resources(argument: dict[str, Any]) -> list[Any]:
-    texts = RESOURCES.get(kind_of(possible_roles(argument)[0]), [])
-    if argument["name"].startswith("/"):
+    kind = kind_of(possible_roles(argument)[0])
+    texts = [*RESOURCES.get(kind, []), *(p.replace("*", "x") for p in PATTERNS.get(kind, []))]
+    if not texts:
         return []
-    return [*texts, f"{texts[0]},{texts[-1]}"] if argument.get("codec") and texts else list(texts)
+    codec = [f"{texts[0]},{texts[-1]}", f'["{texts[0]}", "{texts[1]}"]', ""] if argument.get("codec") else []
+    return [*texts, *codec, f"{texts[-1]}x", *([7, 8] if kind == "thing" else [])]
 
 
 def _constants(things: Sequence[dict[str, Any]]) -> Iterator[Any]:
@@ -168,7 +258,7 @@ def _constants(things: Sequence[dict[str, Any]]) -> Iterator[Any]:
             for value in listed:
                 if isinstance(value, str) and test["op"] == "matches":
                     yield re.sub(r"\(\?\w+\)|[.*+?^$|()\[\]\\]", "", value)
-                elif not isinstance(value, dict):
+                elif not isinstance(value, dict) or not {*value} & {"arg", "caller"}:
                     yield value
 
 
@@ -179,7 +269,7 @@ class _Maker:
         self._random = random
         self._server = server
         self._tools = tools
-        self._values = {tool["tool"]: Values(tool["input_schema"], ["secret", "alice"]) for tool in tools}
+        self._tests = {tool["tool"]: TestMaker(random, tool) for tool in tools}
 
     def rule(self, name: str) -> dict[str, Any]:
         random = self._random
@@ -189,7 +279,7 @@ class _Maker:
         if random.random() < 0.85:
             condition["tool"] = [tool["tool"]]
         condition |= self._patterns(tool, then)
-        condition |= self._tests(tool, then, 0.6)
+        condition |= self._tests[tool["tool"]].tests(then, 0.6)
         if random.random() < 0.15:
             condition["in_sandbox"] = True
         return {"name": name, "clause": "C1", "reason": "so", "then": then, "if": condition}
@@ -206,9 +296,11 @@ class _Maker:
         if roles and random.random() < 0.5:
             role = random.choice(roles)
             scope["roles"] = [role]
-            if random.random() < 0.6 and role in PATHS:
-                scope[random.choice(["within", "outside"])] = random.sample([*PATTERNS["path"], "sandbox"], 1)
-        scope |= self._tests(tool, "allow" if (demand, verdict) == ("always", "allow") else "deny", 0.5)
+            pool = [*PATTERNS["path"], "sandbox"] if role in PATHS else PATTERNS[role]
+            if random.random() < 0.6 and role != "fetch-url":
+                scope[random.choice(["within", "outside"])] = random.sample(pool, 1)
+        then = "allow" if (demand, verdict) == ("always", "allow") else "deny"
+        scope |= self._tests[tool["tool"]].tests(then, 0.5)
         return {"id": id_, demand: verdict, "when": scope}
 
     def _kept(self, id_: str, rule: dict[str, Any]) -> dict[str, Any]:
@@ -245,75 +337,8 @@ class _Maker:
             found.setdefault(key, []).append(one)
         return found
 
-    def _tests(self, tool: dict[str, Any], then: str, share: float) -> dict[str, Any]:
-        random, found = self._random, dict[str, Any]()
-        leaves = [leaf for leaf in schema_leaves(tool["input_schema"]) if _is_free(tool, leaf)]
-        if leaves and random.random() < share:
-            count = min(len(leaves), random.choice([1, 1, 2]))
-            found["args"] = [self._test(tool, leaf, leaves) for leaf in random.sample(leaves, count)]
-        if random.random() < 0.2:
-            pool = [
-                *_FACT_TESTS,
-                *([{"name": "/sub", "op": "present", "value": False}] if then != "allow" else []),
-            ]
-            found["caller"] = [random.choice(pool)]
-        return found
-
-    def _test(self, tool: dict[str, Any], leaf: Leaf, leaves: Sequence[Leaf]) -> dict[str, Any]:
-        random = self._random
-        value = self._values[tool["tool"]].value(random, leaf.schema)
-        test: dict[str, Any] = {"name": leaf.name, **self._compared(value, leaves)}
-        if pointers.EVERY in pointers.steps_of(leaf.name) and random.random() < 0.5:
-            test["over"] = "some"
-        if test["op"] != "present" and random.random() < 0.4:
-            test["or_absent"] = True
-        return test
-
-    def _compared(self, value: Any, leaves: Sequence[Leaf]) -> dict[str, Any]:
-        random = self._random
-        kinds: list[dict[str, Any]] = [{"op": "present", "value": random.random() < 0.5}]
-        if value is not None:
-            kinds += [{"op": op, "value": value} for op in ("equals", "equals", "not_equals")]
-            kinds += [{"op": op, "value": [value]} for op in ("in", "not_in")]
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            kinds += [{"op": op, "value": value} for op in ("lt", "le", "gt", "ge")] * 2
-        if isinstance(value, str):
-            kinds += [{"op": "matches", "value": _expression(random, value)}] * 4
-            kinds.append({"op": "le", "value": random.choice([0, 1, 3, 10]), "measure": "length"})
-            refer: list[dict[str, Any]] = [{"caller": "/sub"}, {"arg": random.choice(leaves).name}]
-            if random.random() < 0.4:  # comparisons of two values are much dearer to examine than others
-                kinds += [{"op": op, "value": random.choice(refer)} for op in ("equals", "not_equals")] * 2
-        if isinstance(value, list):
-            kinds += [{"op": "ge", "value": random.choice([1, 2]), "measure": "count"}] * 3
-        return copy.deepcopy(random.choice(kinds))
-
-
-def _expression(random: Random, text: str) -> str:
-    plain = re.escape(text[:12] or "a").replace("\\\n", "\\n")
-    return random.choice(
-        [
-            plain,
-            f"(?i){plain}",
-            f"(?s).*{plain}.*",
-            ".*(?i:secret).*",
-            "[a-z]+",
-            f"{plain}|x1",
-            "[^/]*",
-            r"\d+",
-        ]
-    )
-
 
 def _roles(tool: dict[str, Any]) -> list[str]:
     found = {role for argument in tool["args"] for role in possible_roles(argument)}
     found |= {each["role"] for each in tool.get("composites", [])}
     return sorted(found - {"none"})
-
-
-def _is_free(tool: dict[str, Any], leaf: Leaf) -> bool:
-    """Tell whether rules may test a place: nothing at, above or below it has a resource role."""
-    return not any(
-        argument.get("roles") != ["none"]
-        and pointers.steps_of(argument["name"])[0] == pointers.steps_of(leaf.name)[0]
-        for argument in tool["args"]
-    )
