@@ -24,6 +24,7 @@ from ironcurtain.proxy.http_clients import HttpClients, clients_file, read_or_ma
 from ironcurtain.proxy.installation import places_that_run
 from ironcurtain.proxy.recording import Values
 from ironcurtain.proxy.session import ProxyOptions, own_places, run_proxy
+from ironcurtain.servers.launch import adopting
 from ironcurtain.text import printable, visible
 
 _LAST_THREADS = 1.0
@@ -99,7 +100,8 @@ def run(
     _keep_quiet()
     gc.freeze()  # a collection in the middle of a call would look through all that was imported
     try:
-        anyio.run(run_proxy, options, _say, backend_options={"use_uvloop": True})
+        with adopting():
+            anyio.run(run_proxy, options, _say, backend_options={"use_uvloop": True})
     except* IronCurtainError as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):

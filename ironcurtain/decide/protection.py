@@ -11,6 +11,7 @@ from ironcurtain.canonical.world import Kind, UnreadableError, World
 GIT_DIRECTORY = ".git"
 _BARE_MARKS = ("HEAD", "objects", "refs")
 _MAX_SCANNED = 100_000
+_MAX_DIRECTORIES = 20_000
 
 
 class Protection:
@@ -66,6 +67,32 @@ class Guard:
             return True
         return any(self._is_bare_repository(parent) for parent in _with_parents(path) if parent != path)
 
+    def refuses_writing(self, path: str) -> bool:
+        """Tell whether a file has a second name among git's own files, of a repository around or inside.
+
+        Raises:
+            UnreadableError: If that cannot be told.
+        """
+        entry = self._resolver.entry(path)
+        if entry is None or entry.kind is not Kind.FILE or entry.links <= 1:
+            return False
+        around = [f"{parent}/{GIT_DIRECTORY}" for parent in _with_parents(path) if parent != path]
+        return any(entry.identity in self._inside(place) for place in [*around, *self._repositories])
+
+    @cached_property
+    def _repositories(self) -> list[str]:
+        """The git directories in the sandbox, among its first directories if it has very many."""
+        found, waiting = [], [self._sandbox] if self._sandbox is not None else []
+        for seen, place in enumerate(waiting):
+            if seen >= _MAX_DIRECTORIES:
+                break
+            for path in [f"{place}/{name}" for name in self._world.children(place)]:
+                entry = self._resolver.entry(path)
+                if entry is not None and entry.kind is Kind.DIRECTORY:
+                    is_git = path.rpartition("/")[2].casefold() == GIT_DIRECTORY
+                    (found if is_git else waiting).append(path)
+        return found
+
     def _is_protected_place(self, path: str) -> bool:
         inside = [entry for entry in self._paths if is_within(path, entry)]
         return bool(inside) and not self._is_usable(path, max(inside, key=len))
@@ -100,8 +127,12 @@ class Guard:
     @cached_property
     def _files(self) -> frozenset[tuple[int, int]]:
         """Everything inside protected directories; needed only for files with several names."""
+        return self._inside(*self._paths)
+
+    def _inside(self, *places: str) -> frozenset[tuple[int, int]]:
+        """Return the identities of all that is at or below some places, but not in the sandbox."""
         found: set[tuple[int, int]] = set()
-        waiting = list(self._paths)
+        waiting = list(places)
         while waiting:
             path = waiting.pop()
             entry = self._resolver.entry(path)

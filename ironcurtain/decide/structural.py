@@ -30,6 +30,7 @@ UNRESOLVED = "structural-unresolved-remote"
 UNREPRESENTABLE = "structural-unrepresentable-argument"
 
 _CHANGING = frozenset({"write-path", "delete-path"})
+_WRITING = "write-path"
 _MAX_PATH_BYTES = 4096
 
 
@@ -101,8 +102,11 @@ def _is_protected(subject: Subject, guard: Guard) -> bool:
         return False
     if guard.refuses(subject.value) or (subject.recursive and guard.refuses_below(subject.value)):
         return True
-    changes = subject.role.name in _CHANGING and not subject.git_directory
-    return changes and guard.refuses_change(subject.value)
+    if subject.role.name not in _CHANGING or subject.git_directory:
+        return False
+    if guard.refuses_change(subject.value):
+        return True
+    return subject.role.name == _WRITING and guard.refuses_writing(subject.value)
 
 
 def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iterator[str]:

@@ -8,8 +8,8 @@ kernel tells it when its owner's thread dies. Then, or when the server has ended
 below it. `npx`, shells and daemons are thereby covered, which a signal to one process is not.
 
 On Linux it is two processes, the keeper and below it the launcher, each in a process group of its own: if
-a server kills one of them, the other ends everything. A server without a sandbox that first stops and then
-kills both still leaves its daemons behind; nothing but a sandbox keeps it from that.
+a server kills one of them, the other ends everything. What a server without a sandbox leaves that first
+stops and then kills both falls to the proxy, which ends it when it ends itself (`adopting`).
 """
 
 from __future__ import annotations
@@ -62,9 +62,23 @@ def main(owner: int, command: list[str]) -> int:
         return _launch(keeper, command) if _ends_with(keeper, libc) else 1
     _give_up_streams()
     _, ended = os.waitpid(launcher, 0)
-    _kill_below(keeper)
+    kill_below(keeper)
     status = os.waitstatus_to_exitcode(ended)
     return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def adopting() -> Iterator[None]:
+    """Adopt whatever is left below this process, and at the end kill all that is below it, on Linux.
+
+    For a process that has nothing else to start or to keep by then.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        kill_below(os.getpid())
 
 
 def _ends_with(owner: int, libc: ctypes.CDLL) -> bool:
@@ -92,7 +106,7 @@ def _launch(owner: int, command: list[str]) -> int:
     if sys.platform != "linux":
         threading.Thread(target=_watch, args=(owner,), daemon=True).start()
     status = child.wait()
-    _kill_below(os.getpid())
+    kill_below(os.getpid())
     return status if status >= 0 else 128 - status
 
 
@@ -116,7 +130,7 @@ def _leave_keyring(libc: ctypes.CDLL) -> str:
 
 
 def _end(_number: int, _frame: object) -> None:
-    _kill_below(os.getpid())
+    kill_below(os.getpid())
     os._exit(1)
 
 
@@ -128,7 +142,7 @@ def _watch(owner: int) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
-def _kill_below(pid: int) -> None:
+def kill_below(pid: int) -> None:
     """Kill all that descends from a process; what they leave behind becomes its child and goes next."""
     while found := list(_children(pid)):
         for child in found:

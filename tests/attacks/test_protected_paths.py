@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.called import HOME, SANDBOX, answering, decide_with, one_tool
-from support.policies import rule, tool
+from support.policies import rule, tool, write_bundle
 
+from ironcurtain import Policy
 from ironcurtain.decide.decide import Call
 
 ANYTHING = [rule("anything", "allow", server=["s"])]
@@ -119,3 +121,25 @@ def test_inside_a_bare_repository() -> None:
     for name, expected in (("write", "deny"), ("gone", "deny"), ("read", "allow")):
         call = Call("s", "t", {name: "/srv/r.git/hooks/update", "repo": SANDBOX, "remote": "https://a.org/r"})
         assert decide_with(policy, call, answering(ANYTHING)).verdict == expected
+
+
+@pytest.mark.parametrize("hook", [".git/hooks/pre-commit", "deep/library/.git/hooks/post-checkout"])
+def test_a_second_name_of_a_hook_is_not_written(hook: str, tmp_path: Path) -> None:
+    """Rules that let a tool write files with several names would let it change what git runs."""
+    sandbox = tmp_path.resolve() / "work"
+    for name in ("innocent", hook):
+        (sandbox / name).parent.mkdir(parents=True, exist_ok=True)
+        (sandbox / name).write_text("#!/bin/sh")
+    (sandbox / "place").mkdir()
+    (sandbox / "place" / "second").hardlink_to(sandbox / hook)
+    (sandbox / "place" / "other").hardlink_to(sandbox / "innocent")
+    tools = [tool("write", path=["write-path"]), tool("remove", path=["delete-path"])]
+    rules = [rule("work", "allow", paths={"roles": ["write-path"], "within": [str(sandbox)]})]
+    bundle = write_bundle(tmp_path, {"s": tools}, rules)
+    with Policy.load(bundle, home=tmp_path, sandbox=sandbox) as policy:
+        found = [
+            policy.decide("s", name, {"path": str(sandbox / "place" / path)}).rule
+            for name, path in (("write", "second"), ("write", "other"), ("remove", "second"))
+        ]
+    assert found[:2] == ["structural-protected-path", "work"]
+    assert found[2] != "structural-protected-path", "the hook stays"

@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from support.contained import Scene
+from support.proxied import Place, until, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel tells of no orphans")
 KEEPER = "$(awk '{print $4}' /proc/$PPID/stat)"
@@ -43,3 +45,20 @@ def test_a_server_that_kills_whoever_ends_it_leaves_nothing(who: str, tmp_path: 
     while any(left(marker)):
         assert time.monotonic() < end, "what it left behind runs on"
         time.sleep(0.05)
+
+
+def test_what_a_server_leaves_that_stopped_and_killed_both_is_ended_with_the_proxy(tmp_path: Path) -> None:
+    """Neither of the two can end it, and the kernel gives it to the proxy."""
+    place, marker, done = Place(tmp_path.resolve()), f"left-by-{tmp_path}", tmp_path / "done"
+    loop = f"while :; do sleep 0.05; done # {marker}"
+    daemons = f"setsid sh -c '{loop}' & (setsid nohup sh -c '{loop}' &)"
+    killed = f"keeper={KEEPER}; kill -STOP $PPID $keeper; kill -KILL $keeper $PPID"
+    place.configure(command="/bin/sh", args=["-c", f"{daemons}; sleep 0.5; {killed}; touch {done}; {loop}"])
+
+    async def visit() -> None:
+        async with place.client():
+            await until(done.exists)
+            assert any(left(marker))
+
+    anyio.run(visit)
+    wait_for(lambda: not any(left(marker)))

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from support import shipped
+from support.audited import decided, write_decisions
 from support.policies import rule, tool, write_bundle
 
 from ironcurtain.cli.main import run
+from ironcurtain.model.verdict import Verdict
 
 BUNDLES = [
     shipped.ROOT / "generated" / "bundle",
@@ -45,6 +47,25 @@ def test_the_smallest_pair_that_breaks_a_policy_is_told(
     assert 'deny by no-force (C1): git/push {"mode": "force"} (witness)' in told
     assert 'allow by push (C1): git/push {"mode": "FORCE"}' in told
     assert "found: " in told
+
+
+def test_the_calls_of_a_log_are_attacked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What people really call is respelled beside the bundle's own witnesses."""
+    schema = {"type": "object", "properties": {"mode": {"type": "string"}, "note": {"type": "string"}}}
+    push = tool("push", mode=["none"], note=["none"]) | {"input_schema": schema}
+    forced = {"name": "mode", "op": "equals", "value": "force"}
+    rules = [rule("no-force", "deny", tool=["push"], args=[forced]), rule("push", "allow", tool=["push"])]
+    bundle = write_bundle(tmp_path, {"git": [push]}, rules)
+    called = {"mode": "force", "note": "from the log"}
+    given = {"server": "git", "tool": "push", "verdict": Verdict.DENY, "rule": "no-force", "subjects": ()}
+    write_decisions(tmp_path / "logs", decided(1, arguments=called, **given))
+    command = ["attack", str(bundle), "--format", "json"]
+    assert run(command) == 1
+    without = json.loads(capsys.readouterr().out)
+    assert run([*command, "--recorded", "work", "--directory", str(tmp_path / "logs")]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["bases"] == {**without["bases"], "recorded": 1}
+    assert sum(report["tried"].values()) > sum(without["tried"].values())
 
 
 def test_a_log_that_is_not_there_is_no_attack(capsys: pytest.CaptureFixture[str]) -> None:

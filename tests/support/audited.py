@@ -68,3 +68,14 @@ def write_log(
 
     asyncio.run(write())
     return place
+
+
+def write_decisions(directory: Path, *records: DecisionRecord) -> None:
+    """Write these decisions alone as the log `work`, without a key."""
+
+    async def write() -> None:
+        async with AuditLog(log_place(directory, "work"), key=None) as log:
+            for record in records:
+                await log.decision(record)
+
+    asyncio.run(write())
