@@ -82,7 +82,8 @@ class Guard:
     @cached_property
     def _repositories(self) -> list[str]:
         """The git directories in the sandbox, among its first directories if it has very many."""
-        found, waiting = [], [self._sandbox] if self._sandbox is not None else []
+        found: list[str] = []
+        waiting = [self._sandbox] if self._sandbox is not None else []
         for seen, place in enumerate(waiting):
             if seen >= _MAX_DIRECTORIES:
                 break
