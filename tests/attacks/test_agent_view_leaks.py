@@ -1,4 +1,8 @@
-"""An agent that reads its refusals learns no rule, no policy text and no protected place."""
+"""An agent that reads its refusals learns no rule, no policy text and no protected place.
+
+Held by: two texts for each refusal: what an agent is told names no rule, no policy text and no protected
+place.
+"""
 
 from __future__ import annotations
 

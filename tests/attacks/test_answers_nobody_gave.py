@@ -1,4 +1,7 @@
-"""Somebody who can write the approvals directory puts words there that no person said."""
+"""Somebody who can write the approvals directory puts words there that no person said.
+
+Held by: seals over answers, and `invalid` as an outcome of its own that is no person's words.
+"""
 
 from __future__ import annotations
 

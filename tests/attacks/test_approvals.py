@@ -1,4 +1,8 @@
-"""Ways to get a call approved that no person approved, each by name."""
+"""Ways to get a call approved that no person approved, each by name.
+
+Held by: the seal over the request as it was shown, ids that cannot be guessed, two clocks, and the mark that
+is made once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Ways to put the approvals directory or its key where somebody else decides, each by name."""
+"""Ways to put the approvals directory or its key where somebody else decides, each by name.
+
+Held by: a private directory, opened once and used through its descriptor, and a private key; both outside
+what tools and servers reach.
+"""
 
 from __future__ import annotations
 

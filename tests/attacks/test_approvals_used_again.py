@@ -1,4 +1,7 @@
-"""An approval that was used once is brought back by somebody who can write the approvals directory."""
+"""An approval that was used once is brought back by somebody who can write the approvals directory.
+
+Held by: the session's sealed log: what it says was used is used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: hide a resource in the shape of the arguments, so that it is sent but never judged."""
+"""Attack: hide a resource in the shape of the arguments, so that it is sent but never judged.
+
+Held by: fitting every argument to its schema, and judging every leaf; what nobody described is refused.
+"""
 
 from __future__ import annotations
 

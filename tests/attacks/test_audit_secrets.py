@@ -1,4 +1,7 @@
-"""A log that holds no values holds none: not as they are, and in no common encoding."""
+"""A log that holds no values holds none: not as they are, and in no common encoding.
+
+Held by: a log of digests where it shall hold no values.
+"""
 
 from __future__ import annotations
 

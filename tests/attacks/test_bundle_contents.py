@@ -1,4 +1,7 @@
-"""Bundles that hold, or seem to hold, more or other files than were signed: refused before OPA is started."""
+"""Bundles that hold, or seem to hold, more or other files than were signed: refused before OPA is started.
+
+Held by: the list of signed files, names of ours alone, and headers of archives that all programs read alike.
+"""
 
 from __future__ import annotations
 

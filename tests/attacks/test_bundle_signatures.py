@@ -1,4 +1,7 @@
-"""Bundles that the holder of the key did not sign: each is refused before OPA is even started."""
+"""Bundles that the holder of the key did not sign: each is refused before OPA is even started.
+
+Held by: a check of ours before OPA's, narrower than it: one signature, the key's algorithm, every file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: an engine (or whoever answers in its place) that says too much, too little or something else."""
+"""Attack: an engine (or whoever answers in its place) that says too much, too little or something else.
+
+Held by: answers that count only if they say the same everywhere, about exactly the call's subjects.
+"""
 
 from __future__ import annotations
 

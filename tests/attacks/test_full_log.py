@@ -1,4 +1,7 @@
-"""A server fills the disk, and something is to be told of it: it is not restarted, and no call is sent."""
+"""A server fills the disk, and something is to be told of it: it is not restarted, and no call is sent.
+
+Held by: deny where no record can be written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attacks through a repository: making our look at it run a program, hang, or see another repository."""
+"""Attacks through a repository: making our look at it run a program, hang, or see another repository.
+
+Held by: read-only built-in commands of git, settings that win over every file, bounded time and output.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One server writes what costs its reader seconds and gigabytes: it ends, and the others go on."""
+"""One server writes what costs its reader seconds and gigabytes: it ends, and the others go on.
+
+Held by: bounds of each message, parsed beside the loop; who exceeds them is ended.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: spell a host in a way that the policy does not recognise but the network does."""
+"""Attack: spell a host in a way that the policy does not recognise but the network does.
+
+Held by: one canonical form of hosts, as browsers and resolvers read them.
+"""
 
 # ruff: noqa: RUF001 - look-alikes are the point
 

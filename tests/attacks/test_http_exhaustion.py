@@ -1,4 +1,7 @@
-"""Somebody on this machine holds what the proxy serves HTTP with: connections, memory, sessions."""
+"""Somebody on this machine holds what the proxy serves HTTP with: connections, memory, sessions.
+
+Held by: bounds of time, size, connections and sessions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Another user or another client on this machine speaks to a proxy that serves HTTP."""
+"""Another user or another client on this machine speaks to a proxy that serves HTTP.
+
+Held by: a token for each client, or a Unix socket and its peer's user; the approval names the client.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: read or leave keys in the kernel's keyrings, which a session's processes share in any sandbox."""
+"""Attack: read or leave keys in the kernel's keyrings, which a session's processes share in any sandbox.
+
+Held by: a session keyring for each server, and the sandbox's user namespace.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an agent writes beside the arguments (`_meta`) no rule judges: it must not reach a server unseen."""
+"""What an agent writes beside the arguments (`_meta`) no rule judges: it must not reach a server unseen.
+
+Held by: `_meta` is dropped but for what the protocol needs; the rest is shown, bound and logged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Text that a person who approves could misread: reordered, made of other letters, partly invisible."""
+"""Text that a person who approves could misread: reordered, made of other letters, partly invisible.
+
+Held by: escapes for what cannot be seen or looks like something else, and isolation of what is read from the
+right.
+"""
 
 from __future__ import annotations
 

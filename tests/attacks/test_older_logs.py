@@ -1,4 +1,7 @@
-"""Somebody who can write the log's directory puts an older log back with its head, or removes both."""
+"""Somebody who can write the log's directory puts an older log back with its head, or removes both.
+
+Held by: a witness outside the log's directory; without one, `verify` says that it cannot know.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Somebody who can write the bundle's place puts an older release there, with a signature that is good."""
+"""Somebody who can write the bundle's place puts an older release there, with a signature that is good.
+
+Held by: the serial of the policy that runs is the least.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: another user of the machine puts a configuration of theirs in the place of ours."""
+"""Attack: another user of the machine puts a configuration of theirs in the place of ours.
+
+Held by: owner, mode and access lists of everything on the way, before it is read.
+"""
 
 from __future__ import annotations
 

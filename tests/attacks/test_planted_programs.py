@@ -1,4 +1,7 @@
-"""Attack: write a program where we look for one by name: the sandbox, or what another user can write."""
+"""Attack: write a program where we look for one by name: the sandbox, or what another user can write.
+
+Held by: programs found once, by absolute path, where neither tools nor servers nor other users can write.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: name a file by way of a process, so that it means one file to us and another to the server."""
+"""Attack: name a file by way of a process, so that it means one file to us and another to the server.
+
+Held by: places of a process (`/proc/self`, `/dev/fd`) are refused.
+"""
 
 from __future__ import annotations
 

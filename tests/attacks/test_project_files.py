@@ -1,4 +1,7 @@
-"""Attack: an agent that works in the policy's own project rewrites what the next policy is made from."""
+"""Attack: an agent that works in the policy's own project rewrites what the next policy is made from.
+
+Held by: protection by place of what a policy is made from.
+"""
 
 from __future__ import annotations
 

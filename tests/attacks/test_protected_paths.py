@@ -1,4 +1,7 @@
-"""Attack: reach the system's own files through any argument of any tool, under a policy that allows all."""
+"""Attack: reach the system's own files through any argument of any tool, under a policy that allows all.
+
+Held by: the structural check of protected paths, before any rule.
+"""
 
 from __future__ import annotations
 

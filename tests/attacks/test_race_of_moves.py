@@ -1,4 +1,7 @@
-"""The agent swaps a directory by parallel calls, each of which is allowed, while another one is judged."""
+"""The agent swaps a directory by parallel calls, each of which is allowed, while another one is judged.
+
+Held by: turns of calls over the same paths, and a second look; a difference is a recorded violation.
+"""
 
 from __future__ import annotations
 

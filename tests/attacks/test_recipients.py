@@ -1,4 +1,7 @@
-"""Attack: reach a second recipient, or another one than the policy saw."""
+"""Attack: reach a second recipient, or another one than the policy saw.
+
+Held by: every recipient is a subject of its own, in one canonical form.
+"""
 
 # ruff: noqa: RUF001 - look-alikes are the point
 

@@ -1,4 +1,7 @@
-"""Names and texts of strangers in reports: none becomes a workflow command, markup, XML or a mention."""
+"""Names and texts of strangers in reports: none becomes a workflow command, markup, XML or a mention.
+
+Held by: the escapes of each format, and one place where text becomes a report.
+"""
 
 from __future__ import annotations
 

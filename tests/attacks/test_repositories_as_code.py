@@ -1,4 +1,7 @@
-"""Attack: a contained server plants what the next git of a person runs, beside hooks and configuration."""
+"""Attack: a contained server plants what the next git of a person runs, beside hooks and configuration.
+
+Held by: read-only mounts of what is code in a repository, whether it is there or not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: make a git tool touch another repository than the path that it was given."""
+"""Attack: make a git tool touch another repository than the path that it was given.
+
+Held by: judging all that git opens: work tree, git directory, borrowed objects, submodules, added work trees.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: who may write in the system's temporary directory goes for what the proxy itself keeps there."""
+"""Attack: who may write in the system's temporary directory goes for what the proxy itself keeps there.
+
+Held by: a private directory of ours whose owner and mode are checked, and locks of those who live.
+"""
 
 from __future__ import annotations
 

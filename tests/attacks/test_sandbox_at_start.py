@@ -1,4 +1,7 @@
-"""A server that does its evil at its start, before a proxy: every command that starts one contains it."""
+"""A server that does its evil at its start, before a proxy: every command that starts one contains it.
+
+Held by: one way to start servers, for every command.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: ten ways out of a sandbox, on a real disk."""
+"""Attack: ten ways out of a sandbox, on a real disk.
+
+Held by: resolving paths as the kernel does, links and mounts included.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A server that tries ten ways out of its sandbox, and the same server without one, which gets out."""
+"""A server that tries ten ways out of its sandbox, and the same server without one, which gets out.
+
+Held by: bubblewrap: namespaces of its own, read-only mounts, a proxy for names, an environment of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A server does what it is asked and says "access denied": what was allowed once must not happen twice."""
+"""A server does what it is asked and says "access denied": what was allowed once must not happen twice.
+
+Held by: no second sending, whatever an answer says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: a server without a sandbox kills whoever ends it, so that what it started stays."""
+"""Attack: a server without a sandbox kills whoever ends it, so that what it started stays.
+
+Held by: two processes that end each other and what is below, and the proxy, which ends what both left.
+"""
 
 from __future__ import annotations
 

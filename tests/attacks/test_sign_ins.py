@@ -1,4 +1,7 @@
-"""Attack: a contained server reads the sign-ins of the home, and other servers' secrets."""
+"""Attack: a contained server reads the sign-ins of the home, and other servers' secrets.
+
+Held by: a maintained list of places that no sandbox shows, and the configuration itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: files and variables that make the programs around a server's sandbox run somebody else's code."""
+"""Attack: files and variables that make the programs around a server's sandbox run somebody else's code.
+
+Held by: an environment of ours for all that starts a server, and a shell that reads no start-up file.
+"""
 
 from __future__ import annotations
 

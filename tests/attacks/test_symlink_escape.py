@@ -1,4 +1,7 @@
-"""Attack: leave the sandbox through symlinks, so that the path judged is not the one touched."""
+"""Attack: leave the sandbox through symlinks, so that the path judged is not the one touched.
+
+Held by: resolving every path before it is judged, and sending what was judged.
+"""
 
 from __future__ import annotations
 

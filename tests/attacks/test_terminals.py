@@ -2,6 +2,9 @@
 
 A terminal of few columns breaks a line by itself, and what it breaks off begins at the edge, where only lines
 of ours begin. So whatever is shown is broken before, for characters of any width.
+
+Held by: breaking lines for the widest a terminal can show them, and dropping what was typed before the
+question.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A tool keeps name, description and schema, and tells clients something else in what is beside them."""
+"""A tool keeps name, description and schema, and tells clients something else in what is beside them.
+
+Held by: the digest of all that clients are told of a tool.
+"""
 
 from __future__ import annotations
 

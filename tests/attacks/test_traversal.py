@@ -1,4 +1,7 @@
-"""Attack: write a path so that its text looks as if it stayed where it does not."""
+"""Attack: write a path so that its text looks as if it stayed where it does not.
+
+Held by: one canonical form of paths.
+"""
 
 from __future__ import annotations
 

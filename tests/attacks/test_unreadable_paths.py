@@ -1,4 +1,7 @@
-"""Attack: hide a way out behind a directory that we may not look into."""
+"""Attack: hide a way out behind a directory that we may not look into.
+
+Held by: deny where the kernel does not let us look.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attack: write a URL that the policy reads in one way and the program that fetches it in another."""
+"""Attack: write a URL that the policy reads in one way and the program that fetches it in another.
+
+Held by: parsing addresses as browsers do, and refusing what other programs read differently.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Attack: a client's configuration that came from somebody else, as one of a project, is wrapped.
 
 It may not speak for itself about its sandbox, hold up or end the command, style the terminal, or reach files.
+
+Held by: reading strictly, with bounds; our own settings count in our own file alone.
 """
 
 from __future__ import annotations
