@@ -41,6 +41,7 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.proxy.roots import policy_roots
 from ironcurtain.roles.registry import Registry
 from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.reach import reach_of
 from ironcurtain.sandbox.report import Seen
 from ironcurtain.sandbox.rules import Grounds
 from ironcurtain.servers.config import ServerConfig
@@ -177,6 +178,7 @@ class _Attack:
             directory=self._config.directory,
             settings=self._config.sandbox.filesystem,
             configuration=(self._config.path,),
+            reaches={server: reach_of(self._content, server)},
         )
         confiner = Confiner.open(self._config, grounds)
         start = parameters(server, self._config.servers[server], self._config.directory)
@@ -186,7 +188,7 @@ class _Attack:
 
         async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it
             resolver = Resolver(DiskWorld(home=self._scratch.home), home=self._scratch.home)
-            return policy_roots(self._content.rules, server, self._scratch.sandbox, resolver)
+            return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
 
         streams = confiner.connect(server, start, on_words=words.line, on_end=words.end, tell=tell)
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
 from ironcurtain.canonical.paths import Resolver
+from ironcurtain.canonical.subjects import Subject
 from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.model.base import Json
 from ironcurtain.model.reserved import ELICITATION, SAMPLING
@@ -20,9 +22,12 @@ from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, RefusedError
 from ironcurtain.proxy.events import UpstreamLimits
 from ironcurtain.proxy.exchange import Exchange, can, deliver
+from ironcurtain.proxy.reaching import Send, explained
 from ironcurtain.proxy.roots import policy_roots
 from ironcurtain.proxy.upstream import Upstream
 from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.offers import offer_for
+from ironcurtain.sandbox.reach import reach_of, reaches
 from ironcurtain.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.text import quoted
@@ -47,7 +52,7 @@ class Hub:
         limits: UpstreamLimits | None = None,
     ) -> None:
         self.clients = clients
-        self.enforcer = enforcer
+        self.enforcer = replace(enforcer, carry=self._carry)
         self.say = say
         self.listed = False
         self._limits = limits or UpstreamLimits()
@@ -60,6 +65,7 @@ class Hub:
             for name, server in config.servers.items()
             if server.command or server.url
         }
+        self._confiner = confiner
         self.passes = {name: server.pass_meta for name, server in config.servers.items()}
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
@@ -103,9 +109,11 @@ class Hub:
 
     async def follow(self) -> None:
         """Let another policy decide what servers may know of the client; tell the clients of other tools."""
+        changed = self._confiner.follow(reaches(self.enforcer.policy.current.content, self.upstreams))
         if self._started:
             for upstream in self.upstreams.values():
-                upstream.want(self._wanted(upstream.name, self._client))
+                wanted = self._wanted(upstream.name, self._client)
+                upstream.want(wanted, other_reach=upstream.name in changed)
         await self.changed("", "tools")
 
     async def tried(self, *names: str, patience: float | None = None) -> None:
@@ -174,16 +182,27 @@ class Hub:
         return result.model_validate(answer)
 
     async def _roots(self, server: str, request: types.ListRootsRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
-        """Return the client's roots where it has some; else the directories that the policy speaks of."""
+        """Return the client's roots where it has some; else the directories that the policy allows.
+
+        Those of a call that is sent to the server meanwhile, as one that was approved, are among them.
+        """
         said = await self._deliver(request, exchange)
-        if isinstance(said, types.ListRootsResult):
-            return said
-        enforced = self.enforcer.policy.current
-        around = enforced.loaded.surroundings(server)
-        resolver = Resolver(around.world, home=around.home)
-        return policy_roots(
-            enforced.content.rules, server, enforced.loaded.boundaries(server).sandbox, resolver
-        )
+        if not isinstance(said, types.ListRootsResult):
+            enforced = self.enforcer.policy.current
+            around = enforced.loaded.surroundings(server)
+            resolver = Resolver(around.world, home=around.home)
+            allowed = reach_of(enforced.content, server, {Verdict.ALLOW})
+            said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
+        return self.upstreams[server].roots.answered(said)
+
+    async def _carry(self, server: str, subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
+        """Send a call with the directories that it is about among the roots of its server."""
+        upstream = self.upstreams.get(server)
+        if upstream is None:
+            return await send()
+        paths = [subject.value for subject in subjects]
+        async with upstream.roots.during(paths, upstream.notify_roots_changed):
+            return await explained(self._confiner, server, subjects, send)
 
     async def _deliver(self, request: types.InputRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
         if exchange is not None:
@@ -199,7 +218,9 @@ class Hub:
         A log that cannot be written refuses calls; it is no reason to end a server.
         """
         if seen.kind in {"violation", "open", "refused"}:
-            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}")
+            command = offer_for(server, seen.text) if seen.kind == "violation" else ""
+            more = f"; if it should: {command}" if command else ""
+            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}{more}")
         recorder = self.enforcer.policy.current.recorder
         event = recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text)
         try:

@@ -8,6 +8,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.explanation import AgentView
 from ironcurtain.proxy import breaker
 from ironcurtain.proxy.judged import Judged
+from ironcurtain.proxy.reaching import OUT_OF_REACH
 from ironcurtain.proxy.turns import UNSETTLED
 from ironcurtain.text import visible
 
@@ -16,6 +17,10 @@ _REPEATED = (
     "Repeating it will not help; do something else, or wait a minute."
 )
 _CHANGING = "Other calls kept changing what this one names. Make it again when they are over."
+_OUT_OF_REACH = (
+    "The policy permits this call, but the sandbox of its server does not reach what it names, so it was not "
+    "sent. Only a person can change that; the proxy has told which setting does."
+)
 _AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."
 _UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
 
@@ -25,6 +30,8 @@ def view_of(judged: Judged, id_: str) -> AgentView:
     view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
     if judged.decision.rule == breaker.RULE:
         return view.model_copy(update={"reason": _REPEATED, "arguments_may_help": True})
+    if judged.decision.rule == OUT_OF_REACH:
+        return view.model_copy(update={"reason": _OUT_OF_REACH, "arguments_may_help": True})
     if judged.decision.rule == UNSETTLED:
         return view.model_copy(update={"reason": _CHANGING, "arguments_may_help": True})
     if judged.state == "pending":

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 import anyio
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 
-from ironcurtain.bundle.content import RuleText
-from ironcurtain.canonical.paths import Resolver
+from ironcurtain.canonical.paths import Resolver, is_within
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.model.verdict import Verdict
+from ironcurtain.sandbox.reach import Reach
 
 _READING = 1.0
 _MOMENT = 0.2
 _LOOK = 0.05
+_GONE = (MCPError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""What a server that has gone causes; it asks for its roots when it is started again."""
 
 
 class RootsTold:
-    """When a server that was told of new roots has had the time to understand them."""
+    """What directories a server was told of last, and when it has had the time to understand that."""
 
     def __init__(self) -> None:
         self._end = -math.inf
+        self._told: tuple[str, ...] | None = None
+        self._more: Counter[str] = Counter()
 
     def told(self) -> None:
         """Begin to wait: the server was told that they changed."""
@@ -38,16 +45,53 @@ class RootsTold:
         while (left := self._end - anyio.current_time()) > 0:  # noqa: ASYNC110 - the end can come nearer
             await anyio.sleep(min(left, _LOOK))
 
+    def answered(self, usual: types.ListRootsResult) -> types.ListRootsResult:
+        """Return what the server is told now: the usual ones, and those of the calls that go on."""
+        self._told = tuple(unquote(urlsplit(str(root.uri)).path) for root in usual.roots)
+        more = [_root(path) for path in self._more if path not in self._told]
+        return usual.model_copy(update={"roots": [*usual.roots, *more]})
 
-def policy_roots(
-    rules: Mapping[str, RuleText], server: str, sandbox: str | None, resolver: Resolver
-) -> types.ListRootsResult:
-    """Return the sandbox first, then every directory in which a rule may let the server do something.
+    @asynccontextmanager
+    async def during(self, paths: Iterable[str], tell: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """Have the directories of some paths among the roots meanwhile, and no longer.
 
-    Directories are real ones, each once; a rule that denies, speaks of another server or names no directory
-    gives none. They are a help for servers that serve nothing outside their roots, no permission.
+        A server that never asked for its roots is told nothing.
+
+        Args:
+            paths: What a call is about.
+            tell: Tells the server that its roots changed.
+        """
+        told = self._told or ("/",)
+        outside = {_directory(path) for path in paths if not any(is_within(path, root) for root in told)}
+        if not outside:
+            yield
+            return
+        self._more.update(outside)
+        try:
+            with suppress(*_GONE):
+                await tell()
+            yield
+        finally:
+            self._more.subtract(outside)
+            self._more = +self._more
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_READING), suppress(*_GONE):
+                await tell()
+
+
+def policy_roots(reach: Reach, sandbox: str | None, resolver: Resolver) -> types.ListRootsResult:
+    """Return the sandbox first, then every directory in which rules let the server do something.
+
+    Directories are real ones, each once; `/` is one of them where a rule names no place. They are a help for
+    servers that serve nothing outside their roots, no permission.
+
+    Args:
+        reach: What the rules open to the server.
+        sandbox: The session's sandbox.
+        resolver: Resolves paths.
     """
-    named = [sandbox, *_named(rules, server)]
+    named = [*((sandbox,) if reach.session else ()), *reach.reads.named, *reach.writes.named]
+    if reach.reads.anywhere or reach.writes.anywhere:
+        named.append("/")
     real: dict[str, None] = {}
     for path in named:
         if path is None:
@@ -56,16 +100,14 @@ def policy_roots(
             real.setdefault(resolver.resolve(path, None))
         except UnrepresentableError:
             continue
-    roots = [types.Root(uri=PurePosixPath(path).as_uri(), name=path) for path in real]
-    return types.ListRootsResult(roots=roots)
+    return types.ListRootsResult(roots=[_root(path) for path in real])
 
 
-def _named(rules: Mapping[str, RuleText], server: str) -> Iterator[str]:
-    for rule in sorted(rules.values(), key=lambda each: each.order):
-        conditions = rule.if_
-        if rule.then is Verdict.DENY or conditions is None:
-            continue
-        if conditions.server is not None and server not in conditions.server:
-            continue
-        for condition in conditions.paths or ():
-            yield from condition.within
+def _root(path: str) -> types.Root:
+    return types.Root(uri=PurePosixPath(path).as_uri(), name=path)
+
+
+def _directory(path: str) -> str:
+    """Return the nearest directory that is there: the path itself, or what it lies in."""
+    place = Path(path)
+    return str(next((each for each in (place, *place.parents) if each.is_dir()), place))

@@ -21,6 +21,7 @@ from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.audit.places import audit_directory, log_place
 from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.audit.witness import Witness
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.origin import origin
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
@@ -45,8 +46,9 @@ from ironcurtain.proxy.signals import Signals
 from ironcurtain.proxy.stdio import serve_stdio
 from ironcurtain.runtime import runtime_directory, shared_file
 from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.sandbox.reach import reaches
 from ironcurtain.sandbox.rules import Grounds
-from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.settings import user_directory
 
 _MOST_SESSIONS = 9
@@ -187,15 +189,18 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Wit
 
 
 def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Grounds:
-    site = policy.loaded.site
+    site, home = policy.loaded.site, Path(policy.loaded.site.home)
+    # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
+    sandbox = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
     return Grounds(
-        home=Path(site.home),
-        sandbox=Path(site.sandbox) if site.sandbox is not None else None,
+        home=home,
+        sandbox=next(iter(sandbox), None),
         own=tuple(own_places()),
         protected=tuple(map(Path, site.protected)),
         directory=config.directory,
         settings=config.sandbox.filesystem,
         configuration=(config.path, *options.files.values(), *origin(options.bundle, ())),
+        reaches=reaches(PolicyContent.of(policy.bundle), config.servers),
     )
 
 
@@ -221,6 +226,7 @@ def _enforcer(
         breaker=CircuitBreaker(),
         confined=confiner.state,
         neighbours=Neighbours(shared_file("turns")),
+        beyond=confiner.beyond,
         caller=options.caller,
         observe=options.observe,
     )

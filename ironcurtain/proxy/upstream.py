@@ -39,6 +39,8 @@ _HTTP_SECONDS = 30.0
 _LAST_WORDS = 3
 _MAX_WORDS = 300
 _ASKED_MORE = "the policy lets it ask the client for something else"
+_OTHER_REACH = "the policy lets it reach something else"
+_OURS = frozenset({_ASKED_MORE, _OTHER_REACH})
 _log = logging.getLogger(__name__)
 
 
@@ -116,7 +118,7 @@ class Upstream:
         Returns:
             Empty where it lists no such tool; None where it was never up, so that nothing is known of it.
         """
-        soon = self._starting or not self._tried.is_set() or self._ended_for == _ASKED_MORE
+        soon = self._starting or not self._tried.is_set() or self._ended_for in _OURS
         if self._session is None and soon:
             with anyio.move_on_after(self._limits.patience):
                 await self._up.wait()
@@ -159,7 +161,7 @@ class Upstream:
             raise UpstreamError(f"the server cannot be reached: {cause(error)}") from None
 
     async def notify_roots_changed(self) -> None:
-        """Tell a server of the handshake era that the client's roots changed."""
+        """Tell a server of the handshake era that its roots changed."""
         if self._session is not None and not self.modern and self._wanted.roots is not None:
             self.roots.told()
             await self._session.send_notification(types.RootsListChangedNotification())
@@ -184,12 +186,12 @@ class Upstream:
 
     # -- its life -------------------------------------------------------------------------------
 
-    def want(self, wanted: types.ClientCapabilities) -> None:
-        """Say what the client can do, as far as the policy could let a server use it: told at its start."""
-        if wanted != self._wanted:
-            self._wanted = wanted
-            if self._session is not None or self._starting:
-                self._end(_ASKED_MORE)
+    def want(self, wanted: types.ClientCapabilities, *, other_reach: bool = False) -> None:
+        """Say what the client can do, as far as the policy lets it be used; anew if its reach changed."""
+        changed = wanted != self._wanted
+        self._wanted = wanted
+        if (changed or other_reach) and (self._session is not None or self._starting):
+            self._end(_ASKED_MORE if changed else _OTHER_REACH)
 
     async def run(self) -> None:
         """Start the server, serve until it ends, pause, and again."""
@@ -209,8 +211,8 @@ class Upstream:
             finally:
                 self._starting = False
             self._down()
-            if self._ended_for == _ASKED_MORE:
-                self._events.say(f"server {self.name} is started again: {_ASKED_MORE}")
+            if self._ended_for in _OURS:
+                self._events.say(f"server {self.name} is started again: {self._ended_for}")
                 self._words.clear()
                 continue
             if anyio.current_time() - began > self._limits.healthy:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
 from mcp import StdioServerParameters
 
+from ironcurtain.canonical.subjects import Subject
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
 from ironcurtain.programs import Search
 from ironcurtain.sandbox.contain import Contained, contained
+from ironcurtain.sandbox.mounts import Mounts, beyond
+from ironcurtain.sandbox.offers import offer
+from ironcurtain.sandbox.own_program import program_places
 from ironcurtain.sandbox.programs import Programs, Survey, survey
+from ironcurtain.sandbox.reach import Reach
 from ironcurtain.sandbox.report import Report, Seen
 from ironcurtain.sandbox.rules import Grounds, rules_for
 from ironcurtain.servers.config import ServerConfig
@@ -56,6 +61,8 @@ class Confiner:
         self._reachable = _reachable(config, grounds)
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, _Watch] = {}
+        self._mounts: dict[str, Mounts] = {}
+        self._programs: frozenset[Path] | None = None
 
     @classmethod
     def open(cls, config: ServerConfig, grounds: Grounds) -> Confiner:
@@ -94,6 +101,64 @@ class Confiner:
             self._watched[name].take()
         return self._states.get(name, UNSTARTED)
 
+    def beyond(self, name: str, subjects: Iterable[Subject]) -> str:
+        """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing.
+
+        Args:
+            name: The server; of one that is not contained, or does not run, nothing is known.
+            subjects: The resources of a call that the policy permits or asks about.
+        """
+        if (mounts := self._mounts.get(name)) is None:
+            return ""
+        for subject in subjects:
+            if what := beyond(mounts, subject):
+                mends = offer(name, what, subject.value)
+                named = visible(subject.value)
+                return f"the policy permits it to {what} {named}, and its sandbox does not: {mends}"
+        return ""
+
+    def contains(self, name: str) -> bool:
+        """Tell whether a server runs in a sandbox."""
+        return name in self._mounts
+
+    def apart(self, name: str, paths: Iterable[str]) -> str:
+        """Say that files of a call lie in different mounts of a server's sandbox; nothing if they do not."""
+        mounts = self._mounts.get(name)
+        roots = {mounts.mount_of(path) for path in paths} if mounts is not None else set()
+        if len(roots) <= 1:
+            return ""
+        shown = " and ".join(visible(each) for each in sorted(roots))
+        return (
+            f"{shown} are different mounts of its sandbox, and nothing can be renamed from one to the other"
+        )
+
+    def violations(self, name: str) -> list[str]:
+        """Return what a running server was refused since its start, as far as that was seen."""
+        watch = self._watched.get(name)
+        if watch is None:
+            return []
+        watch.take()
+        return watch.violations
+
+    def follow(self, reaches: Mapping[str, Reach]) -> list[str]:
+        """Take what another policy lets servers reach; return those that it is another reach for.
+
+        What runs stays as it is: its mounts are those of its start.
+        """
+        before = self._grounds
+        self._grounds = replace(before, reaches=reaches)
+        return [name for name in self._config.servers if before.reach(name) != self._grounds.reach(name)]
+
+    def _rules(self, name: str) -> dict[str, Json]:
+        """Return the settings of a server's sandbox."""
+        if self._programs is None:
+            home = Path(os.path.realpath(self._grounds.home))
+            started = [each for each in self._config.servers.values() if each.command]
+            made = [program_places(each, self._grounds.directory, home) for each in started]
+            ours = self._found.programs.places() if self._found.programs else []
+            self._programs = frozenset([*ours, *(place for places in made for place in places)])
+        return rules_for(name, self._config.servers[name], self._grounds, self._programs)
+
     @asynccontextmanager
     async def connect(
         self,
@@ -126,10 +191,11 @@ class Confiner:
             async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
                 yield streams
             return
-        rules = await to_thread.run_sync(rules_for, name, server, self._grounds)
+        rules = await to_thread.run_sync(self._rules, name)
         strict = self._config.sandbox.policy == "enforce"
         async with _inside(start, rules, programs, strict=strict) as inside:
-            watch = self._watched[name] = _Watch(name, inside, self._states, tell)
+            watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._grounds.home)
+            self._mounts[name] = Mounts.of(rules)
 
             def ended(why: str) -> None:
                 watch.take()
@@ -142,7 +208,7 @@ class Confiner:
                         yield streams
                     tasks.cancel_scope.cancel()
             finally:
-                del self._watched[name]
+                del self._watched[name], self._mounts[name]
                 with anyio.CancelScope(shield=True):
                     await watch.tell_all()
 
@@ -197,8 +263,12 @@ async def _inside(
 class _Watch:
     """Reads the report on one started server, and sees whether what it is kept from is still that."""
 
-    def __init__(self, name: str, inside: Contained, states: dict[str, Confinement], tell: Tell) -> None:
-        self._name, self._report, self._states, self._tell = name, Report(inside.report), states, tell
+    def __init__(
+        self, name: str, inside: Contained, states: dict[str, Confinement], tell: Tell, home: Path
+    ) -> None:
+        self._name, self._states, self._tell = name, states, tell
+        self._report = Report(inside.report, home)
+        self.violations: list[str] = []
         self._held = {path: _identity(path) for path in inside.held}
         self._untold: list[Seen] = []
         self.refused = ""
@@ -208,6 +278,8 @@ class _Watch:
         """Read what is new."""
         for seen in self._report.new():
             self._untold.append(seen)
+            if seen.kind == "violation":
+                self.violations.append(seen.text)
             if seen.kind in {"observed", "open"}:
                 self._states[self._name] = Confinement(
                     _MECHANISM if seen.kind == "observed" else "none", seen.text

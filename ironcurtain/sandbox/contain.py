@@ -25,10 +25,14 @@ _OPEN = ("own", "here", "tmp")
 """What a server's sandbox sees of its directory; it writes the last alone."""
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
+# Where the server starts is there, though what is around it may be hidden.
 open=yes
 for word; do
   shift
-  if [ "$word" = -- ] && [ "$open" = yes ]; then set -- "$@" --ro-bind /proc/sys /proc/sys; open=no; fi
+  if [ "$word" = -- ] && [ "$open" = yes ]; then
+    set -- "$@" --ro-bind /proc/sys /proc/sys --dir {directory}
+    open=no
+  fi
   set -- "$@" "$word"
 done
 if [ "$open" = yes ]; then exec {bwrap} "$@"; fi  # the runtime asks what bubblewrap can do
@@ -75,13 +79,14 @@ def contained(
     with private_place(held) as (place, standing):
         for name in _OPEN:
             (place / name).mkdir(mode=0o700)
-        settings = _settings(place, rules, standing, programs)
+        directory = Path(start.cwd or Path.cwd())
+        settings = _settings(place, rules, standing, programs, directory)
         write_private(place / "settings.json", json.dumps(settings))
         write_private(place / "secret", secrets.token_hex(16))
         write_private(place / "report", "")
         write_private(place / "environment", _environment(start))
         mode = "strict" if strict else "lax"
-        words = [str(_RUNNER), programs.library, str(place), mode, str(start.cwd or Path.cwd())]
+        words = [str(_RUNNER), programs.library, str(place), mode, str(directory)]
         yield Contained(
             StdioServerParameters(
                 command=programs.node,
@@ -124,7 +129,7 @@ def _environment(start: StdioServerParameters) -> str:
 
 
 def _settings(
-    place: Path, rules: Mapping[str, Json], standing: list[Path], programs: Programs
+    place: Path, rules: Mapping[str, Json], standing: list[Path], programs: Programs, directory: Path
 ) -> dict[str, Json]:
     """Return the runtime's whole configuration: of what is ours a server sees its own part alone."""
     files = rules["filesystem"]
@@ -140,7 +145,9 @@ def _settings(
     if programs.bwrap is not None:
         wrapper = place / "bwrap"
         made = _BWRAP.format(
-            bwrap=shlex.quote(programs.bwrap), environment=shlex.quote(str(place / "environment"))
+            bwrap=shlex.quote(programs.bwrap),
+            directory=shlex.quote(str(directory)),
+            environment=shlex.quote(str(place / "environment")),
         )
         write_private(wrapper, made)
         wrapper.chmod(0o700)

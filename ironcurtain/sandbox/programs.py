@@ -45,6 +45,11 @@ class Programs:
     rg: str | None = None
     path: str = os.defpath
 
+    def places(self) -> list[Path]:
+        """Return the directories of these programs, as real paths; who writes there runs code of theirs."""
+        named = (self.node, self.library, self.bwrap, self.socat, self.rg)
+        return [Path(os.path.realpath(each)).parent for each in named if each is not None]
+
 
 @dataclass(frozen=True)
 class Survey:

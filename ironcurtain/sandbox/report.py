@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from ironcurtain.model.base import Json
 from ironcurtain.text import visible
 
 _MOST = 1 << 20
+_WRITTEN = re.compile(r"deny \w+ (?P<path>/.*)")
+_COMPILED = "__pycache__"
+_CACHES = (".cache", ".npm", ".node-gyp", ".yarn", ".bun", ".deno", ".local/share/uv", "Library/Caches")
+"""Where interpreters and their package managers keep what they can make again, below the home."""
 _TRIED = {
     "write": "write a file outside",
     "read": "read a denied file",
@@ -35,8 +40,9 @@ class Seen:
 class Report:
     """A report file; `new` returns what has been added since the last time."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, home: Path) -> None:
+        """Read what is written to `path`; of the home, caches are known by their places."""
+        self._path, self._caches = path, [home / name for name in _CACHES]
         self._read = 0
         self._rest = b""
 
@@ -50,7 +56,16 @@ class Report:
             return []
         self._read += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return [_seen(json.loads(line)) for line in lines if line]
+        seen = [_seen(json.loads(line)) for line in lines if line]
+        return [one for one in seen if not self._is_cache(one)]
+
+    def _is_cache(self, seen: Seen) -> bool:
+        """Tell whether an interpreter only wanted to keep what it has made: it goes on without."""
+        written = _WRITTEN.fullmatch(seen.text) if seen.kind == "violation" else None
+        if written is None:
+            return False
+        path = Path(written["path"])
+        return _COMPILED in path.parts or any(path.is_relative_to(cache) for cache in self._caches)
 
 
 def _seen(line: dict[str, Json]) -> Seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.canonical.git_local import pointed
@@ -25,11 +26,48 @@ def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
     and of the work trees that were added to it are looked at, too. Directories more than 6 levels down, and
     more than 20,000 in all, are not.
     """
-    return sorted({path for root in roots for path in _below(root, str(home))})
+    return sorted({path for root in roots for path in _below(root, str(home), _Seen())})
 
 
-def _below(root: Path, home: str) -> Iterator[Path]:
-    for seen, (place, directories, files) in enumerate(os.walk(root), 1):
+@dataclass(frozen=True)
+class Searched:
+    """Directories that were searched in full, and what is code in the repositories there, there or not."""
+
+    roots: tuple[Path, ...]
+    code: tuple[Path, ...]
+
+
+def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTORIES) -> Searched:
+    """Search directories as `code_of_repositories` does, but for so many directories in all.
+
+    Args:
+        roots: The directories; one for which there is no room any more is left out of the result.
+        home: The home directory.
+        most: How many directories are looked at.
+    """
+    whole: list[Path] = []
+    code: set[Path] = set()
+    for root in roots:
+        seen = _Seen(most // 2)  # a single large one must leave room for others
+        below = set(_below(root, str(home), seen))
+        most -= seen.count
+        if seen.count < seen.most:
+            whole.append(root)
+            code |= below
+    return Searched(tuple(whole), tuple(sorted(code)))
+
+
+@dataclass
+class _Seen:
+    """How many directories are looked at, and how many have been."""
+
+    most: int = _MOST_DIRECTORIES
+    count: int = 0
+
+
+def _below(root: Path, home: str, seen: _Seen) -> Iterator[Path]:
+    for place, directories, files in os.walk(root):
+        seen.count += 1
         here = Path(place)
         if {*directories, *files} >= _BARE:
             yield from _code(here, home)
@@ -38,7 +76,7 @@ def _below(root: Path, home: str) -> Iterator[Path]:
             entry = here / name
             yield from _code(entry, home) if entry.is_dir() else (entry,)
         directories[:] = [name for name in directories if name.lower() != ".git"]
-        if len(here.relative_to(root).parts) >= _DEPTH or seen >= _MOST_DIRECTORIES:
+        if len(here.relative_to(root).parts) >= _DEPTH or seen.count >= seen.most:
             directories.clear()
 
 

@@ -1,10 +1,11 @@
-"""What one server may touch: restrictive defaults, then what the configuration adds."""
+"""What one server may touch: what rules could let it, and what the configuration adds or takes away."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.base import Json
 from ironcurtain.model.servers import FilesystemSettings, SandboxSettings, Server
 from ironcurtain.runtime import runtime_directory
+from ironcurtain.sandbox.opened import Kept, is_in, opened_by
+from ironcurtain.sandbox.own_program import program_places
+from ironcurtain.sandbox.personal import personal_places
+from ironcurtain.sandbox.reach import WITHOUT_POLICY, Reach
 from ironcurtain.sandbox.repositories import code_of_repositories
 from ironcurtain.sandbox.sign_ins import sign_ins
 from ironcurtain.servers.config import real_paths
@@ -19,6 +24,7 @@ from ironcurtain.text import quoted
 
 _SHARED = (".claude/debug", ".npm/_logs")
 """Directories of the home that the runtime lets everybody write; here they are no exception."""
+_DOMAIN = re.compile(r"(?:localhost|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)+)(?::[0-9]+)?")
 _SHARED_TEMPORARY = "/tmp/claude"  # noqa: S108 - the runtime's own, likewise
 
 
@@ -33,6 +39,7 @@ class Grounds:
         protected: What no server can write.
         configuration: What the policy and the servers are configured by, with secrets of other servers in
             it. No server can read it.
+        reaches: By server, what the policy's rules could let it reach.
         directory: What relative paths of the configuration start from.
         settings: What the configuration says for every server.
     """
@@ -44,60 +51,126 @@ class Grounds:
     directory: Path
     settings: FilesystemSettings = field(default_factory=FilesystemSettings)
     configuration: tuple[Path, ...] = ()
+    reaches: Mapping[str, Reach] = field(default_factory=dict)
+
+    def reach(self, server: str) -> Reach:
+        """Return what the policy's rules let a server reach."""
+        return self.reaches.get(server, WITHOUT_POLICY)
 
 
-def rules_for(name: str, server: Server, grounds: Grounds) -> dict[str, Json]:
+def rules_for(
+    name: str, server: Server, grounds: Grounds, programs: Iterable[Path] | None = None
+) -> dict[str, Json]:
     """Return the runtime's settings for a server: `network` and `filesystem`.
 
     Args:
         name: The server's name, for errors.
         server: Its configuration.
         grounds: What holds for all.
+        programs: What the programs of all servers are made of; None looks for its own alone.
 
     Raises:
         ServerConfigError: If the configuration opens one of the system's own places.
     """
-    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-    both = (grounds.settings, own.filesystem)
+    wanted = _Wanted.of(server, grounds)
+    reach, home = grounds.reach(name), _real(grounds.home)
     running = runtime_directory()
     # A server has its part of what runs; `contained` hides the rest, also of what is made later.
-    kept = [*grounds.own, *grounds.configuration]
-    ours = [real for path in kept if (real := _real(path)) != running]
-    readable = _paths(grounds, (path for each in both for path in each.allow_read))
-    named = _paths(grounds, (path for each in both for path in each.allow_write))
-    session = [_real(grounds.sandbox)] if grounds.sandbox else []
-    for path in [*readable, *named]:
-        if any(path == place or place in path.parents for place in [*ours, running]):
+    ours = [real for path in [*grounds.own, *grounds.configuration] if (real := _real(path)) != running]
+    _check_own(name, [*wanted.allow_read, *wanted.allow_write], [*ours, running])
+    secrets = [_real(path) for path in sign_ins(grounds.home)]
+    session = [_real(grounds.sandbox)] if grounds.sandbox and reach.session else []
+    kept = _kept(wanted, [*ours, *secrets, running], session, grounds)
+    opened = opened_by(reach, home, lambda named: _paths(grounds, named), kept)
+    own = program_places(server, grounds.directory, home)
+    writable = [*session, *wanted.allow_write, *opened.writable]
+    if sys.platform == "darwin":
+        _check_running(name, running, writable)
+    hidden = [*ours, *secrets, *wanted.deny_read, *opened.hidden]
+    readable = [*wanted.allow_read, *session]
+    if not opened.anywhere:
+        shown = [*own, *opened.reads, *opened.writable]
+        readable += [path for path in shown if not is_in(path, kept.unread)]
+        hidden += personal_places(home)
+    code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=grounds.home)
+    protected = [real for path in grounds.protected if (real := _real(path)) != running]
+    held = [
+        *_once([*protected, *ours], opened.held, [*session, *wanted.allow_write, *opened.writes]),
+        *wanted.deny_write,
+        *[path for path in [*code, *opened.held] if path not in wanted.allow_write],
+        *[path for path in (own if programs is None else programs) if is_in(path, opened.writable)],
+    ]
+    shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
+    return {
+        "network": _network(server, reach),
+        "filesystem": {
+            "denyRead": [_literal(path) for path in _existing(hidden)],
+            "allowRead": [_literal(path) for path in _existing(readable)],
+            "allowWrite": [_literal(path) for path in _existing(writable)],
+            "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
+        },
+    }
+
+
+def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], grounds: Grounds) -> Kept:
+    return Kept(
+        unread=(*closed, *wanted.deny_read),
+        unwritten=tuple(wanted.deny_write),
+        projects=tuple({_real(path).parent for path in grounds.configuration}),
+        session=tuple(session),
+    )
+
+
+def _once(paths: list[Path], held: Iterable[Path], writable: list[Path]) -> list[Path]:
+    """Return what has to be held one by one: a stand-in is made for each that is not there.
+
+    What lies in a place that is held as a whole need not be, unless it is writable in between.
+    """
+    whole = tuple(held)
+    return [path for path in paths if not is_in(path, whole) or is_in(path, writable)]
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the configuration says for a server, as real paths."""
+
+    allow_read: list[Path]
+    allow_write: list[Path]
+    deny_read: list[Path]
+    deny_write: list[Path]
+
+    @classmethod
+    def of(cls, server: Server, grounds: Grounds) -> _Wanted:
+        own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+        both = (grounds.settings, own.filesystem)
+
+        def paths(key: str) -> list[Path]:
+            return _paths(grounds, (path for each in both for path in getattr(each, key)))
+
+        return cls(*(paths(key) for key in ("allow_read", "allow_write", "deny_read", "deny_write")))
+
+
+def _network(server: Server, reach: Reach) -> dict[str, Json]:
+    """Return the domains of the configuration's list, or, where it has none, those that rules name."""
+    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+    listed = own.network.allowed_domains
+    allowed = listed if listed is not None else tuple(filter(can_be_let_through, reach.domains))
+    return {"allowedDomains": list(allowed), "deniedDomains": list(own.network.denied_domains)}
+
+
+def can_be_let_through(domain: str) -> bool:
+    """Tell whether the sandbox's network knows a domain of a rule: a name, with subdomains or a port."""
+    return _DOMAIN.fullmatch(domain) is not None
+
+
+def _check_own(name: str, opened: list[Path], kept: list[Path]) -> None:
+    for path in opened:
+        if is_in(path, kept):
             raise ServerConfigError(
                 f"the sandbox of server {name} opens {quoted(str(path))}, which is kept from every server",
                 where=name,
                 hint="Take it out of allowRead and allowWrite.",
             )
-    writable = [*session, *named]
-    if sys.platform == "darwin":
-        _check_running(name, running, writable)
-    secrets = [_real(path) for path in sign_ins(grounds.home)]
-    hidden = [*ours, *secrets, *_paths(grounds, (path for each in both for path in each.deny_read))]
-    held = [
-        *[real for path in grounds.protected if (real := _real(path)) != running],
-        *ours,
-        *_paths(grounds, (path for each in both for path in each.deny_write)),
-        *[path for path in code_of_repositories(writable, home=grounds.home) if path not in named],
-    ]
-    shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
-    network = own.network
-    return {
-        "network": {
-            "allowedDomains": list(network.allowed_domains or ()),
-            "deniedDomains": list(network.denied_domains),
-        },
-        "filesystem": {
-            "denyRead": [_literal(path) for path in _existing(hidden)],
-            "allowRead": [_literal(path) for path in _existing([*readable, *session])],
-            "allowWrite": [_literal(path) for path in _existing(writable)],
-            "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
-        },
-    }
 
 
 def shown_sign_ins(server: Server, grounds: Grounds) -> list[Path]:

@@ -5,7 +5,7 @@ Paths below the home; on macOS those of its library, too. Whoever knows another 
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 _AGENTS_AND_EDITORS = (
     ".aider.conf.yml",
@@ -198,3 +198,11 @@ _ALL = (
 def sign_ins(home: Path) -> list[Path]:
     """Return where keys and sign-ins of a home are, there or not."""
     return [home / path for path in _ALL]
+
+
+def sign_ins_below(place: str) -> bool:
+    """Tell whether a place that a rule names (`~/.config`) is, holds or lies in one of keys and sign-ins."""
+    if not place.startswith("~/"):
+        return False
+    named = PurePosixPath(place[2:])
+    return any(named.is_relative_to(each) or PurePosixPath(each).is_relative_to(named) for each in _ALL)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironcurtain.decide.loaded import CONFIGURATION_DIRECTORY
+from ironcurtain.sandbox.reach import NOTHING
 from ironcurtain.sandbox.rules import Grounds
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.starting import Start, Starter
@@ -23,7 +24,8 @@ if TYPE_CHECKING:  # the SDK takes a second to load
 def contained_visits(say: Callable[[str], None]) -> Starter:
     """Return what starts servers as their configuration wants them contained; there is no way around it.
 
-    A server has no session here: it can write its temporary directory, and what its configuration names.
+    No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,
+    and can write its temporary directory, and what its configuration names.
 
     Args:
         say: Told in a line each which servers are not contained, and what one tried and was refused.
@@ -62,4 +64,5 @@ def _grounds(config: ServerConfig) -> Grounds:
         directory=config.directory,
         settings=config.sandbox.filesystem,
         configuration=(config.path,),
+        reaches=dict.fromkeys(config.servers, NOTHING),
     )

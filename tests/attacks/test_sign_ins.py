@@ -82,4 +82,4 @@ def test_doctor_tells_what_a_configuration_shows(scene: Home) -> None:
     assert warned.what == (
         f"server one can read keys or sign-ins: {scene.home}/.config/rclone, {scene.home}/.ssh/known_hosts"
     )
-    assert (told.status, "are hidden from servers" in told.what) == ("ok", True)
+    assert (told.status, "are hidden from every server" in told.what) == ("ok", True)

@@ -103,7 +103,7 @@ def test_a_report_is_read_as_it_grows(tmp_path: Path) -> None:
     path.write_text(
         '{"observed": {"write": true, "read": true, "network": false}}\n{"violation": "deny \\u001b[2J'
     )
-    report = Report(path)
+    report = Report(path, tmp_path)
     (first,) = report.new()
     assert (first.kind, first.text) == ("open", "a probe in the sandbox could connect to this machine")
     with path.open("a") as file:

@@ -1,0 +1,94 @@
+"""What the policy permits and a server's sandbox does not: refused in its own words, or told afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+
+from ironcurtain.canonical.subjects import Subject
+from ironcurtain.model.base import Json
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.proxy.judged import Judged
+from ironcurtain.proxy.turns import path_subjects
+from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.text import quoted, visible
+
+OUT_OF_REACH = "sandbox-out-of-reach"
+"""The rule under which a call is refused that the policy permits and the server's sandbox does not."""
+
+Beyond = Callable[[str, Iterable[Subject]], str]
+"""Returns why a server's sandbox keeps it from what a call names; nothing if it does not."""
+
+Send = Callable[[], Awaitable[dict[str, Json]]]
+"""Sends one call; returns its result as it came."""
+
+Carry = Callable[[str, Sequence[Subject], Send], Awaitable[dict[str, Json]]]
+"""Sends one call about some paths to a server, with what that needs to serve them."""
+
+_HELD = re.compile(
+    r"EROFS|EBUSY|EXDEV|Read-only file system|Device or resource busy|Invalid cross-device link"
+)
+"""How operating systems, and programs after them, name what a mount refuses."""
+_MOST_SHOWN = 3
+
+
+def nothing_beyond(_server: str, _subjects: Iterable[Subject]) -> str:
+    """Know of no sandbox."""
+    return ""
+
+
+async def plainly(_server: str, _subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
+    """Send a call, and do nothing else."""
+    return await send()
+
+
+def within_reach(judged: Judged, beyond: Beyond) -> Judged:
+    """Return a call as it was judged, refused where its server's sandbox would not let it through.
+
+    It comes before a person is asked: nobody approves what cannot happen.
+    """
+    if judged.prepared is None or judged.decision.verdict is Verdict.DENY:
+        return judged
+    reason = beyond(judged.call.server, judged.prepared.call.subjects)
+    if not reason:
+        return judged
+    refused = {"verdict": Verdict.DENY, "rule": OUT_OF_REACH, "reason": f"{reason[:1].upper()}{reason[1:]}."}
+    return replace(
+        judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False
+    )
+
+
+def paths_of(judged: Judged) -> list[Subject]:
+    """Return the paths that a call was judged over."""
+    return path_subjects(judged.prepared) if judged.prepared else []
+
+
+async def explained(
+    confiner: Confiner, server: str, subjects: Sequence[Subject], send: Send
+) -> dict[str, Json]:
+    """Send a call; say in the result of one that failed what its server's sandbox had to do with it.
+
+    Args:
+        confiner: Knows the sandbox.
+        server: The server.
+        subjects: The paths of the call.
+        send: Sends it.
+    """
+    before = len(confiner.violations(server))
+    result = await send()
+    content = result.get("content")
+    if result.get("isError") is not True or not isinstance(content, list) or not confiner.contains(server):
+        return result
+    words = confiner.apart(server, [subject.value for subject in subjects if subject.role.writes])
+    if seen := confiner.violations(server)[before:]:
+        words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"
+    if not words and any(_HELD.search(str(block)) for block in content):
+        words = (
+            "its sandbox may be what refused it: what lies outside its places is read-only, and so is what "
+            "is code in repositories (.git/config, hooks)"
+        )
+    if not words:
+        return result
+    said = f"The policy permits this call of the server {quoted(server)}; {words}."
+    return {**result, "content": [*content, {"type": "text", "text": said}]}

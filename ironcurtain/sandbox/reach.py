@@ -1,0 +1,217 @@
+"""What the rules of a policy could let one server reach: places to read and to write, and domains.
+
+It is an upper bound. Every rule that allows or asks counts for every tool that it could speak of, and what
+it says of arguments, callers and other resources of a call is taken to hold. What only takes away, a rule
+that denies, counts where it stands first and holds whatever else is in the call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ironcurtain.bundle.content import PolicyContent, RuleText
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.policy import If, RoleCondition
+from ironcurtain.model.reserved import READ_RESOURCE, RESERVED, with_reserved_roles
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.roles.registry import Registry, Role
+
+_ALLOWED_OR_ASKED = frozenset({Verdict.ALLOW, Verdict.ESCALATE})
+_HOST = re.compile(r"(?:[a-z]+://)?(?P<host>\[[^\]]*\]|[^/:]*)(?P<port>:[0-9]+)?(?:/.*)?")
+_LIST = "@"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Directories and files, as rules name them: absolute, or from the home on (`~/Documents`).
+
+    Attributes:
+        named: Those that rules name.
+        anywhere: Whether a rule names no place, so that it could be any.
+        never: Where `anywhere` does not lead, since an earlier rule denies it.
+    """
+
+    named: tuple[str, ...] = ()
+    anywhere: bool = False
+    never: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one server could be asked to reach.
+
+    Attributes:
+        reads: What its tools could read.
+        writes: What its tools could write or delete; it can be read, too.
+        session: Whether its tools work on files in the session's sandbox.
+        domains: Hosts that its tools could contact, `*.` for subdomains.
+        any_domain: Whether a rule names no host, so that it could be any.
+    """
+
+    reads: Places = field(default_factory=Places)
+    writes: Places = field(default_factory=Places)
+    session: bool = False
+    domains: tuple[str, ...] = ()
+    any_domain: bool = False
+
+
+NOTHING = Reach()
+"""The reach of a server that no rule lets do anything."""
+
+WITHOUT_POLICY = Reach(reads=Places(anywhere=True), session=True)
+"""What is taken for a server where no policy says more."""
+
+
+def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] = _ALLOWED_OR_ASKED) -> Reach:
+    """Return what rules with one of some verdicts could let a server reach.
+
+    Args:
+        content: The policy.
+        server: The server's name; one that the policy does not know reaches nothing.
+        verdicts: Which verdicts count; a rule that allows still counts as itself where others only ask.
+    """
+    annotated = content.annotations.servers.get(server)
+    if annotated is None:
+        return NOTHING
+    if any(rule.if_ is None for rule in content.rules.values()):  # a bundle of before conditions were kept
+        return Reach(Places(anywhere=True), Places(anywhere=True), session=True, any_domain=True)
+    registry = Registry(with_reserved_roles(content.annotations.roles))
+    rules = sorted(content.rules.values(), key=lambda each: each.order)
+    reads, writes, urls = _Union(), _Union(), _Union()
+    session = False
+    for tool in (*annotated.tools, RESERVED[READ_RESOURCE]):
+        is_reserved = tool.tool in RESERVED
+        about = [rule for rule in rules if speaks_of(rule.if_, server, tool, meant=is_reserved)]
+        for role in _roles(tool, registry):
+            found = _found(about, role.name, content.lists, verdicts)
+            if role.category == "path":
+                (writes if role.writes else reads).add(found)
+                contained = tool.contained and role.containable and not is_reserved
+                session = session or contained or found.opens
+            elif role.category == "url":
+                urls.add(found)
+    hosts = tuple(dict.fromkeys(map(_host, urls.places.named)))
+    return Reach(
+        reads=reads.places,
+        writes=writes.places,
+        session=session,
+        domains=tuple(host for host in hosts if host != "*"),
+        any_domain=urls.places.anywhere or "*" in hosts,
+    )
+
+
+def reaches(content: PolicyContent, servers: Iterable[str]) -> dict[str, Reach]:
+    """Return the reach of each of some servers."""
+    return {name: reach_of(content, name) for name in servers}
+
+
+def speaks_of(conditions: If | None, server: str, tool: ToolAnnotation, *, meant: bool) -> bool:
+    """Tell whether a rule could speak of a tool; `meant` where it has to name the tool or a role."""
+    if conditions is None or (meant and conditions.tool is None and not conditions.named_roles):
+        return False  # that a server may do everything opens no home for resources that it does not have
+    return (
+        (conditions.server is None or server in conditions.server)
+        and (conditions.tool is None or tool.tool in conditions.tool)
+        and conditions.side_effects in (None, tool.side_effects)
+    )
+
+
+def _roles(tool: ToolAnnotation, registry: Registry) -> Iterator[Role]:
+    """Yield the roles that resources of a tool's calls can have, each once."""
+    names = [role for argument in tool.args for role in argument.possible_roles]
+    names += [composite.role for composite in tool.composites]
+    if any(argument.repository for argument in tool.args):
+        names.append("read-path")  # of what git borrows from elsewhere
+    yield from (registry[name] for name in dict.fromkeys(names) if registry[name].resource)
+
+
+@dataclass
+class _Found:
+    """What the rules about one tool say of one role."""
+
+    named: list[str] = field(default_factory=list)
+    anywhere: bool = False
+    never: list[str] = field(default_factory=list)
+
+    @property
+    def opens(self) -> bool:
+        return bool(self.named) or self.anywhere
+
+
+def _found(
+    rules: list[RuleText],
+    role: str,
+    lists: Mapping[str, tuple[str, tuple[str, ...]]],
+    verdicts: Collection[Verdict],
+) -> _Found:
+    """Go through the rules in their order; the first that holds decides, so a plain denial ends the rest."""
+    found = _Found()
+    for rule in rules:
+        conditions = rule.if_
+        if conditions is None or (conditions.named_roles and role not in conditions.named_roles):
+            continue
+        patterns = _patterns(conditions, role, lists)
+        if rule.then is Verdict.DENY:
+            if not _is_plain(conditions, role):
+                continue
+            if patterns is None:
+                break
+            found.never += patterns
+        elif rule.then not in verdicts:
+            continue
+        elif patterns is None:
+            found.anywhere = True
+            break
+        else:
+            found.named += [each for each in patterns if not _is_in(each, found.never)]
+    return found
+
+
+def _patterns(
+    conditions: If, role: str, lists: Mapping[str, tuple[str, tuple[str, ...]]]
+) -> list[str] | None:
+    """Return the patterns that one condition demands of a resource of a role; None if there is none."""
+    demanding: RoleCondition | None = next((c for c in conditions.role_conditions if role in c.roles), None)
+    if demanding is None:
+        return None
+    members = [(p, lists[p[1:]][1] if p.startswith(_LIST) else (p,)) for p in demanding.patterns]
+    return [each for _, values in members for each in values]
+
+
+def _is_plain(conditions: If, role: str) -> bool:
+    """Tell whether a rule holds for a resource of a role whatever else the call has."""
+    demanding = [each for each in conditions.role_conditions if role in each.roles]
+    guards = len(demanding) < len(conditions.role_conditions)
+    return not (guards or len(demanding) > 1 or conditions.args or conditions.caller)
+
+
+def _is_in(place: str, directories: Collection[str]) -> bool:
+    return any(place == each or place.startswith(f"{each.rstrip('/')}/") for each in directories)
+
+
+def _host(pattern: str) -> str:
+    """Return host and port of a URL's pattern."""
+    match = _HOST.fullmatch(pattern)
+    return match["host"] + (match["port"] or "") if match is not None else pattern
+
+
+class _Union:
+    """What several tools reach together: closed to all is only what is closed to each that goes anywhere."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, None] = {}
+        self._never: set[str] | None = None
+
+    def add(self, found: _Found) -> None:
+        """Add what one tool reaches under one role."""
+        self._named |= dict.fromkeys(found.named)
+        if found.anywhere:
+            self._never = {*found.never} if self._never is None else self._never & {*found.never}
+
+    @property
+    def places(self) -> Places:
+        """All of it."""
+        never = tuple(sorted(self._never or ()))
+        return Places(tuple(self._named), self._never is not None, never)
