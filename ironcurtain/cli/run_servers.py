@@ -12,9 +12,12 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import servers_file
 from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.cli.authoring import spending
+from ironcurtain.cli.permissions import Permissions
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
 from ironcurtain.cli.visiting import visits
@@ -31,6 +34,8 @@ from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.newcomers import PublishedRules, newcomer_rows
+from ironcurtain.sandbox.reach import reach_of
+from ironcurtain.sandbox.rules import can_be_let_through
 from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.listing import list_tools
 from ironcurtain.text import printable, quoted, visible
@@ -42,6 +47,8 @@ def add(
     words: tuple[str, ...],
     env: tuple[str, ...],
     cwd: str | None,
+    allow_write: tuple[str, ...],
+    allow_domain: tuple[str, ...],
     compile_: bool,
     timeout: float,
     config: str | None,
@@ -53,6 +60,11 @@ def add(
     """Read, write down, annotate, show what is new, and go on if that is wanted."""
     project = read_project(config)
     entry = _entry(words, env, cwd)
+    more = Permissions.of(allow_write, allow_domain)
+    if entry is None and more.any:
+        return _permit(project, name, more)
+    if entry is not None and more.any:
+        entry["sandbox"] = more.added_to({}, ())
     tools = list_tools(
         check_servers(_proposed(project, name, entry), _file(project)), visits(), only=[name], timeout=timeout
     )
@@ -118,6 +130,31 @@ def remove(*, name: str, config: str | None) -> Exit:
     if any(each.server == name for each in confirmed):
         _say(f"{confirmations.name} still speaks of {name}: remove its entries, too")
     return Exit.YES
+
+
+def _permit(project: Project, name: str, more: Permissions) -> Exit:
+    """Add permissions to the sandbox of a server that is there."""
+    file = _file(project)
+    with servers_file.alone(file):
+        text = servers_file.read_or_start(file)
+        named = _permitted_domains(project, name)
+        changed = servers_file.with_permissions(text, str(file), name, more, named)
+        check_servers(parse_document(changed, str(file), Servers), file)
+        if changed != text:
+            servers_file.write(file, changed)
+    for what in more.words:
+        _say(f"written: the sandbox of {name} {what}")
+    _say("a proxy that runs takes it at its next start")
+    return Exit.YES
+
+
+def _permitted_domains(project: Project, name: str) -> tuple[str, ...]:
+    """Return the domains that the published rules open: a list of the configuration stands in their place."""
+    bundle = project.path("output") / "bundle"
+    if not bundle.exists():
+        return ()
+    reach = reach_of(PolicyContent.of(Bundle.read(bundle)), name)
+    return tuple(domain for domain in reach.domains if can_be_let_through(domain))
 
 
 def _file(project: Project) -> Path:

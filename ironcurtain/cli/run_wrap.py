@@ -23,6 +23,7 @@ from ironcurtain.errors import Exit, FileError, UsageError
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport
 from ironcurtain.policy import Policy
+from ironcurtain.sandbox.agreement import disagreements
 from ironcurtain.servers.config import load_servers
 from ironcurtain.text import printable, quoted, visible
 
@@ -59,7 +60,8 @@ def run(
 
     def act(*, dry_run: bool) -> ClientReport:
         report = wrap(place, command, search_path=_search_path(), only=only, dry_run=dry_run)
-        return report.model_copy(update={"notes": (*report.notes, *_unknown(policy, report))})
+        notes = (*report.notes, *_unknown(policy, report), *_disagreeing(policy, report))
+        return report.model_copy(update={"notes": notes})
 
     if print_:
         report = _print_would_be(act(dry_run=True))
@@ -100,6 +102,14 @@ def _unknown(policy: Policy, report: ClientReport) -> Iterator[str]:
     known = PolicyContent.of(policy.bundle).annotations.servers
     for name in sorted({*report.moved} - {*known}):
         yield f"{name}: the policy knows no tool of it, so every call is denied"
+
+
+def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
+    """Say what the policy permits the moved servers and their sandboxes do not, once they are written."""
+    if report.servers and Path(report.servers).exists():
+        config = load_servers(Path(report.servers))
+        found = disagreements(PolicyContent.of(policy.bundle), config)
+        yield from (each.line for each in found if each.server in report.moved)
 
 
 def _check_unnamed(*, print_: bool, **others: Json) -> None:

@@ -27,6 +27,10 @@ def command() -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option("--env", metavar="KEY=VALUE", multiple=True, help="A variable for the server; repeatable.")
 @click.option("--cwd", metavar="DIR", help="Its working directory, relative to the file.")
+@click.option("--allow-write", metavar="DIR", multiple=True, help="Let its sandbox write DIR; repeatable.")
+@click.option(
+    "--allow-domain", metavar="NAME", multiple=True, help="Let it contact NAME (*.NAME); repeatable."
+)
 @click.option("--compile", "compile_", is_flag=True, help="Go on: compile, verify, and show what changed.")
 @click.option("--timeout", type=Number(1), default=60.0, show_default=True, help="Seconds for the server.")
 @CONFIG
@@ -41,8 +45,12 @@ def add(**options: object) -> Exit:
     mcp-servers.json. Every step can be left: the same command, or NAME alone, goes on where it
     stopped. Until a policy is compiled with it, all calls to the server are denied.
 
+    The server's sandbox lets through what the rules permit. --allow-write and --allow-domain add what it
+    needs for itself, as a database; with NAME alone they change its entry and do nothing else.
+
     \b
     Examples:
+      ironcurtain servers add notes --allow-write ~/notes.db.d --allow-domain api.example.com
       ironcurtain servers add notes -- node node_modules/notes-server/index.js
       ironcurtain servers add notes --compile
 

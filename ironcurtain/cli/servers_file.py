@@ -7,10 +7,11 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ironcurtain.cli.permissions import Permissions
 from ironcurtain.clients.jsonc import Node, parse
 from ironcurtain.errors import FormatError, PublishError, ServerConfigError
 from ironcurtain.files import atomic_write, has_content, read_text
@@ -67,6 +68,42 @@ def with_server(text: str, source: str, name: str, entry: Json) -> str:
     if last is None:
         return f"{text[: holder.start]}{{{written}\n{indent[: -len(_UNIT)]}}}{text[holder.end :]}"
     return f"{text[: last.end]},{written}{text[last.end :]}"
+
+
+def with_permissions(text: str, source: str, name: str, more: Permissions, permitted: Iterable[str]) -> str:
+    """Return the text with permissions more for a server that is there; its entry alone is written anew.
+
+    Args:
+        text: The file's text.
+        source: The file, for errors.
+        name: The server's name.
+        more: What is added.
+        permitted: Domains that the rules open to it.
+
+    Raises:
+        FormatError: If the text is no object with an object `mcpServers`.
+        ServerConfigError: If there is no such server, or it is not contained.
+    """
+    member = _holder(text, source).member(name)
+    if member is None:
+        raise ServerConfigError(f"there is no server {quoted(name)}", where=source)
+    entry = member.node.value
+    if entry.get("sandbox") is False:
+        raise ServerConfigError(
+            f"{quoted(name)} has no sandbox that could be opened",
+            where=source,
+            hint='It says "sandbox": false.',
+        )
+    made = more.added_to(entry.get("sandbox") or {}, permitted)
+    if made == entry.get("sandbox"):
+        return text
+    indent = _indent(text, member.start)
+    if indent is None:
+        written = json.dumps({**entry, "sandbox": made}, ensure_ascii=False)
+    else:
+        lines = json.dumps({**entry, "sandbox": made}, ensure_ascii=False, indent=len(_UNIT))
+        written = lines.replace("\n", f"\n{indent}")
+    return f"{text[: member.node.start]}{written}{text[member.node.end :]}"
 
 
 def without_server(text: str, source: str, name: str) -> str:

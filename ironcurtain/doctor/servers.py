@@ -11,12 +11,14 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.clients.moving import fetches_itself
+from ironcurtain.doctor.reach import reach
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import IronCurtainError, SandboxMissingError
 from ironcurtain.evidence.drift import drift
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.ownership import check_own
 from ironcurtain.pipeline.tool_texts import text_findings
+from ironcurtain.sandbox.offers import offer_for
 from ironcurtain.sandbox.programs import Programs, Survey, survey
 from ironcurtain.sandbox.rules import Grounds, shown_sign_ins
 from ironcurtain.sandbox.sign_ins import sign_ins
@@ -28,6 +30,7 @@ from ironcurtain.text import printable, visible
 _OLDEST_NODE = 20
 _SECONDS = 30.0
 _MOST_TRIED = 5
+_VIOLATION = re.compile(r"server (?P<server>\S+): sandbox: violation: (?P<what>.*)")
 _VERSION = re.compile(r"v(\d+)\.")
 _FIXES = (
     ("bubblewrap (bwrap)", "Run `apt-get install bubblewrap`."),
@@ -68,6 +71,7 @@ def servers(subject: Subject) -> Iterator[Diagnosis]:
     yield from _drift(subject, live)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
+    yield from _reach(subject, config)
     yield from _tried(told)
 
 
@@ -91,6 +95,9 @@ def _tried(told: list[str]) -> Iterator[Diagnosis]:
         fix = (
             "Let it, if it should: allowWrite or allowedDomains in its entry (docs/sandbox.md); or remove it."
         )
+        found = _VIOLATION.fullmatch(text)
+        command = offer_for(found["server"], found["what"]) if found is not None else ""
+        fix = f"Let it, if it should: {command}; or remove it." if command else fix
         yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
 
 
@@ -142,10 +149,18 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
             )
     hidden = sum(path.exists() for path in sign_ins(home))
     if contained:
-        what = (
-            f"of the home {hidden} places of keys and sign-ins are hidden from servers; the rest can be read"
-        )
+        what = f"of the home {hidden} places of keys and sign-ins are hidden from every server"
         yield Diagnosis(name="sandbox", status="ok", what=what)
+
+
+def _reach(subject: Subject, config: ServerConfig) -> Iterator[Diagnosis]:
+    """Hold what the rules permit against what the sandboxes let through."""
+    try:
+        content = PolicyContent.of(Bundle.read(subject.bundle))
+    except IronCurtainError:
+        yield Diagnosis(name="sandbox", status="skip", what="what rules permit is not known without a bundle")
+        return
+    yield from reach(content, config, Path.home())
 
 
 def _node(programs: Programs) -> Iterator[Diagnosis]:

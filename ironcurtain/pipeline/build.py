@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.llm.question import Provider
@@ -56,6 +57,7 @@ from ironcurtain.pipeline.stability import Compared, compare
 from ironcurtain.pipeline.verify import report_lines
 from ironcurtain.pipeline.workshop import Workshop, without_rules
 from ironcurtain.roles.registry import Registry
+from ironcurtain.sandbox.agreement import disagreements
 from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
@@ -194,6 +196,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         *compared.notes,
         *recorded.notes,
         *verification.warnings,
+        *(each.line for each in disagreements(PolicyContent.of(bundle), inputs.servers)),
         *book.notes,
     )
     return Built(bundle, verification, findings)
