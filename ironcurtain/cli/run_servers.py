@@ -15,7 +15,6 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import servers_file
 from ironcurtain.cli.assumed import assumed_world
-from ironcurtain.cli.authoring import Project, read_project, spending
 from ironcurtain.cli.authoring import spending
 from ironcurtain.cli.permissions import Permissions
 from ironcurtain.cli.project import Project, read_project

@@ -43,16 +43,21 @@ async def plainly(_server: str, _subjects: Sequence[Subject], send: Send) -> dic
     return await send()
 
 
-def within_reach(judged: Judged, beyond: Beyond) -> Judged:
+def unsaid(_text: str) -> None:
+    """Have nobody to tell."""
+
+
+def within_reach(judged: Judged, beyond: Beyond, say: Callable[[str], None]) -> Judged:
     """Return a call as it was judged, refused where its server's sandbox would not let it through.
 
-    It comes before a person is asked: nobody approves what cannot happen.
+    It comes before a person is asked: nobody approves what cannot happen. Who started the proxy is told.
     """
     if judged.prepared is None or judged.decision.verdict is Verdict.DENY:
         return judged
     reason = beyond(judged.call.server, judged.prepared.call.subjects)
     if not reason:
         return judged
+    say(f"server {judged.call.server}: {reason}")
     refused = {"verdict": Verdict.DENY, "rule": OUT_OF_REACH, "reason": f"{reason[:1].upper()}{reason[1:]}."}
     return replace(
         judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False
