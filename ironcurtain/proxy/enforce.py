@@ -40,7 +40,7 @@ from ironcurtain.proxy.looks import ElsewhereError, look, look_again
 from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
-from ironcurtain.proxy.reaching import Beyond, Carry, nothing_beyond, paths_of, plainly, unsaid, within_reach
+from ironcurtain.proxy.reaching import Reaching, paths_of, within_reach
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
 from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.sandbox.confiner import Confinement
@@ -76,9 +76,7 @@ class Enforcer:
 
     Attributes:
         confined: Tells what was seen to confine a server.
-        beyond: Tells what a server's sandbox keeps it from of what a call names; nothing if nothing.
-        say: Tells the person who started the proxy.
-        carry: Sends a call to its server, with what that needs to serve what the call names.
+        reaching: Knows what servers' sandboxes let through, and opens their roots.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
         telemetry: Is told what is recorded, too.
@@ -93,9 +91,7 @@ class Enforcer:
     breaker: CircuitBreaker
     confined: Callable[[str], Confinement]
     neighbours: Neighbours
-    beyond: Beyond = nothing_beyond
-    carry: Carry = plainly
-    say: Callable[[str], None] = unsaid
+    reaching: Reaching = field(default_factory=Reaching)
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
     telemetry: Telemetry | None = None
@@ -129,7 +125,7 @@ class Enforcer:
         judged = await self._judge(replace(call, id=id_, caller=self.caller), counted=True)
         if self.observe:
             return await self._carry_out(_observed(judged, is_tool=live is not None), forward, id_)
-        judged = within_reach(judged, self.beyond, self.say)
+        judged = within_reach(judged, self.reaching)
         for _ in range(_MOST_TRIES):
             if judged.escalated and judged.approval is None:
                 judged = await self._ask(judged, exchange, live)
@@ -265,7 +261,7 @@ class Enforcer:
             paths = self._relied_on(judged)
             before = await self._look(judged, id_, "not sent: ", partial(look, paths)) if paths else {}
             sending = partial(forward, judged.sent or judged.decision.arguments or {})
-            result = await self.carry(judged.call.server, paths_of(judged), sending)
+            result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
             if paths:
                 await self._look(judged, id_, "its answer is withheld: ", partial(look_again, paths, before))
         except anyio.get_cancelled_exc_class():

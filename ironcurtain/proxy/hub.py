@@ -52,7 +52,7 @@ class Hub:
         limits: UpstreamLimits | None = None,
     ) -> None:
         self.clients = clients
-        self.enforcer = replace(enforcer, carry=self._carry, say=say)
+        self.enforcer = replace(enforcer, reaching=replace(enforcer.reaching, carry=self._carry, say=say))
         self.say = say
         self.listed = False
         self._limits = limits or UpstreamLimits()

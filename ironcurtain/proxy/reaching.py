@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.model.base import Json
@@ -47,17 +47,32 @@ def unsaid(_text: str) -> None:
     """Have nobody to tell."""
 
 
-def within_reach(judged: Judged, beyond: Beyond, say: Callable[[str], None]) -> Judged:
+@dataclass(frozen=True)
+class Reaching:
+    """What servers' sandboxes and roots have to do with a call.
+
+    Attributes:
+        beyond: Tells why a server's sandbox keeps it from what a call names.
+        carry: Sends a call, with what its server needs to serve what it names.
+        say: Tells the person who started the proxy.
+    """
+
+    beyond: Beyond = nothing_beyond
+    carry: Carry = plainly
+    say: Callable[[str], None] = unsaid
+
+
+def within_reach(judged: Judged, reaching: Reaching) -> Judged:
     """Return a call as it was judged, refused where its server's sandbox would not let it through.
 
     It comes before a person is asked: nobody approves what cannot happen. Who started the proxy is told.
     """
     if judged.prepared is None or judged.decision.verdict is Verdict.DENY:
         return judged
-    reason = beyond(judged.call.server, judged.prepared.call.subjects)
+    reason = reaching.beyond(judged.call.server, judged.prepared.call.subjects)
     if not reason:
         return judged
-    say(f"server {judged.call.server}: {reason}")
+    reaching.say(f"server {judged.call.server}: {reason}")
     refused = {"verdict": Verdict.DENY, "rule": OUT_OF_REACH, "reason": f"{reason[:1].upper()}{reason[1:]}."}
     return replace(
         judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False

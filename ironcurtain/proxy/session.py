@@ -40,6 +40,7 @@ from ironcurtain.proxy.listing import Listing, Narrowed
 from ironcurtain.proxy.live import Enforced, LivePolicy
 from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.people import Asking, People
+from ironcurtain.proxy.reaching import Reaching
 from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.signals import Signals
@@ -226,7 +227,7 @@ def _enforcer(
         breaker=CircuitBreaker(),
         confined=confiner.state,
         neighbours=Neighbours(shared_file("turns")),
-        beyond=confiner.beyond,
+        reaching=Reaching(confiner.beyond),
         caller=options.caller,
         observe=options.observe,
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.policy import If
 from ironcurtain.model.reserved import RESERVED
 from ironcurtain.model.servers import SandboxSettings, Server
 from ironcurtain.model.verdict import Verdict
@@ -104,10 +106,14 @@ def _keeps_nothing(content: PolicyContent, name: str, config: ServerConfig, reac
     annotated = content.annotations.servers.get(name)
     tools = [tool for tool in annotated.tools if tool.tool not in RESERVED] if annotated else []
     open_ = [rule.if_ for rule in content.rules.values() if rule.then is not Verdict.DENY]
-    return any(
-        tool.side_effects and any(speaks_of(each, name, tool, meant=False) for each in open_)
-        for tool in tools
-    )
+    return any(tool.side_effects and _may_be_called(tool, name, each) for tool in tools for each in open_)
+
+
+def _may_be_called(tool: ToolAnnotation, server: str, conditions: If | None) -> bool:
+    """Tell whether a rule could permit calls of a tool: one about roles speaks of the resources of a call."""
+    roles = {role for argument in tool.args for role in argument.possible_roles}
+    named = set(conditions.named_roles) if conditions is not None else set()
+    return speaks_of(conditions, server, tool, meant=False) and (not named or bool(named & roles))
 
 
 def reach_words(reach: Reach) -> str:

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.model.servers import Server
+from ironcurtain.sandbox.personal import outermost
 
 _MARKS = ("package.json", "pyproject.toml", "setup.py", "setup.cfg", "node_modules", ".venv", "Cargo.toml")
 """What shows that a directory is the root of a program."""
 _SEARCHED = ("PYTHONPATH", "NODE_PATH", "VIRTUAL_ENV", "CLASSPATH", "GEM_PATH", "PERL5LIB")
 """Variables that name directories in which an interpreter looks for a program's parts."""
 _PROGRAMS = frozenset({"bin", "sbin", "Scripts"})
+_CODE = frozenset(
+    {*(".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jar"), *(".rb", ".pl", ".php", ".sh", ".lua")}
+)
 _MOST_LINKS = 20
 _FIRST_BYTES = 256
 
@@ -34,9 +38,9 @@ class _Start:
 def program_places(server: Server, directory: Path, home: Path) -> list[Path]:
     """Return real paths of what a server's program is made of, as far as its configuration tells.
 
-    That is its command with its interpreter, files among its arguments and variables, each with the package
-    or project that it belongs to, and the directories of PATH and of its interpreter's search path. The home
-    itself is never among them.
+    That is its command with its interpreter; files among its arguments and variables, programs with the
+    package or project that they belong to; the directories of PATH and of its interpreter's search path. The
+    home itself is never among them.
 
     Args:
         server: Its configuration.
@@ -45,13 +49,14 @@ def program_places(server: Server, directory: Path, home: Path) -> list[Path]:
     """
     path = server.env.get("PATH", os.environ.get("PATH", os.defpath))
     start = _Start(directory / (server.cwd or ""), path, home)
-    named = [*_command(server.command or "", start), *_named_files(server, start)]
-    places = [place for file in named for place in _around(file, start)]
+    named = list(_named_files(server, start))
+    run = [*_command(server.command or "", start), *(file for file in named if _is_code(file))]
+    places = [*named, *(place for file in run for place in _around(file, start))]
     searched = (server.env.get(name, "") for name in _SEARCHED)
     places += [Path(each) for text in (path, *searched) for each in text.split(os.pathsep) if each[:1] == "/"]
     places += [argument for argument in _paths(server.args, start) if _is_project(argument)]
     real = {Path(os.path.realpath(place)) for place in places if place.exists()}
-    return sorted(place for place in real if not start.is_too_much(place))
+    return outermost(place for place in real if not start.is_too_much(place))
 
 
 def _command(command: str, start: _Start) -> Iterator[Path]:
@@ -100,6 +105,11 @@ def _paths(words: tuple[str, ...], start: _Start) -> Iterator[Path]:
             except OSError:
                 continue
             yield path
+
+
+def _is_code(file: Path) -> bool:
+    """Tell whether a file runs, so that what lies around it is needed: a key or a database stands alone."""
+    return file.suffix in _CODE or "node_modules" in file.parts or file.parent.name in _PROGRAMS
 
 
 def _is_project(path: Path) -> bool:

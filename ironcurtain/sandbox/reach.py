@@ -108,9 +108,10 @@ def reaches(content: PolicyContent, servers: Iterable[str]) -> dict[str, Reach]:
 
 
 def speaks_of(conditions: If | None, server: str, tool: ToolAnnotation, *, meant: bool) -> bool:
-    """Tell whether a rule could speak of a tool; `meant` where it has to name the tool or a role."""
-    if conditions is None or (meant and conditions.tool is None and not conditions.named_roles):
-        return False  # that a server may do everything opens no home for resources that it does not have
+    """Tell whether a rule could speak of a tool; `meant` where it must name the tool, or server and role."""
+    named = conditions is not None and (conditions.tool or (conditions.server and conditions.named_roles))
+    if conditions is None or (meant and not named):
+        return False  # no home is opened for resources that a server probably does not have
     return (
         (conditions.server is None or server in conditions.server)
         and (conditions.tool is None or tool.tool in conditions.tool)

@@ -100,3 +100,10 @@ def test_asked_places_count_unless_only_what_is_allowed_is_wanted(tmp_path: Path
     made = [rule("drop", "allow", paths=within(["write-path"], "~/Drop")), ASK]
     assert reach(tmp_path, "files", *made).writes == Places(("~/Drop",), anywhere=True)
     assert reach(tmp_path, "files", *made, verdicts={Verdict.ALLOW}).writes == Places(("~/Drop",))
+
+
+def test_a_rule_about_everybodys_files_opens_none_to_a_server_without_any(tmp_path: Path) -> None:
+    everybody = rule("docs", "allow", paths=within(["read-path"], "~/Documents"))
+    assert reach(tmp_path, "clock", everybody) == NOTHING
+    resources = rule("docs", "allow", paths=within(["read-path"], "~/Documents"), server=["clock"])
+    assert reach(tmp_path, "clock", resources).reads.named == ("~/Documents",)
