@@ -25,12 +25,12 @@ _OPEN = ("own", "here", "tmp")
 """What a server's sandbox sees of its directory; it writes the last alone."""
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
-# Where the server starts is there, though what is around it may be hidden.
+# Where the server starts is there, though what is around it may be hidden; what is hidden takes no files.
 open=yes
 for word; do
   shift
   if [ "$word" = -- ] && [ "$open" = yes ]; then
-    set -- "$@" --ro-bind /proc/sys /proc/sys --dir {directory}
+    set -- "$@" --ro-bind /proc/sys /proc/sys --dir {directory} {sealed}
     open=no
   fi
   set -- "$@" "$word"
@@ -147,6 +147,7 @@ def _settings(
         made = _BWRAP.format(
             bwrap=shlex.quote(programs.bwrap),
             directory=shlex.quote(str(directory)),
+            sealed=shlex.join(word for path in rules.get("sealed", ()) for word in ("--remount-ro", path)),
             environment=shlex.quote(str(place / "environment")),
         )
         write_private(wrapper, made)

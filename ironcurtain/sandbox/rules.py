@@ -61,7 +61,7 @@ class Grounds:
 def rules_for(
     name: str, server: Server, grounds: Grounds, programs: Iterable[Path] | None = None
 ) -> dict[str, Json]:
-    """Return the runtime's settings for a server: `network` and `filesystem`.
+    """Return the runtime's settings for a server: `network` and `filesystem`; `sealed` is hidden and empty.
 
     Args:
         name: The server's name, for errors.
@@ -88,9 +88,11 @@ def rules_for(
         _check_running(name, running, writable)
     hidden = [*ours, *secrets, *wanted.deny_read, *opened.hidden]
     readable = [*wanted.allow_read, *session]
+    sealed: list[Path] = []
     if not opened.anywhere:
         shown = [*own, *opened.reads, *opened.writable]
         readable += [path for path in shown if not is_in(path, kept.unread)]
+        sealed = [path for path in personal_places(home) if path not in writable]
         hidden += personal_places(home)
     code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=grounds.home)
     protected = [real for path in grounds.protected if (real := _real(path)) != running]
@@ -109,6 +111,8 @@ def rules_for(
             "allowWrite": [_literal(path) for path in _existing(writable)],
             "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
         },
+        # Where these were writable, a server would keep in them what is gone when it ends.
+        "sealed": [str(path) for path in sealed],
     }
 
 

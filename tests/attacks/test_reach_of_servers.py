@@ -1,4 +1,7 @@
-"""Attack: a server that somebody has taken over reads and writes what no rule gives to it."""
+"""Attack: a server that somebody has taken over reads and writes what no rule gives to it.
+
+Held by: mounts that are made from the rules, without what nothing opens: keys, sign-ins, project, programs.
+"""
 
 from __future__ import annotations
 
