@@ -8,7 +8,7 @@ import click
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
-from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.assumed import assumed_scenarios
 from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.narrowing import narrowing
@@ -39,8 +39,9 @@ def run(
     check_rendered(read)
     given = {"home": home, "sandbox": sandbox}
     changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
-    world = assumed_world(path, scenarios).model_copy(update=changes)
-    narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)))
+    tests = assumed_scenarios(path, scenarios)
+    world = tests.world.model_copy(update=changes)
+    narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)), tests.scenarios)
     if server is not None:
         tools = tuple(t for t in narrowed.tools if t.server == server and tool in (None, t.tool))
         if not tools:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import (
     BundleIntegrityError,
@@ -16,6 +18,7 @@ from ironcurtain.errors import (
     NewerFormatError,
     SeveralErrors,
 )
+from ironcurtain.evidence.findings_tools import MEND
 from ironcurtain.model import jsontext
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.ownership import check_own_bundle
@@ -61,6 +64,21 @@ def bundle(subject: Subject) -> Iterator[Diagnosis]:
         yield from failed("rules", error)
     else:
         yield Diagnosis(name="rules", status="ok", what="the bundle's Rego is what its rules say")
+    yield from _unusable(read)
+
+
+def _unusable(read: Bundle) -> Iterator[Diagnosis]:
+    """Tell of tools whose every call is denied, since their schema cannot be evaluated."""
+    for server, annotated in sorted(PolicyContent.of(read).annotations.servers.items()):
+        for tool in annotated.tools:
+            if (why := FittedTool(tool).unusable) is not None:
+                named = f"{visible(server)}/{visible(tool.tool)}"
+                yield Diagnosis(
+                    name="tools",
+                    status="warn",
+                    what=f"every call of {named} is denied, since its schema cannot be evaluated: {why}",
+                    fix=MEND,
+                )
 
 
 def _ownership(subject: Subject, what: str) -> Iterator[Diagnosis]:

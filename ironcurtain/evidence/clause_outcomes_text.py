@@ -101,7 +101,7 @@ def _partly_words(asked: AskedTool, tool: str) -> Iterator[str]:
 def _cell_words(cell: ClauseCell) -> str:
     roles = tuple(role for role in cell.roles if role != NONE)
     places = [f"{_listed(roles)} is in {_listed(cell.where)}"] if roles and cell.where else []
-    tests = [*places, *(visible(each) for each in cell.when)]
+    tests = [*places, *map(printable, cell.when)]
     return f"where {' and '.join(tests)}" if tests else "always"
 
 

@@ -56,7 +56,10 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         cells=tuple(cell for one in examined for cell in cells_of(one, clause)),
         examples=_examples(examined, clause, whole.sides, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
-        exact=not any(one.gaps for one in examined),
+        exactness="sampled" if any(one.gaps for one in examined) else "exact",
+        reasons={
+            f"{one.space.server}/{one.space.tool}": tuple(sorted(one.gaps)) for one in examined if one.gaps
+        },
     )
 
 

@@ -138,8 +138,10 @@ def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
     for rule in found.rules:
         yield f"  {rule.order}. {visible(rule.name)} ({rule.then}): {visible(rule.reason)}"
     yield ""
-    sampled = "" if found.exact else " (sampled: not every kind of call was examined)"
+    sampled = "" if found.exactness == "exact" else " (sampled: not every kind of call was examined)"
     yield f"Where it decides: {len(found.cells)}{sampled}"
+    for tool, reasons in found.reasons.items():
+        yield from (f"  sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
     for cell in found.cells:
         when = f" when {'; '.join(map(printable, cell.when))}" if cell.when else ""
         where = ", ".join(map(visible, cell.where))

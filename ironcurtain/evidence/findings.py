@@ -25,6 +25,7 @@ from ironcurtain.evidence.findings_open import open_drafts
 from ironcurtain.evidence.findings_roles import role_drafts
 from ironcurtain.evidence.findings_rules import rule_drafts
 from ironcurtain.evidence.findings_strict import strict_drafts
+from ironcurtain.evidence.findings_tools import tool_drafts
 from ironcurtain.evidence.guarantees import witness_call
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
@@ -125,11 +126,12 @@ def _drafts(looked: Looked, material: Material, decided: Decided | None, opa: Op
     yield from strict_drafts(looked)
     yield from open_drafts(looked, material.languages)
     yield from role_drafts(looked)
+    yield from tool_drafts(looked)
     outcomes = clause_outcomes(looked, decided, opa)
     if decided is not None:
         yield from scenario_drafts(decided)
         yield from cited_drafts(looked, decided, outcomes)
-    yield from claim_drafts(outcomes)
+    yield from claim_drafts(looked, outcomes)
     yield from clause_drafts(looked, outcomes, decided)
     yield from list_drafts(looked)
 

@@ -12,11 +12,18 @@ from ironcurtain.model.clause_report import AskedTool, ClauseOutcome
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.proof import Proof
 from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import quoted, visible
 
 
-def claim_drafts(outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+def claim_drafts(looked: Looked, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
     """Yield claims that do not hold, and clauses that nothing keeps although an answer gives a reason."""
+    restricting = {
+        rule.clause
+        for _, rule in looked.rules
+        if rule.order in looked.deciding and rule.then is not Verdict.ALLOW
+    }
+    restricting |= {each.clause.id for each in outcomes if each.outcome in ("structural", "asked")}
     for each in outcomes:
         false = list(_false(each, outcomes))
         yield from false
@@ -24,6 +31,8 @@ def claim_drafts(outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
         explained = any(claim.kind != "not-here" for claim in each.claims) or not each.idle
         if explained and not false and each.outcome in ("not-kept", "partly-asked"):
             yield _unkept(each)
+        if each.outcome == "merged" and not each.scenarios and not set(each.into) & restricting:
+            yield _unshown(each)
 
 
 def _false(each: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
@@ -87,6 +96,21 @@ def _unkept(each: ClauseOutcome) -> Draft:
         suggestion="Say in the clause what a rule can test, or accept that nothing keeps it.",
         clause=each.clause.id,
         sampled=any(asked.proof is Proof.NOT_FOUND for asked in each.asked),
+    )
+
+
+def _unshown(each: ClauseOutcome) -> Draft:
+    """A clause that restricts is not kept by rules that only allow; which clauses do no program can tell."""
+    into = " and ".join(each.into)
+    return Draft(
+        kind="unkept-clause",
+        severity="note",
+        about=[each.clause.text, *each.into],
+        where=f"clause {each.clause.id}",
+        message=f"the rules of {into} are said to keep the clause {each.clause.id}: they only allow, and no "
+        "scenario shows what they deny because of it",
+        suggestion=f"Write a scenario with `clause: {each.clause.id}` and the verdict that it demands.",
+        clause=each.clause.id,
     )
 
 

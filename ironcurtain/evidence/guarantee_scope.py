@@ -21,6 +21,7 @@ from ironcurtain.text import quoted, visible
 
 SANDBOX = "sandbox"
 _SHOWN = 12
+_BY_INDEX = "Tests reach into an array by `*`, not by an index."
 
 
 @dataclass(frozen=True)
@@ -140,16 +141,27 @@ def _check_roles(
 def _check_pointers(
     scope: GuaranteeScope, tools: Iterable[tuple[str, str]], annotations: Annotations
 ) -> None:
-    """Refuse an index into an array: OPA looks names up in objects only, so it would test nothing."""
-    found = [annotations.find(server, name) for server, name in tools]
-    schemas = [tool.input_schema for tool in found if tool is not None]
+    """Refuse what would test nothing: an argument that no tool has, and an index into an array.
+
+    OPA looks names up in objects only.
+    """
+    found = [tool for server, name in tools if (tool := annotations.find(server, name)) is not None]
+    known = {name for tool in found for name in tool.argument_names}
     for test in scope.args:
-        for step in pointers.steps_of(test.name)[1:]:
-            if step.isdecimal() and not any(_describes(step, schema) for schema in schemas):
-                raise GuaranteeError(
-                    f"`args` {quoted(test.name)}: no tool that it speaks of has such an argument",
-                    hint="Tests reach into an array by `*`, not by an index.",
-                )
+        top, *below = pointers.steps_of(test.name)
+        by_index = [step for step in below if step.isdecimal()]
+        if top not in known or any(
+            not any(_describes(step, tool.input_schema) for tool in found) for step in by_index
+        ):
+            raise GuaranteeError(
+                f"`args` {quoted(test.name)}: no tool that it speaks of has such an argument",
+                hint=_known(known) if top not in known else _BY_INDEX,
+            )
+    for test in scope.caller:
+        if any(step.isdecimal() for step in pointers.steps_of(test.name)[1:]):
+            raise GuaranteeError(
+                f"`caller` {quoted(test.name)} names an element by its index", hint=_BY_INDEX
+            )
 
 
 def _describes(name: str, node: Json) -> bool:

@@ -6,11 +6,12 @@ schema. Where a test cannot be followed in the schema's words, the schema stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decide.site import Site
 from ironcurtain.errors import EvidenceError
+from ironcurtain.evidence.evaluate import decide_prepared, prepare_scenarios
 from ironcurtain.evidence.narrowing_live import Live
 from ironcurtain.evidence.narrowing_schema import narrowed_schema
 from ironcurtain.evidence.questions import Examined, examine
@@ -19,13 +20,16 @@ from ironcurtain.evidence.sides import Sides, load_sides
 from ironcurtain.evidence.space import CUSTOM_MODULES, ToolSpace
 from ironcurtain.evidence.too_many import MAX_PATHS
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.base import Json
 from ironcurtain.model.narrowing import NarrowedTool, Narrowing
-from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
 
 
-def narrowing(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Narrowing:
+def narrowing(
+    bundle: Bundle, world: DescribedWorld, opa: OpaCommand, scenarios: Collection[Scenario] = ()
+) -> Narrowing:
     """Return what a policy leaves of every annotated tool.
 
     Args:
@@ -33,6 +37,7 @@ def narrowing(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Narrowi
         world: Home, sandbox, working roots and domain lists of the place where it is enforced; another
             sandbox can mean another policy, so they must be the real ones (`described_site`).
         opa: The engine that evaluates every question.
+        scenarios: Calls that overrule a proof: a tool of which one is permitted is not hidden.
 
     Raises:
         EngineFailedError: If OPA does not run.
@@ -47,7 +52,7 @@ def narrowing(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Narrowi
     spaces = {(server, tool.tool): _space(server, tool, sides) for server, tool in places}
     followed = [space for space in spaces.values() if isinstance(space, ToolSpace)]
     examined = {(one.space.server, one.space.tool): one for one in examine(followed, opa)}
-    tools = []
+    tools: list[NarrowedTool] = []
     for server, tool in places:
         one = examined.get((server, tool.tool))
         if one is not None and not (reasons := tuple(_reasons(one))):
@@ -55,7 +60,40 @@ def narrowing(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Narrowi
             continue
         why = spaces[server, tool.tool] if one is None else reasons
         tools.append(_open(server, tool, sides, why))  # type: ignore[arg-type]
-    return Narrowing(revision=bundle.revision, tools=tuple(tools))
+    permitted = _permitted([tool for tool in tools if not tool.reachable], scenarios, sides, opa)
+    schemas = {(server, tool.tool): tool.input_schema for server, tool in places}
+    shown = (
+        _shown(tool, schemas[tool.server, tool.tool], permitted.get((tool.server, tool.tool)))
+        for tool in tools
+    )
+    return Narrowing(revision=bundle.revision, tools=tuple(shown))
+
+
+def _permitted(
+    hidden: Collection[NarrowedTool], scenarios: Collection[Scenario], sides: Sides, opa: OpaCommand
+) -> dict[tuple[str, str], str]:
+    """Return by hidden tool the first scenario of which the call is permitted all the same."""
+    places = {(tool.server, tool.tool) for tool in hidden}
+    about = [each for each in scenarios if (each.call.server, each.call.tool) in places]
+    if not about:
+        return {}
+    side = sides.sides[0]
+    decisions = decide_prepared(prepare_scenarios(about, side.policy), side.bundle, side.policy, opa)
+    found: dict[tuple[str, str], str] = {}
+    for each in about:
+        if decisions[each.id].verdict is not Verdict.DENY:
+            found.setdefault((each.call.server, each.call.tool), each.id)
+    return found
+
+
+def _shown(tool: NarrowedTool, schema: dict[str, Json] | None, scenario: str | None) -> NarrowedTool:
+    """Return a tool that was hidden as the server says it, where a scenario shows that it must not be."""
+    if scenario is None:
+        return tool
+    reasons = (*tool.reasons, f"the call of the scenario {scenario} is permitted")
+    return NarrowedTool(
+        server=tool.server, tool=tool.tool, reachable=True, input_schema=schema, reasons=reasons
+    )
 
 
 def described_site(site: Site) -> DescribedWorld:

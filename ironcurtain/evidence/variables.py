@@ -98,8 +98,14 @@ def variables_of(
         own = tuple(distinct[key] for key in sorted(distinct) if distinct[key].places[0] in places)
         found = _ClassMaker(own, places, tool, registry, fresh).classes()
         variables.append(Variable(places, own, found.values))
-        gaps |= {f"{gap}, in {', '.join(name for _, name in places)}" for gap in found.gaps}
+        gaps |= {f"{gap}, in {', '.join(map(_place_words, places))}" for gap in found.gaps}
     return Domain(tuple(variables), frozenset(gaps))
+
+
+def _place_words(place: Place) -> str:
+    """Name an argument, or a caller's fact so that it is not taken for the argument of the same name."""
+    root, name = place
+    return f"the caller's {name}" if root == "caller" else name
 
 
 def _groups(atoms: Iterable[Atom]) -> list[tuple[Place, ...]]:

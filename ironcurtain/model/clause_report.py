@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from pydantic import Field
+
 from ironcurtain.model.base import Digest, Frozen, Json
 from ironcurtain.model.explanation import QuotedClause
 from ironcurtain.model.guarantees import WitnessCall
 from ironcurtain.model.policy import Claim
-from ironcurtain.model.proof import Proof
+from ironcurtain.model.proof import Exactness, Proof
 from ironcurtain.model.verdict import Verdict
 
 OutcomeKind: TypeAlias = Literal[
@@ -114,7 +116,8 @@ class ClauseExplanation(Frozen):
         outcome: What becomes of it: what keeps it, or what was said of it and what of that holds.
         examples: Calls that were decided by it.
         scenarios: Ids of the scenarios that test it.
-        exact: Whether every tool was followed in full.
+        exactness: `sampled` where calls that it decides may have been missed, for the `reasons` given.
+        reasons: By `SERVER/TOOL`, what of a tool could not be followed.
     """
 
     format: Literal["ironcurtain/clause-explanation/v1"] = "ironcurtain/clause-explanation/v1"
@@ -125,4 +128,5 @@ class ClauseExplanation(Frozen):
     cells: tuple[ClauseCell, ...]
     examples: tuple[ExampleCall, ...]
     scenarios: tuple[str, ...]
-    exact: bool
+    exactness: Exactness
+    reasons: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -29,6 +29,7 @@ Kind = Literal[
     "evadable-rule",
     "sandbox-bypass",
     "language-argument",
+    "unusable-tool",
     "untested-clause",
     "contradictory-scenarios",
     "contradicted-proof",

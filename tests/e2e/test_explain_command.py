@@ -89,7 +89,7 @@ def test_a_clause(inside: Inside) -> None:
     assert {cell["verdict"] for cell in document["cells"]} == {"allow"}
     assert "read-documents" in document["scenarios"]
     assert not [name for name in document["scenarios"] if name.startswith("call.")]
-    assert document["exact"]
+    assert (document["exactness"], document["reasons"]) == ("exact", {})
     with Policy.load(SHIPPED, home="/home/user", sandbox="/home/user/sandbox") as policy:
         for call in document["examples"]:
             assert policy.decide(call["server"], call["tool"], call["arguments"]).clause == "C8"

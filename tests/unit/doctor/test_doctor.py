@@ -129,6 +129,16 @@ def test_a_bundle_that_is_cut_off(well: Subject) -> None:
     only(bundle(well), "", "ironcurtain compile --locked")
 
 
+def test_a_tool_that_no_call_can_use(well: Subject) -> None:
+    pattern = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(?!x).*$"}}}
+    odd = tool("odd", text=["none"]) | {"input_schema": pattern}
+    written = write_bundle(well.cwd, {"notes": [odd]}, [rule("all", "allow", tool=["odd"])])
+    told = [each for each in bundle(replace(well, bundle=written)) if each.name == "tools"]
+    assert [each.status for each in told] == ["warn"]
+    assert "every call of notes/odd is denied" in told[0].what
+    assert "outside RE2" in told[0].what
+
+
 def test_a_bundle_of_a_newer_version(well: Subject) -> None:
     directory = well.cwd / "bundle"
     Bundle.read(well.bundle).write_directory(directory)

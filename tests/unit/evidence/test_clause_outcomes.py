@@ -91,6 +91,24 @@ def test_what_is_asked_about_in_part_is_told_with_the_condition() -> None:
     assert asked.proof is Proof.FOUND
 
 
+def test_a_condition_with_an_escape_of_its_own_is_escaped_once() -> None:
+    odd = {**ASK_SECRET, "if": {"tool": ["send_mail"], "args": [{**SECRET, "value": "[^\\x00-\\x7F]"}]}}
+    words = outcome_words(outcome(document(odd, ALLOW, claims=[CLAIM])))
+    assert "x7F]" in words
+    assert "\\\\\\" not in words
+
+
+def test_a_clause_merged_into_rules_that_only_allow_is_told_until_a_scenario_shows_it() -> None:
+    written = document(ALLOW, claims=[MERGED])
+    (finding,) = (each for each in findings_of(written).findings if each.kind == "unkept-clause")
+    assert finding.severity == "note"
+    assert "the rules of C1 are said to keep the clause C2: they only allow" in finding.message
+    shown = {"id": "other", "call": OTHER, "expect": "deny", "clause": "C2"}
+    assert "unkept-clause" not in kinds(document(ALLOW, claims=[MERGED], scenarios=[shown]))
+    deny = {**ASK_SECRET, "clause": "C1", "then": "deny", "name": "deny-secret"}
+    assert "unkept-clause" not in kinds(document(deny, ALLOW, claims=[MERGED]))
+
+
 def test_what_a_clause_denies_is_not_said_to_be_asked_about() -> None:
     deny_secret = {**ASK_SECRET, "name": "deny-secret", "then": "deny"}
     found = outcome(document(deny_secret, ALLOW, claims=[CLAIM]))

@@ -17,6 +17,7 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 
 INDEX = {"name": "/edits/0", "op": "present", "value": True}
+MISSPELT = {"name": "dryrun", "op": "equals", "value": False}
 ELSEWHERE = {"server": ("filesystem",), "roles": ("delete-path",), "outside": ("sandbox", "~/Downloads")}
 
 
@@ -97,6 +98,8 @@ def test_always_with_roles_is_about_the_subject_and_without_about_the_call() -> 
         ({"roles": ("read-path", "git-remote-url"), "within": ("~/a",)}, "cannot speak of", "each role"),
         ({"within": ("github.com",)}, "no directories", "roles"),
         ({"tool": ("edit_file",), "args": (INDEX,)}, "no tool that it speaks of", "by `*`"),
+        ({"tool": ("edit_file",), "args": (MISSPELT,)}, "no tool that it speaks of", "dryRun"),
+        ({"tool": ("edit_file",), "caller": ({**INDEX, "name": "/teams/0"},)}, "by its index", "by `*`"),
     ],
 )
 def test_a_guarantee_that_cannot_be_meant_is_refused(when: dict, complaint: str, hint: str) -> None:

@@ -20,6 +20,7 @@ from ironcurtain.evidence.findings import Material, find
 from ironcurtain.evidence.guarantees import check_guarantees, report_lines, status_words
 from ironcurtain.evidence.matrix import decision_matrix
 from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.evidence.narrowing_live import Live
 from ironcurtain.gate.approvals import judge
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
@@ -397,3 +398,30 @@ def test_no_call_holds_a_number_beyond_those_that_are_examined(kind: str, value:
 def test_a_scenario_states_no_number_that_no_call_holds() -> None:
     with pytest.raises(ValueError, match="beyond"):
         ScenarioCall(server="s", tool="t", arguments={"n": 1e16})
+
+
+def test_a_gap_tells_a_fact_of_the_caller_from_the_argument_of_its_name() -> None:
+    compared = {"name": "labels", "op": "equals", "value": {"caller": "/labels"}}
+    elements = {"name": "/labels/*", "op": "equals", "value": "secret"}
+    policy = [
+        rule("deny-secret", "deny", tool=["t"], args=[elements]),
+        rule("allow-own", "allow", tool=["t"], args=[compared]),
+    ]
+    (table,) = decision_matrix(
+        bundle_of(policy, {"labels": {"type": "array", "items": {"type": "string"}}}), WORLD, opa()
+    ).servers["s"]
+    assert table.reasons
+    assert all(reason.endswith("in labels, the caller's labels") for reason in table.reasons)
+
+
+def test_a_tool_is_not_hidden_of_which_a_scenario_is_permitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = bundle_of([rule("allow-all", "allow", tool=["t"])], {"text": {"type": "string"}})
+    monkeypatch.setattr(Live, "possible", lambda _: False)
+    call = ScenarioCall(server="s", tool="t", arguments={"text": "a"})
+    permitted = Scenario(id="usual", call=call, expect=Verdict.ALLOW)
+    (hidden,) = narrowing(bundle, WORLD, opa()).tools
+    assert not hidden.reachable
+    (shown,) = narrowing(bundle, WORLD, opa(), [permitted]).tools
+    assert shown.reachable
+    assert shown.input_schema is not None
+    assert shown.reasons == ("the call of the scenario usual is permitted",)
