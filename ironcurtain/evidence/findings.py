@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -19,7 +19,7 @@ from ironcurtain.evidence.evaluate import decide_prepared
 from ironcurtain.evidence.examination import Examination
 from ironcurtain.evidence.findings_claims import cited_drafts, claim_drafts
 from ironcurtain.evidence.findings_clauses import clause_drafts, list_drafts, scenario_drafts
-from ironcurtain.evidence.findings_draft import TOO_MANY, Decided, Draft, Looked, demanded
+from ironcurtain.evidence.findings_draft import TOO_MANY, Decided, Draft, Looked, demanded, recorded
 from ironcurtain.evidence.findings_names import name_drafts
 from ironcurtain.evidence.findings_open import open_drafts
 from ironcurtain.evidence.findings_roles import role_drafts
@@ -66,11 +66,8 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
     decided = material.decided
     if decided is None and material.scenarios is not None:
         decided = demanded(examined, material.scenarios, opa)
-    wrong = contradictions(examined, decided)
-    examined = overruled(examined, wrong)
-    looked = Looked(examined)
-    drafts = list(_held_against(_drafts(looked, material, decided, opa), decided))
-    drafts += contradiction_drafts(wrong)
+    looked, drafts = _held_against(examined, material, decided, opa)
+    examined = looked.examined
     decisions = _decided(drafts, examined, opa)
     sources = _sources(examined)
     ids = _ids(drafts)
@@ -90,6 +87,28 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
     return FindingReport(revision=examined.bundle.revision, findings=ordered, reasons=reasons)
 
 
+def _held_against(
+    examined: Examination, material: Material, decided: Decided | None, opa: OpaCommand
+) -> tuple[Looked, list[Draft]]:
+    """Return the drafts that neither scenario nor record contradicts, and the examination without those.
+
+    Records are many, so they are decided only where it is said of a rule that it decides nothing.
+    """
+    wrong = contradictions(examined, decided)
+    looked = Looked(overruled(examined, wrong))
+    drafts = list(_drafts(looked, material, decided, opa))
+    if decided is None or all(draft.rule is None for draft in drafts):
+        return looked, [*drafts, *contradiction_drafts(wrong)]
+    records = recorded(looked.examined, material.scenarios or (), opa)
+    by_records = contradictions(looked.examined, records)
+    if by_records:
+        looked = Looked(overruled(looked.examined, by_records))
+        drafts = list(_drafts(looked, material, decided, opa))
+    deciding = {*decided.deciding(), *records.deciding()}
+    drafts = [draft for draft in drafts if draft.rule is None or draft.rule not in deciding]
+    return looked, [*drafts, *contradiction_drafts((*wrong, *by_records))]
+
+
 def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingReport:
     """Return a report with its accepted findings marked, and with the waivers that count no longer.
 
@@ -107,12 +126,6 @@ def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingRepor
     counting = {each.id: each for each in waivers.waivers if each.expires >= today}
     findings = tuple(f.model_copy(update={"waiver": counting.get(f.id)}) for f in report.findings)
     return report.model_copy(update={"findings": findings, "stale": tuple(stale)})
-
-
-def _held_against(drafts: Iterable[Draft], decided: Decided | None) -> Iterator[Draft]:
-    """Yield the drafts that no scenario contradicts: one that a rule decides shows that it does."""
-    deciding = decided.deciding() if decided is not None else {}
-    yield from (draft for draft in drafts if draft.rule is None or draft.rule not in deciding)
 
 
 def _is_refused(decision: Decision) -> bool:

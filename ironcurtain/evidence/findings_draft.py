@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -83,18 +83,12 @@ class Decided:
 
     Attributes:
         prepared: By id, the call after steps 1 to 5, or the decision where it ended there.
-        decisions: By id, those of records among them.
+        decisions: By id.
     """
 
     scenarios: tuple[Scenario, ...]
     prepared: Mapping[str, Prepared | Decision]
     decisions: Mapping[str, Decision]
-
-    @property
-    def demanding(self) -> Decided:
-        """Those that demand something; of records, which tell what the policy does, decisions stay."""
-        kept = tuple(scenario for scenario in self.scenarios if scenario.origin != RECORD)
-        return Decided(kept, self.prepared, self.decisions)
 
     def deciding(self) -> Mapping[str, str]:
         """Return by rule the first scenario, or record, of which it decides a subject."""
@@ -265,18 +259,22 @@ def demanded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCom
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
     """
-    return decided(examined, scenarios, opa).demanding
+    return _decided(examined, [each for each in scenarios if each.origin != RECORD], opa)
 
 
-def decided(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
-    """Decide scenarios in the world of the examination, records among them.
+def recorded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+    """Decide the records among scenarios, which tell what the policy did, in the world of the examination.
 
     Raises:
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
     """
+    return _decided(examined, [each for each in scenarios if each.origin == RECORD], opa)
+
+
+def _decided(examined: Examination, scenarios: Sequence[Scenario], opa: OpaCommand) -> Decided:
     bundle = examined.bundle
     policy = load_described(bundle, examined.sides.world)
     prepared = prepare_scenarios(scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa) if prepared else {}
-    return Decided(scenarios, prepared, decisions)
+    return Decided(tuple(scenarios), prepared, decisions)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ironcurtain.attack.report_text import break_lines, summary
-from ironcurtain.attack.run import attack
+import importlib
+from collections.abc import Iterable
+
 from ironcurtain.gate.subject import Subject
-from ironcurtain.model.attack import Break
+from ironcurtain.model.attack import AttackReport, Break
 from ironcurtain.model.gate import Check, Problem
 
 
@@ -14,22 +15,28 @@ def attacked(subject: Subject) -> tuple[Check, ...]:
     name = "attack"
     if not subject.demands.attack:
         return (Check(name=name, status="skipped", summary="none is demanded"),)
-    report = attack(subject.evidence.guaranteed, subject.scenarios.scenarios, subject.engine)
-    tried = sum(report.tried.values())
+    # Loading it takes longer than some checks, and most projects do not ask for it.
+    run, text = (importlib.import_module(f"ironcurtain.attack.{name}") for name in ("run", "report_text"))
+    evidence, scenarios = subject.evidence.guaranteed, subject.scenarios.scenarios
+    report: AttackReport = run.attack(evidence, scenarios, subject.engine)
+    problems = tuple(
+        _problem(subject, number, each, text.break_lines(each))
+        for number, each in enumerate(report.breaks, 1)
+    )
     return (
         Check(
             name=name,
-            status="failed" if report.breaks else "passed",
-            summary=f"{tried} respelled calls, {summary(report)}",
-            problems=tuple(_problem(subject, number, each) for number, each in enumerate(report.breaks, 1)),
+            status="failed" if problems else "passed",
+            summary=f"{sum(report.tried.values())} respelled calls, {text.summary(report)}",
+            problems=problems,
         ),
     )
 
 
-def _problem(subject: Subject, number: int, found: Break) -> Problem:
+def _problem(subject: Subject, number: int, found: Break, lines: Iterable[str]) -> Problem:
     clause = found.base.clause
     file, line = subject.clause_place(clause)
-    _, *calls = break_lines(found)
+    _, *calls = lines
     kind = "reaches what is denied" if found.kind == "reached" else "gets further than what it stands for"
     return Problem(
         id=f"attack-{number}",

@@ -309,11 +309,12 @@ def test_a_scenario_overrules_what_was_not_found_and_what_was_proved() -> None:
     assert told.witness.rule == "letters"
     assert not [each for each in report.findings if each.kind == "dead-rule" or each.proof == "proved"]
     assert report.reasons == {"s/t": (CONTRADICTED,)}
-    covered = coverage(examined, (scenario.model_copy(update={"origin": "handwritten"}),), opa())
+    demanded = scenario.model_copy(update={"origin": "handwritten"})
+    covered = coverage(examined, (demanded,), opa())
     assert (covered.sampled, covered.rules.reached) == (("s/t",), 1)
     evidence = Evidence(
         bundle,
-        Scenarios(format="ironcurtain/scenarios/v1", world=WORLD, scenarios=(scenario,)),
+        Scenarios(format="ironcurtain/scenarios/v1", world=WORLD, scenarios=(demanded,)),
         None,
         find_opa(),
     )
