@@ -16,6 +16,7 @@ from ironcurtain.canonical.fit import FittedTool
 from ironcurtain.canonical.pointers import EVERY
 from ironcurtain.evidence.atoms import Atom, Place, Values
 from ironcurtain.evidence.candidates import ABSENT, Builder, Candidate, tree_of
+from ironcurtain.evidence.compared import Chosen, compared_values, told_apart
 from ironcurtain.evidence.domain import Domain
 from ironcurtain.evidence.shapes import Schemas, Shape
 from ironcurtain.model import jsontext
@@ -118,15 +119,6 @@ def _groups(atoms: Iterable[Atom]) -> list[tuple[Place, ...]]:
     return sorted({tuple(sorted(group)) for group in groups.values()})
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """A value of one place to make classes of: as a call gives it, and with defaults filled in."""
-
-    raw: Json
-    filled: Json
-    fits: bool
-
-
 class _ClassMaker:
     """Makes the classes of one variable."""
 
@@ -152,9 +144,10 @@ class _ClassMaker:
         gaps = {gap for pool in pools for gap in pool.gaps}
         if len(self._places) > 1:
             # What one place can be, the other one must be able to equal.
-            shared = [v for pool in pools for one in pool.values for v in _parts(one.filled)]
+            shared = compared_values(self._atoms, self._places, pools)
             pools = [self._pool(place, shared) for place in self._places]
             gaps |= set(self._comparison_gaps())
+            pools = told_apart(self._atoms, self._places, pools)
         if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
             gaps.add("too many combinations of values that are compared")
         found: dict[frozenset[str], Class] = {}
@@ -166,11 +159,11 @@ class _ClassMaker:
                 found[each.true] = each
         if not found:
             # Nothing can be given and it must be: a class that is in doubt stands for what was not found.
-            nothing = self._class([_Chosen(ABSENT, ABSENT, fits=False) for _ in self._places])
+            nothing = self._class([Chosen(ABSENT, ABSENT, fits=False) for _ in self._places])
             found[nothing.true] = nothing
         return Domain(tuple(found[true] for true in sorted(found, key=sorted)), frozenset(gaps))
 
-    def _class(self, chosen: Sequence[_Chosen]) -> Class:
+    def _class(self, chosen: Sequence[Chosen]) -> Class:
         values = self._given([one.filled for one in chosen])
         raw = self._given([one.raw for one in chosen])
         return Class(values, _truth(self._atoms, _as_values(values)), raw, all(one.fits for one in chosen))
@@ -198,15 +191,15 @@ class _ClassMaker:
         parts = ("exact", "bounds", "patterns", "steps", "items", "properties", "others", "required")
         return all(getattr(shape, part) == getattr(plain, part) for shape in shapes for part in parts)
 
-    def _pool(self, place: Place, shared: Sequence[Json]) -> Domain[_Chosen]:
+    def _pool(self, place: Place, shared: Sequence[Json]) -> Domain[Chosen]:
         """Return what one place can be, absence first where it may be absent."""
         root, name = place
         if root == "caller":
             built = self._built(self._nothing, place, (), shared)
             return built.mapped(
                 lambda all_: (
-                    _Chosen(ABSENT, ABSENT, fits=True),
-                    *(_Chosen(each.value, each.value, fits=True) for each in all_),
+                    Chosen(ABSENT, ABSENT, fits=True),
+                    *(Chosen(each.value, each.value, fits=True) for each in all_),
                 )
             )
         schemas = self._builder.shapes.argument(name)
@@ -214,7 +207,7 @@ class _ClassMaker:
         if any(argument.top_level == name for argument in self._resources()):
             # What is absent is present where its default is filled in.
             given = tuple(one for one in absent if one.filled is ABSENT)
-            found = Domain((*given, _Chosen(PRESENT, PRESENT, fits=True)))
+            found = Domain((*given, Chosen(PRESENT, PRESENT, fits=True)))
             if any(a.when is None or a.when.present is None for a in self._atoms):
                 return found.with_gaps("a resource argument whose value is tested")
             return found
@@ -239,7 +232,7 @@ class _ClassMaker:
         listed = [v for one in operands for v in (one if isinstance(one, list | tuple) else [one])]
         return [*listed, *self._fresh, 7, 8, True, False]
 
-    def _absent(self, place: Place, schemas: Schemas) -> Iterator[_Chosen]:
+    def _absent(self, place: Place, schemas: Schemas) -> Iterator[Chosen]:
         """Yield what a call that does not give an argument counts for, nothing where it must be given."""
         name = place[1]
         if any(a.required and a.top_level == name for a in self._tool.annotation.args):
@@ -249,11 +242,11 @@ class _ClassMaker:
         elif self._tool.schema is None or self._tool.schema.checker(schemas)(None) is not False:
             yield self._filled(place, None, fits=True)
 
-    def _filled(self, place: Place, value: Json, *, fits: bool) -> _Chosen:
+    def _filled(self, place: Place, value: Json, *, fits: bool) -> Chosen:
         name = place[1]
         given = {} if value is ABSENT else {name: value}
         filled = self._tool.with_defaults(given).get(name)
-        return _Chosen(value, ABSENT if filled is None else filled, fits)
+        return Chosen(value, ABSENT if filled is None else filled, fits)
 
     def _resources(self) -> list[Argument]:
         return [
@@ -261,15 +254,6 @@ class _ClassMaker:
             for argument in self._tool.annotation.args
             if any(self._registry[role].resource for role in argument.possible_roles)
         ]
-
-
-def _parts(value: Json) -> Iterable[Json]:
-    """Yield everything that stands in a value, itself included."""
-    if value is not None and value is not ABSENT:
-        yield value
-    if isinstance(value, dict | list):
-        for below in value.values() if isinstance(value, dict) else value:
-            yield from _parts(below)
 
 
 def _truth(atoms: Sequence[Atom], values: Values) -> frozenset[str]:

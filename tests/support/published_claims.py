@@ -20,10 +20,11 @@ from ironcurtain.decide.decide import Call, Prepared, conclude, prepare
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.evidence.coverage import coverage
 from ironcurtain.evidence.difference import difference
-from ironcurtain.evidence.evaluate import load_described
+from ironcurtain.evidence.evaluate import decide_prepared, load_described
 from ironcurtain.evidence.examination import Examination, examination
 from ironcurtain.evidence.findings import Material
 from ironcurtain.evidence.findings import find as find_findings
+from ironcurtain.evidence.findings_draft import Decided as AsScenarios
 from ironcurtain.evidence.guarantees import decide_guarantees
 from ironcurtain.evidence.lookup import locate
 from ironcurtain.evidence.matrix import matrix_of
@@ -112,13 +113,13 @@ class Batch:
         for server in self.servers:
             for _ in range(CALLS):
                 made = server.call(random)
-                if made is not None:
-                    both = [
-                        _decided(server, policy, rules, *made)
-                        for policy, rules in zip(policies, (server.rules, server.changed), strict=True)
-                    ]
-                    if both[0] is not None and both[1] is not None:
-                        found.append((both[0], both[1]))
+                old = None if made is None else _decided(server, policies[0], server.rules, *made)
+                if made is None or old is None:
+                    continue
+                is_same = server.rules == server.changed
+                new = old if is_same else _decided(server, policies[1], server.changed, *made)
+                if new is not None:
+                    found.append((old, new))
         return found
 
     @cached_property
@@ -245,7 +246,11 @@ class Batch:
                 self._wrong(f"the tool is exact, and decided by {rules}", call)
 
     def _coverage(self, examined: Examination) -> None:
-        report = coverage(examined, self.scenarios, self.opa)
+        decided = self._by_opa(examined)
+        report = coverage(examined, self.scenarios, self.opa, decided)
+        for (call, _), decision in zip(self.calls, decided.decisions.values(), strict=True):
+            if decision.verdict is not call.verdict:
+                self._wrong(f"OPA decides {decision.verdict}", call)
         deciding = {
             found["rule"]
             for call, _ in self.calls
@@ -260,6 +265,14 @@ class Batch:
             self.contradicted.append(
                 f"seed {self.seed}: coverage counts {report.rules.reached} rules, and {len(deciding)} decide"
             )
+
+    def _by_opa(self, examined: Examination) -> AsScenarios:
+        prepared = {
+            each.id: call.prepared for each, (call, _) in zip(self.scenarios, self.calls, strict=True)
+        }
+        policy = load_described(examined.bundle, WORLD)
+        decisions = decide_prepared(prepared, examined.bundle, policy, self.opa)
+        return AsScenarios(tuple(self.scenarios), prepared, decisions)
 
     def _difference(self) -> None:
         found = difference(*self.bundles, WORLD, self.opa)

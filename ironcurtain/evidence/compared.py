@@ -1,0 +1,109 @@
+"""Values of places that tests compare with one another: of those that no test tells apart one is enough.
+
+To a comparison two values differ only by their type and by what equals them in the other place. So a value
+that stands nowhere in the other places is as good as every other one of its type that does not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.canonical.pointers import EVERY
+from ironcurtain.evidence.atoms import Atom, Place, find
+from ironcurtain.evidence.candidates import ABSENT
+from ironcurtain.evidence.domain import Domain
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+from ironcurtain.model.unknown import Root, json_type
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A value of one place to make classes of.
+
+    Attributes:
+        raw: As a call gives it, and
+        filled: with defaults filled in; `ABSENT` where it is not there.
+        fits: Whether the schema is known to accept it.
+    """
+
+    raw: Json
+    filled: Json
+    fits: bool
+
+
+def compared_values(
+    atoms: Sequence[Atom], places: Sequence[Place], pools: Iterable[Domain[Chosen]]
+) -> list[Json]:
+    """Return what of each place's values is compared with another place, each once."""
+    found = {
+        _text(value): value
+        for place, pool in zip(places, pools, strict=True)
+        for path in _paths(atoms, place)
+        for one in pool.values
+        for value in _at(one, path)[1]
+        if value is not None
+    }
+    return list(found.values())
+
+
+def told_apart(
+    atoms: Sequence[Atom], places: Sequence[Place], pools: Sequence[Domain[Chosen]]
+) -> list[Domain[Chosen]]:
+    """Return each place's values without those that the tests cannot tell from one that is kept."""
+    paths = [list(_paths(atoms, place)) for place in places]
+    met = [
+        {_text(value) for one in pool.values for path in own for value in _at(one, path)[1]}
+        for own, pool in zip(paths, pools, strict=True)
+    ]
+    found = []
+    for number, (place, pool) in enumerate(zip(places, pools, strict=True)):
+        elsewhere = set[str]().union(*met[:number], *met[number + 1 :])
+        own = [atom for atom in atoms if {*atom.places} == {place}]
+        kept: dict[Hashable, Chosen] = {}
+        for one in pool.values:
+            key = (
+                tuple(_holds(atom, place, one) for atom in own),
+                tuple(_seen(*_at(one, path), elsewhere) for path in paths[number]),
+            )
+            if key not in kept or (one.fits and not kept[key].fits):
+                kept[key] = one
+        found.append(Domain(tuple(kept.values()), pool.gaps))
+    return found
+
+
+def _paths(atoms: Iterable[Atom], place: Place) -> Iterable[tuple[str, ...]]:
+    """Return the pointers below a place whose values are compared with other places."""
+    crossing = [(atom, atom.reference) for atom in atoms if {*atom.places} != {place}]
+    ends = [((atom.root, atom.path), other) for atom, other in crossing if other is not None]
+    return dict.fromkeys(path[1:] for each in ends for root, path in each if (root, path[0]) == place)
+
+
+def _holds(atom: Atom, place: Place, one: Chosen) -> bool:
+    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    if one.filled is not ABSENT:
+        values[place[0]][place[1]] = one.filled
+    return atom.holds(values)
+
+
+def _seen(kind: str, found: Iterable[Json], elsewhere: set[str]) -> Hashable:
+    """Return what other places can know of values: their types, and of those that stand elsewhere all."""
+    texts = ((json_type(value), _text(value)) for value in found)
+    return kind, frozenset((type_, text if text in elsewhere else "") for type_, text in texts)
+
+
+def _at(one: Chosen, path: tuple[str, ...]) -> tuple[str, list[Json]]:
+    """Return what stands at a pointer, with what it stands in."""
+    value = None if one.filled is ABSENT else one.filled
+    if EVERY not in path:
+        return "", [find(value, path)]
+    star = path.index(EVERY)
+    elements = find(value, path[:star])
+    if not isinstance(elements, list):
+        return "absent" if elements is None else "no array", []
+    return "elements" if elements else "empty", [find(each, path[star + 1 :]) for each in elements]
+
+
+def _text(value: Json) -> str:
+    return jsontext.canonical(value).decode()
