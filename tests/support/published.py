@@ -193,13 +193,23 @@ def _flagged(
     elif is_text and roles[0] in ("thing", "channel", "recipient") and random.random() < 0.15:
         argument["codec"] = random.choice(["comma", "json-or-comma"])
     modes = [
-        (name, value)
+        (name, test)
         for name, below in properties.items()
-        for value in (below.get("enum", []) or ([True, False] if below.get("type") == "boolean" else []))
+        for test in _branches(random, below)
         if {"name": name, "roles": ["none"]} in args
     ]
     if len(roles) > 1 and modes and random.random() < 0.6:
-        name, value = random.choice(modes)
-        branch = {"arg": name, "equals": value, "roles": random.sample(roles, 1)}
+        name, test = random.choice(modes)
+        branch = {"arg": name, **test, "roles": random.sample(roles, 1)}
         del argument["roles"]
         argument["conditional"] = {"default": roles, "when": [branch]}
+
+
+def _branches(random: Random, schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a mode can test of an argument."""
+    values = [value for value in schema.get("enum", []) if value is not None]
+    if schema.get("type") == "boolean":
+        values = [True, False]
+    if not values:
+        return [{"present": True}, {"present": False}] if random.random() < 0.2 else []
+    return [*({"equals": value} for value in values), {"in": values[:2]}, {"present": True}]

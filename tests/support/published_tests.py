@@ -138,6 +138,7 @@ def _expression(random: Random, text: str) -> str:
             r"\bab\b",
             "(?m)^b$",
             ".?",
+            r"\pL+" if random.random() < 0.1 else r"\w+",
         ]
     )
 

@@ -197,6 +197,15 @@ def test_whole_containers_are_compared_with_facts_and_constants() -> None:
     assert guaranteed(bundle, when=known).status == "proved"
 
 
+def test_a_null_stands_for_no_text_that_a_test_takes_as_well() -> None:
+    """A null counts as absent, and here it is filled in: only the text itself is allowed."""
+    rules = [on("one", "allow", {**equals("p", "secret"), "or_absent": True})]
+    bundle = bundle_of(rules, {"p": {"type": ["string", "null"], "default": "zz"}})
+    assert verdict(bundle, {"p": "secret"}) == "allow"
+    assert verdict(bundle, {"p": None}) == "deny"
+    assert guaranteed(bundle).status == "broken"
+
+
 # -- listed values ---------------------------------------------------------------------------------
 
 
