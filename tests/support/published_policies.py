@@ -202,7 +202,7 @@ def _nudged(random: Random, value: Any) -> Any:
         return value.replace("secret", "zzz") + random.choice(["", "z"])
     if isinstance(value, int | float) and not isinstance(value, bool):
         return random.choice(around(value))
-    if isinstance(value, list | dict) and value and not {*value} & {"arg", "caller"}:
+    if isinstance(value, list) or (isinstance(value, dict) and not {"arg", "caller"} & value.keys()):
         return random.choice(list(changed(value)))
     return value
 
