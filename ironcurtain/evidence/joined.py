@@ -49,7 +49,7 @@ def is_in_mode(
     space: ToolSpace, arguments: dict[str, Json], caller: dict[str, Json], chosen: Mapping[int, int]
 ) -> bool:
     """Tell whether what is joined in a call has the classes that the call was made for."""
-    tied = list(_tied(space))
+    tied = list(tied_variables(space.sources, space.variables))
     if not tied:
         return True
     values: dict[Root, dict[str, Json]] = {"args": space.filled(arguments), "caller": caller}
@@ -61,7 +61,7 @@ def placed_in_mode(
 ) -> dict[str, Json]:
     """Return arguments that make a joined resource, in the classes of a mode if some are found."""
     plain = space.reader.placing.place(source, element.values)
-    tied = [index for index in _tied(space) if index in chosen]
+    tied = [i for i in tied_variables(space.sources, space.variables) if i in chosen]
     of_mode = {
         name: value
         for index in tied
@@ -78,10 +78,11 @@ def placed_in_mode(
     return plain
 
 
-def _tied(space: ToolSpace) -> Iterator[int]:
-    parts = {("args", name) for each in space.sources if each.composite is not None for name in each.places}
-    for index, variable in enumerate(space.variables):
-        if parts & set(variable.places):
+def tied_variables(sources: Iterable[Source], variables: Sequence[Variable]) -> Iterator[int]:
+    """Yield the indexes of variables that hold a part of a joined resource."""
+    parts = {("args", name) for each in sources if each.composite is not None for name in each.places}
+    for index, variable in enumerate(variables):
+        if parts & {*variable.places}:
             yield index
 
 

@@ -22,7 +22,7 @@ from ironcurtain.evidence.diagram import (
 )
 from ironcurtain.evidence.diagram import Node as Diagram
 from ironcurtain.evidence.elements import Element, SubjectKey
-from ironcurtain.evidence.joined import all_given, presence_atoms
+from ironcurtain.evidence.joined import all_given, presence_atoms, tied_variables
 from ironcurtain.evidence.placing import Source
 from ironcurtain.evidence.plain_values import PlainValues
 from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
@@ -79,8 +79,12 @@ class ToolSpace:
         self.gaps = variables.gaps | self.reader.gaps() | {*self._custom_gaps()}
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self._tool.with_defaults({}))}
         self._indexes = [RuleIndex(rules) for rules in self.rules]
+        # What decides which roles there are, and whether a joined resource is there.
+        tied = {*tied_variables(self.sources, self.variables)}
         self._role_variables = [
-            index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
+            index
+            for index, v in enumerate(self.variables)
+            if index in tied or any(atom.when is not None for atom in v.atoms)
         ]
         if math.prod(len(self.variables[index].classes) for index in self._role_variables) > MAX_MODES:
             self.gaps |= {"more modes than can be followed"}

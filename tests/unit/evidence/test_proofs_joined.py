@@ -105,6 +105,21 @@ def test_a_call_without_a_resource_is_found_where_its_part_is_tested() -> None:
     assert guaranteed(bundle, when={"roles": ("repository",)}).status == "proved"
 
 
+def test_a_guard_sees_a_joined_resource_whose_part_is_tested() -> None:
+    """Whether there is one depends on the tested part, so it is no question of the plainest value alone."""
+    rules = [
+        on("none", "deny", equals("owner", "secret")),
+        listed("acme", "allow", "repository", "acme/*", paths={"roles": ["read-path"], "within": ["/srv"]}),
+    ]
+    bundle = bundle_of(rules, {**PARTS, "p": TEXT}, REPOSITORY, roles={"p": "read-path"})
+    assert verdict(bundle, {"owner": "acme", "repo": "x", "p": "/srv/x"}) == "allow"
+    assert guaranteed(bundle).status == "broken"
+    assert guaranteed(bundle, when=of_owner("secret")).status == "proved"
+    (table,) = decision_matrix(bundle, WORLD, opa()).servers["s"]
+    rows = [row for row in table.rows if row.roles == ("read-path",)]
+    assert "allow" in {outcome.verdict for row in rows for outcome in row.outcomes}
+
+
 def test_a_part_that_does_not_lie_in_the_region_is_no_counterexample() -> None:
     """Of `acme/*` the owner is acme in some spelling, so no call that is found has another owner."""
     rules = [listed("acme", "allow", "repository", "acme/*", args=[equals("owner", "else")])]
