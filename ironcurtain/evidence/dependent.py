@@ -136,7 +136,11 @@ def tied_gaps(tool: ToolAnnotation, tested: Collection[str], defaults: Mapping[s
         tested: The top-level arguments that are tested.
         defaults: What is filled in for absent ones.
     """
+    parts = {name: each.role for each in tool.composites for name in each.join}
     for argument in tool.args:
+        for when in argument.conditional.when if argument.conditional else ():
+            if when.arg in parts:
+                yield f"{argument.name} depends on {when.arg}, which is part of a {parts[when.arg]}"
         base = argument.relative_to
         if base is not None and steps_of(base)[0] in tested and defaults.get(argument.top_level) is not None:
             yield f"{base} is tested, and the default of {argument.name} is relative to it"

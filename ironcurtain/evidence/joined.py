@@ -35,14 +35,23 @@ def presence_atoms(tool: ToolAnnotation, atoms: Iterable[Atom]) -> Iterator[Atom
 
 
 def all_given(parts: Sequence[str], variables: Sequence[Variable], chosen: Mapping[int, int]) -> bool | None:
-    """Tell whether all parts of a joined resource are there, None where an assignment leaves that open."""
-    found = {
+    """Tell whether a joined resource is there in a mode, None where the mode leaves that open."""
+    found = _given(parts, variables, chosen)
+    return found == {True} if found else None
+
+
+def is_torn(sources: Iterable[Source], variables: Sequence[Variable], chosen: Mapping[int, int]) -> bool:
+    """Tell whether a mode gives one part of a joined resource and not another: then every call is refused."""
+    return any(len(_given(each.places, variables, chosen)) > 1 for each in joined_sources(sources))
+
+
+def _given(parts: Sequence[str], variables: Sequence[Variable], chosen: Mapping[int, int]) -> set[bool]:
+    return {
         _presence(name).key in variables[index].classes[class_].true
         for index, class_ in chosen.items()
         for name in parts
         if ("args", name) in variables[index].places
     }
-    return found == {True} if found else None
 
 
 def is_in_mode(
@@ -78,9 +87,14 @@ def placed_in_mode(
     return plain
 
 
+def joined_sources(sources: Iterable[Source]) -> list[Source]:
+    """Return the sources that are joined of several arguments."""
+    return [source for source in sources if source.composite is not None]
+
+
 def tied_variables(sources: Iterable[Source], variables: Sequence[Variable]) -> Iterator[int]:
     """Yield the indexes of variables that hold a part of a joined resource."""
-    parts = {("args", name) for each in sources if each.composite is not None for name in each.places}
+    parts = {("args", name) for each in joined_sources(sources) for name in each.places}
     for index, variable in enumerate(variables):
         if parts & {*variable.places}:
             yield index

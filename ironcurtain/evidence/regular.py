@@ -7,10 +7,11 @@ holds depends on the character before and the one that comes next.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
+from weakref import WeakValueDictionary
 
 LAST = 0x10FFFF
 NEWLINE = 10
@@ -21,9 +22,10 @@ Side: TypeAlias = str
 EDGE: Side = "edge"
 
 
-@dataclass(frozen=True)
 class Rest:
     r"""An expression: `kind` is one of none, empty, chars, place, then, either, many.
+
+    Equal expressions are one object, so that long ones are compared and looked up as quickly as short ones.
 
     Attributes:
         chars: For `chars`, the code points as sorted, disjoint intervals.
@@ -31,10 +33,28 @@ class Rest:
         place: For `place`, what it asks: `^` and `$` of the text, `line^` and `line$`, `\b`, `\B`.
     """
 
+    __slots__ = ("__weakref__", "chars", "kind", "number", "parts", "place")
+    _known: ClassVar[WeakValueDictionary[tuple[object, ...], Rest]] = WeakValueDictionary()
+    _numbers: ClassVar[Iterator[int]] = itertools.count()
+
     kind: str
-    chars: tuple[Interval, ...] = ()
-    parts: tuple[Rest, ...] = ()
-    place: str = ""
+    chars: tuple[Interval, ...]
+    parts: tuple[Rest, ...]
+    place: str
+    number: int
+
+    def __new__(  # noqa: PYI034 - nothing is derived from it
+        cls, kind: str, chars: tuple[Interval, ...] = (), parts: tuple[Rest, ...] = (), place: str = ""
+    ) -> Rest:
+        """Return the one expression that is so."""
+        key = kind, chars, parts, place
+        found = cls._known.get(key)
+        if found is None:
+            found = super().__new__(cls)
+            found.kind, found.chars, found.parts, found.place = key
+            found.number = next(cls._numbers)
+            cls._known[key] = found
+        return found
 
 
 NONE = Rest("none")
@@ -71,7 +91,7 @@ def either(*parts: Rest) -> Rest:
     flat = {p for part in parts for p in (part.parts if part.kind == "either" else (part,)) if p != NONE}
     if not flat:
         return NONE
-    ordered = tuple(sorted(flat, key=repr))
+    ordered = tuple(sorted(flat, key=lambda part: part.number))
     return ordered[0] if len(ordered) == 1 else Rest("either", parts=ordered)
 
 
@@ -123,17 +143,25 @@ def after(rest: Rest, code: int, before: Side) -> Rest:
 @lru_cache(maxsize=10_000)
 def asks_for_places(rest: Rest) -> bool:
     """Tell whether some part of an expression asks what stands beside it."""
-    return rest.kind == "place" or any(map(asks_for_places, rest.parts))
+    return any(part.kind == "place" for part in _all_parts(rest))
 
 
 def intervals(rest: Rest) -> Iterator[Interval]:
     """Yield every interval of characters that the expression tells apart."""
-    yield from rest.chars
-    if rest.kind == "place":
-        yield (NEWLINE, NEWLINE)
-        yield from WORD
-    for part in rest.parts:
-        yield from intervals(part)
+    for part in _all_parts(rest):
+        yield from part.chars
+        if part.kind == "place":
+            yield (NEWLINE, NEWLINE)
+            yield from WORD
+
+
+def _all_parts(rest: Rest) -> Iterator[Rest]:
+    seen, waiting = {rest}, [rest]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += {*part.parts} - seen
+        seen.update(part.parts)
 
 
 def union(found: Iterable[Interval]) -> tuple[Interval, ...]:
@@ -184,10 +212,13 @@ _HOLDS: Mapping[str, Callable[[Side, Side], bool]] = {
 def _then(first: Rest, second: Rest) -> Rest:
     if NONE in (first, second):
         return NONE
-    if first == EMPTY:
-        return second
-    if second == EMPTY:
-        return first
-    if first.kind == "then":
-        return _then(first.parts[0], _then(first.parts[1], second))
-    return Rest("then", parts=(first, second))
+    items = []
+    while first.kind == "then":
+        item, first = first.parts
+        items.append(item)
+    if first != EMPTY:
+        items.append(first)
+    rest = second
+    for item in reversed(items):
+        rest = item if rest == EMPTY else Rest("then", parts=(item, rest))
+    return rest

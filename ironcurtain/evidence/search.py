@@ -17,7 +17,7 @@ from ironcurtain.evidence.cells import Cell, pairs
 from ironcurtain.evidence.diagram import Node as Diagram
 from ironcurtain.evidence.diagram import Path
 from ironcurtain.evidence.elements import Element, SubjectKey
-from ironcurtain.evidence.joined import is_in_mode, placed_in_mode
+from ironcurtain.evidence.joined import is_in_mode, is_torn, placed_in_mode
 from ironcurtain.evidence.matrix import verdict_diagram
 from ironcurtain.evidence.questions import Examined
 from ironcurtain.evidence.rules import GuardKey
@@ -142,6 +142,8 @@ class Search:
         """Yield one assignment for every combination that rules tell apart, plainest first."""
         for combination in itertools.product(*self._pools(demands)):
             chosen = dict(enumerate(combination))
+            if is_torn(self._space.sources, self._space.variables, chosen):
+                continue
             yield chosen, self._space.roles_in(chosen)
 
     def _count_modes(self, demands: Mapping[int, frozenset[int]]) -> int:

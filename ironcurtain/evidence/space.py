@@ -22,7 +22,7 @@ from ironcurtain.evidence.diagram import (
 )
 from ironcurtain.evidence.diagram import Node as Diagram
 from ironcurtain.evidence.elements import Element, SubjectKey
-from ironcurtain.evidence.joined import all_given, presence_atoms, tied_variables
+from ironcurtain.evidence.joined import all_given, is_torn, joined_sources, presence_atoms, tied_variables
 from ironcurtain.evidence.placing import Source
 from ironcurtain.evidence.plain_values import PlainValues
 from ironcurtain.evidence.rules import GuardKey, RuleOfTool, rules_of_tool
@@ -76,16 +76,15 @@ class ToolSpace:
         variables = variables_of([*atoms, *more], fitted[0], sides.registry, sides.fresh)
         self.variables = variables.values
         self.diagrams = Diagrams(self.variables)
-        self.gaps = variables.gaps | self.reader.gaps() | {*self._custom_gaps()}
+        self.gaps = variables.gaps | self.reader.gaps()
+        self.gaps |= {CUSTOM_MODULES for side in sides.sides if side.has_custom_modules}
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self._tool.with_defaults({}))}
         self._indexes = [RuleIndex(rules) for rules in self.rules]
         # What decides which roles there are, and whether a joined resource is there.
-        tied = {*tied_variables(self.sources, self.variables)}
         self._role_variables = [
-            index
-            for index, v in enumerate(self.variables)
-            if index in tied or any(atom.when is not None for atom in v.atoms)
+            index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
         ]
+        self._role_variables += {*tied_variables(self.sources, self.variables)} - {*self._role_variables}
         if math.prod(len(self.variables[index].classes) for index in self._role_variables) > MAX_MODES:
             self.gaps |= {"more modes than can be followed"}
         self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
@@ -116,6 +115,8 @@ class ToolSpace:
     def _role_modes(self, wanted: Mapping[int, frozenset[int]]) -> list[RoleMode]:
         found: dict[tuple[object, ...], tuple[dict[int, int], tuple[tuple[str, ...], ...]]] = {}
         for chosen in self.assignments(wanted, self._role_variables):
+            if is_torn(self.sources, self.variables, chosen):
+                continue
             arguments = self.values(chosen)["args"]
             roles = tuple(self._roles(source, arguments) for source in self.sources)
             present = tuple(self.given(source, chosen) for source in self.sources)
@@ -212,10 +213,14 @@ class ToolSpace:
 
     def call_arguments(self, chosen: Assignment, but: int | None = None) -> dict[str, Json]:
         """Return plain arguments of a call in a mode: the tested ones, and what must be there besides."""
-        skipped = set(self.sources[but].places) if but is not None else set()
+        skipped = self.sources[but].places if but is not None else ()
         given = {n: v for n, v in self._raw(chosen).items() if n not in skipped}
         if but is not None and self._plain.needs_repository(self.sources[but]):
             given = {**self._plain.repository, **given}
+        if but is not None:
+            # Whether there is a joined resource matters to other sources, and not which.
+            joined = [s for s in joined_sources(self.sources) if s != self.sources[but]]
+            given |= {n: v for s in joined if self.given(s, chosen) for n, v in self._plain.of(s).items()}
         return {
             **{n: v for n, v in self._plain.fillers.items() if n not in given and n not in skipped},
             **given,
@@ -223,19 +228,23 @@ class ToolSpace:
 
     def _raw(self, chosen: Assignment) -> dict[str, Json]:
         """Return the arguments that a mode tests as a call gives them, resources among them plain."""
+        classes = (self.variables[index].classes[class_] for index, class_ in chosen.items())
+        given = {name: value for each in classes for (root, name), value in each.raw if root == "args"}
+        return self._with_plain(given)
+
+    def _with_plain(self, given: Mapping[str, Json]) -> dict[str, Json]:
+        """Return arguments with plain values where it is only known that a resource is there."""
         found: dict[str, Json] = {}
-        for index, class_ in chosen.items():
-            for (root, name), value in self.variables[index].classes[class_].raw:
-                if root == "args":
-                    found.update(self._plain.resource(name) if value == PRESENT else {name: value})
+        for name, value in given.items():
+            found.update(self._plain.resource(name) if value == PRESENT else {name: value})
         return found
 
     def _mode(self, chosen: Assignment, but: int) -> dict[str, Json]:
         """Return what of a mode steps 4 and 5 read besides a source, with defaults filled in."""
         found = dict(self._plain.repository) if self._plain.needs_repository(self.sources[but]) else {}
-        for name, value in self.values(chosen)["args"].items():
-            found.update(self._plain.resource(name) if value == PRESENT else {name: value})
-        return {name: value for name, value in found.items() if name not in self.sources[but].places}
+        found |= self._with_plain(self.values(chosen)["args"])
+        unread = {n for s in (self.sources[but], *joined_sources(self.sources)) for n in s.places}
+        return {name: value for name, value in found.items() if name not in unread}
 
     def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         if source.composite is not None:
@@ -386,12 +395,6 @@ class ToolSpace:
     def _possible(self, source: Source) -> tuple[str, ...]:
         roles = source.roles
         return (*roles, "read-path", "write-path") if GIT_REMOTE in roles else roles
-
-    # -- what cannot be exact ---------------------------------------------------------------------
-
-    def _custom_gaps(self) -> Iterator[str]:
-        if any(side.has_custom_modules for side in self.sides.sides):
-            yield CUSTOM_MODULES
 
     def _tested(self) -> frozenset[str]:
         """Return the top-level arguments that are tested."""

@@ -104,7 +104,10 @@ def _explored(tests: TextTests, lengths: tuple[int, ...]) -> Domain[str]:
     # What a schema asks for is left out where it cannot be read: then more texts are tried than are valid.
     kept = [(text, each) for text, each in zip(tests.sought, sought, strict=True) if each.doubt is None]
     rests = (*(each.rest for each in read), *(each.rest for _, each in kept))
-    found, complete = _explore((*rests, *map(literal, tests.constants)), lengths)
+    try:
+        found, complete = _explore((*rests, *map(literal, tests.constants)), lengths)
+    except RecursionError:
+        return Domain((), frozenset({"a regular expression of very many parts that may be missing"}))
     gaps = {f"a regular expression with {each.doubt}" for each in read if each.doubt is not None}
     if not complete:
         gaps.add("regular expressions with too many states together")

@@ -221,6 +221,21 @@ def test_a_null_stands_for_no_text_that_a_test_takes_as_well() -> None:
     assert guaranteed(bundle).status == "broken"
 
 
+@pytest.mark.parametrize("long", ["é" * 600, "ab" * 1_900, "a?" * 1_500])
+def test_a_long_text_or_expression_is_examined(long: str) -> None:
+    matches = {"name": "v", "op": "matches", "value": long}
+    rules = [
+        on("one", "deny", equals("v", long)),
+        on("like", "allow", matches),
+        on("short", "allow", equals("v", "x")),
+    ]
+    bundle = bundle_of(rules, {"v": TEXT}, required=("v",))
+    assert verdict(bundle, {"v": long}) == "deny"
+    assert guaranteed(bundle).status == "broken"
+    status = guaranteed(bundle, when={"tool": ("t",), "args": (equals("v", long),)}).status
+    assert status == ("not found" if "?" in long else "proved")
+
+
 # -- listed values ---------------------------------------------------------------------------------
 
 
