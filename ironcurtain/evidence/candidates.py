@@ -8,7 +8,7 @@ another one shows every outcome that valid values have. Where something was left
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from ironcurtain.evidence.shapes import Schemas, Shape, Shapes
 from ironcurtain.evidence.texts import TextTests, distinguishing_texts
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.model.unknown import Root
 
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
@@ -55,14 +56,12 @@ class Node:
 
     Attributes:
         operands: What the place is compared with.
-        others: Further values to try there, since it is compared with another place, and
-        beside: what the other place is asked: a value that equals it must come out alike there.
+        others: Further values to try there, since it is compared with another place.
     """
 
     atoms: list[Atom] = field(default_factory=list)
     operands: list[Json] = field(default_factory=list)
     others: list[Json] = field(default_factory=list)
-    beside: list[Atom] = field(default_factory=list)
     below: dict[str, Node] = field(default_factory=dict)
 
     @property
@@ -147,7 +146,7 @@ class Builder:
         if type_ == "boolean":
             return _Made((False, True))
         if type_ == "number":
-            operands = [value for atom in (*node.atoms, *node.beside) for value in _operands(atom)]
+            operands = [value for atom in node.atoms for value in _operands(atom)]
             points = [n for value in (*operands, *dict(shape.bounds).values()) for n in _numbers(value)]
             found = distinguishing_numbers(points, shape.steps)
             return _Made(tuple(found), exact=not shape.steps or are_whole(shape.steps))
@@ -156,7 +155,7 @@ class Builder:
         return self._arrays(node, shape, depth) if type_ == "array" else self._objects(node, shape, depth)
 
     def _texts(self, node: Node, shape: Shape) -> _Made:
-        atoms = (*node.atoms, *node.beside)
+        atoms = node.atoms
         conditions = [a.condition for a in atoms if a.condition is not None]
         longest = shape.bound("maxLength")
         tests = TextTests(
@@ -217,9 +216,25 @@ class Builder:
         if len(values) > MAX_VALUES:
             gaps.add("an object with too many combinations")
         values += [{**base, name: name} for name in self.fresh[:1] if not members]
+        if self.refers or any(isinstance(value, dict) for value in node.operands):
+            # Of two values with one outcome the one may be compared with the other.
+            values += [
+                {**value, **more} for more in self._untested(shape, members, base, depth) for value in values
+            ]
         parts = [*(each for found in untested.values() for each in found.values[:1])]
         parts += [each for found in tested.values() for each in found.values]
         return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
+
+    def _untested(
+        self, shape: Shape, members: Mapping[str, Node], base: Mapping[str, Json], depth: int
+    ) -> list[dict[str, Json]]:
+        """Return members by which values differ that no test of members tells apart."""
+        found = [{name: name} for name in self.fresh[:1]]
+        for name, schemas in shape.properties:
+            if name not in members:
+                values = self.values(Node(), schemas, depth + 1).values
+                found += [{name: each.value} for each in values if each.value != base.get(name, ABSENT)][:1]
+        return found[:3]
 
     def _distinct(self, found: Domain[Candidate], node: Node) -> Domain[Candidate]:
         """Keep one value for each outcome of the tests at and below a place."""
@@ -251,32 +266,45 @@ def _lengths(node: Node, shape: Shape) -> Iterator[int]:
         yield int(least)
 
 
-def tree_of(atoms: Sequence[Atom], place: tuple[str, str], constants: Iterable[Json] = ()) -> Node:
+def tree_of(
+    atoms: Sequence[Atom],
+    place: tuple[str, str],
+    equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[Json]] | None = None,
+) -> Node:
     """Return the tests of one top-level value as a tree over their pointers.
 
     Args:
         atoms: The tests of the value, and of others that it is compared with.
         place: The top-level value: root and name.
-        constants: Further values to try wherever a test refers to another value.
+        equals: Further values to try for what is compared with other values, by its root and path.
     """
-    top = Node()
+    top, equals = Node(), equals or {}
     for atom in atoms:
         if (atom.root, atom.path[0]) == place:
-            node = _at(top, atom.path[1:])
+            node = node_at(top, atom.path[1:])
             node.atoms.append(atom)
             node.operands += _operands(atom)
             if atom.reference is not None:
-                node.others += constants
-                node.beside += atoms
+                node.others += equals.get((atom.root, atom.path), ())
         other = atom.reference
         if other is not None and (other[0], other[1][0]) == place:
-            node = _at(top, other[1][1:])
-            node.others += constants
-            node.beside += atoms
+            node = node_at(top, other[1][1:])
+            node.others += equals.get(other, ())
     return top
 
 
-def _at(node: Node, path: tuple[str, ...]) -> Node:
+def merged(trees: Sequence[Node]) -> Node:
+    """Return one tree of the tests of several values that are equal."""
+    tokens = dict.fromkeys(token for tree in trees for token in tree.below)
+    return Node(
+        atoms=[atom for tree in trees for atom in tree.atoms],
+        operands=[value for tree in trees for value in tree.operands],
+        below={t: merged([tree.below[t] for tree in trees if t in tree.below]) for t in tokens},
+    )
+
+
+def node_at(node: Node, path: Sequence[str]) -> Node:
+    """Return the node of a place below another one, made where it is not there."""
     for token in path:
         node = node.below.setdefault(token, Node())
     return node
@@ -299,22 +327,25 @@ def _operands(atom: Atom) -> list[Json]:
 def _compares_whole(node: Node, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
     """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
 
-    Values that equal an operand, or what the place is compared with, are tried, each of them. All others of
-    one type come out alike where nothing is asked of their members or number, so that one of them does.
+    Values that equal an operand are tried, each of them. All others of one type, whose members and number
+    come out alike, do so as a whole, too: one of them has to be among the values.
     """
-    atoms = (*node.atoms, *node.beside)
     types = {each for shape in shapes if shape.enum is None for each in shape.types & _CONTAINERS}
-    operands = [value for atom in atoms for value in _operands(atom) if isinstance(value, list | dict)]
-    if not types or not (operands or node.beside):
+    operands = [v for atom in node.atoms for v in _operands(atom) if isinstance(v, list | dict)]
+    if not types or not operands:
         return False
-    if node.below or any(a.condition is not None and a.condition.measure == "count" for a in atoms):
-        return True
-    others = [
-        _type(each.value)
+    counts = [a for a in node.atoms if a.condition is not None and a.condition.measure == "count"]
+    tests = [test for token, below in node.below.items() for test in _outcomes(below, (token,))]
+    tests += [_outcome(atom, ()) for atom in counts]
+    fitting = [
+        ((_type(each.value), *(test(each.value) for test in tests)), each.value)
         for each in found
-        if each.fits and not any(same_json(each.value, value) for value in operands)
+        if each.fits and _type(each.value)
     ]
-    return not types <= {*others}
+    others = {
+        outcome for outcome, value in fitting if not any(same_json(value, operand) for operand in operands)
+    }
+    return not (types <= {outcome[0] for outcome in others} and {outcome for outcome, _ in fitting} <= others)
 
 
 def _numbers(value: Json) -> list[float]:

@@ -6,16 +6,22 @@ that stands nowhere in the other places is as good as every other one of its typ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import itertools
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ironcurtain.canonical.pointers import EVERY
 from ironcurtain.evidence.atoms import Atom, Place, find
-from ironcurtain.evidence.candidates import ABSENT
+from ironcurtain.evidence.candidates import ABSENT, Builder, merged, node_at, tree_of
 from ironcurtain.evidence.domain import Domain
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.unknown import Root, json_type
+
+_MAX_ENDS = 8
+End: TypeAlias = tuple[Root, tuple[str, ...]]
+"""What is compared with another value: arguments or facts, and the way there."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,61 @@ class Chosen:
     raw: Json
     filled: Json
     fits: bool
+
+
+def ends_of(atoms: Iterable[Atom]) -> list[End]:
+    """Return what is compared with other values."""
+    ends = {end for a in atoms if a.reference is not None for end in ((a.root, a.path), a.reference)}
+    return sorted(ends)
+
+
+def joint_values(
+    atoms: Sequence[Atom], builder: Builder, constants: Iterable[Json]
+) -> Domain[tuple[End, Json]]:
+    """Return, for what is compared, values that are equal: one for each outcome of all their tests together.
+
+    Args:
+        atoms: The tests.
+        builder: Builds values for the tool's schema.
+        constants: Further values to try.
+    """
+    found: list[tuple[End, Json]] = [(end, value) for end in ends_of(atoms) for value in constants]
+    plain = [atom for atom in atoms if atom.reference is None]
+    gaps = {*_gaps(ends_of(atoms))}
+    for some in () if gaps else _equal_sets(atoms):
+        tree = merged([node_at(tree_of(plain, (root, path[0])), path[1:]) for root, path in some])
+        schemas = [schema for root, path in some if root == "args" for schema in builder.shapes.at(path)]
+        made = builder.values(tree, tuple(schemas))
+        gaps |= made.gaps
+        if not all(each.fits for each in made.values):
+            gaps.add("values that are compared, and that the schema restricts")
+        found += [(end, each.value) for end in some for each in made.values if each.value is not None]
+    return Domain(tuple(found), frozenset(gaps))
+
+
+def _gaps(ends: Sequence[End]) -> Iterator[str]:
+    if any(EVERY in path for _, path in ends):
+        yield "elements that are compared with another value"
+    pairs = itertools.permutations(ends, 2)
+    if any(one[0] == other[0] and one[1] == other[1][: len(one[1])] for one, other in pairs):
+        yield "a value that is compared, and a part of it, too"
+    if len(ends) > _MAX_ENDS:
+        yield "many values that are compared with one another"
+
+
+def _equal_sets(atoms: Iterable[Atom]) -> Iterator[tuple[End, ...]]:
+    """Yield what can be equal at once: ends that comparisons join."""
+    joins = {frozenset({(a.root, a.path), a.reference}) for a in atoms if a.reference is not None}
+    known = {each for each in joins if len(each) > 1}
+    waiting = sorted(known, key=sorted)
+    while waiting:
+        one = waiting.pop()
+        yield tuple(sorted(one))
+        for more in joins:
+            wider = one | more
+            if one & more and wider not in known:
+                known.add(wider)
+                waiting.append(wider)
 
 
 def compared_values(

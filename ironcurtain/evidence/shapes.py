@@ -7,7 +7,7 @@ schema accepts is outside all shapes. Where nothing was left out the shapes are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -121,6 +121,14 @@ class Shapes:
             self._arguments[name] = found[0].member(name) if len(found) == 1 else ({"anyOf": members},)
         return self._arguments[name]
 
+    def at(self, path: Sequence[str]) -> Schemas:
+        """Return what must be fitted at a path of object keys that begins with a top-level argument."""
+        schemas = self.argument(path[0])
+        for step in path[1:]:
+            members = [_member(shape, step) for shape in self.of(schemas) if "object" in shape.types]
+            schemas = members[0] if len(members) == 1 else ({"anyOf": [{"allOf": list(m)} for m in members]},)
+        return schemas
+
     @property
     def exact(self) -> bool:
         """Whether nothing of the whole schema was left out that ties arguments to each other."""
@@ -168,6 +176,12 @@ class Shapes:
         for token in pointers.tokens(reference[1:]):
             found = found.get(token) if isinstance(found, dict) else None
         return found if isinstance(found, dict | bool) else {"$dynamicRef": reference}
+
+
+def _member(shape: Shape, name: str) -> Schemas:
+    if shape.enum is None:
+        return shape.member(name)
+    return ({"enum": [value[name] for value in shape.enum if isinstance(value, dict) and name in value]},)
 
 
 def _plain(schema: Mapping[str, Json]) -> Shape:

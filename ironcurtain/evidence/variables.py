@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.canonical.fit import FittedTool
-from ironcurtain.canonical.pointers import EVERY
 from ironcurtain.evidence.atoms import Atom, Place, Values
 from ironcurtain.evidence.candidates import ABSENT, Builder, Candidate, tree_of
-from ironcurtain.evidence.compared import Chosen, compared_values, told_apart
+from ironcurtain.evidence.compared import Chosen, End, compared_values, ends_of, joint_values, told_apart
 from ironcurtain.evidence.domain import Domain
-from ironcurtain.evidence.shapes import Schemas, Shape
+from ironcurtain.evidence.shapes import Schemas
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Argument
 from ironcurtain.model.base import Json
@@ -140,14 +139,8 @@ class _ClassMaker:
         self._fresh = fresh
 
     def classes(self) -> Domain[Class]:
-        pools = [self._pool(place, ()) for place in self._places]
-        gaps = {gap for pool in pools for gap in pool.gaps}
-        if len(self._places) > 1:
-            # What one place can be, the other one must be able to equal.
-            shared = compared_values(self._atoms, self._places, pools)
-            pools = [self._pool(place, shared) for place in self._places]
-            gaps |= set(self._comparison_gaps())
-            pools = told_apart(self._atoms, self._places, pools)
+        pools, gaps = self._pools()
+        gaps |= {gap for pool in pools for gap in pool.gaps}
         if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
             gaps.add("too many combinations of values that are compared")
         found: dict[frozenset[str], Class] = {}
@@ -163,6 +156,22 @@ class _ClassMaker:
             found[nothing.true] = nothing
         return Domain(tuple(found[true] for true in sorted(found, key=sorted)), frozenset(gaps))
 
+    def _pools(self) -> tuple[list[Domain[Chosen]], set[str]]:
+        """Return what each place can be, so that it can also equal what it is compared with; and gaps."""
+        ends = ends_of(self._atoms)
+        if not ends:
+            return [self._pool(place, {}) for place in self._places], set()
+        joint = joint_values(self._atoms, Builder(self._tool.schema, self._fresh), self._constants())
+        equals: dict[End, list[Json]] = {}
+        for end, value in joint.values:
+            equals.setdefault(end, []).append(value)
+        pools = [self._pool(place, equals) for place in self._places]
+        if joint.gaps:
+            # Then what one place was seen to be is at least tried in the others.
+            values = [*self._constants(), *compared_values(self._atoms, self._places, pools)]
+            pools = [self._pool(place, dict.fromkeys(ends, values)) for place in self._places]
+        return told_apart(self._atoms, self._places, pools), {*joint.gaps}
+
     def _class(self, chosen: Sequence[Chosen]) -> Class:
         values = self._given([one.filled for one in chosen])
         raw = self._given([one.raw for one in chosen])
@@ -172,30 +181,11 @@ class _ClassMaker:
         pairs = zip(self._places, values, strict=True)
         return tuple((place, value) for place, value in pairs if value is not ABSENT)
 
-    def _comparison_gaps(self) -> Iterator[str]:
-        """Yield why values that are compared with each other may not show everything.
-
-        What can equal is tried under all that is asked of either side; but elements of arrays, and what the
-        schema asks of an argument that another argument is compared with, are not followed.
-        """
-        conditions = [atom.condition for atom in self._atoms if atom.condition is not None]
-        if any(EVERY in atom.path for atom in self._atoms) or any(c.measure == "count" for c in conditions):
-            yield "values that are compared, and whose elements are tested"
-        arguments = [name for root, name in self._places if root == "args"]
-        if len(arguments) > 1 and not all(map(self._is_free, arguments)):
-            yield "arguments that are compared, and that the schema restricts"
-
-    def _is_free(self, name: str) -> bool:
-        shapes = self._builder.shapes.of(self._builder.shapes.argument(name))
-        plain = Shape()
-        parts = ("exact", "bounds", "patterns", "steps", "items", "properties", "others", "required")
-        return all(getattr(shape, part) == getattr(plain, part) for shape in shapes for part in parts)
-
-    def _pool(self, place: Place, shared: Sequence[Json]) -> Domain[Chosen]:
+    def _pool(self, place: Place, equals: Mapping[End, Sequence[Json]]) -> Domain[Chosen]:
         """Return what one place can be, absence first where it may be absent."""
         root, name = place
         if root == "caller":
-            built = self._built(self._nothing, place, (), shared)
+            built = self._built(self._nothing, place, (), equals)
             return built.mapped(
                 lambda all_: (
                     Chosen(ABSENT, ABSENT, fits=True),
@@ -211,7 +201,7 @@ class _ClassMaker:
             if any(a.when is None or a.when.present is None for a in self._atoms):
                 return found.with_gaps("a resource argument whose value is tested")
             return found
-        built = self._built(self._builder, place, schemas, shared)
+        built = self._built(self._builder, place, schemas, equals)
         return built.mapped(
             lambda all_: (
                 *(one for one in absent if one.filled is ABSENT),
@@ -221,10 +211,9 @@ class _ClassMaker:
         )
 
     def _built(
-        self, builder: Builder, place: Place, schemas: Schemas, shared: Sequence[Json]
+        self, builder: Builder, place: Place, schemas: Schemas, equals: Mapping[End, Sequence[Json]]
     ) -> Domain[Candidate]:
-        constants = [*self._constants(), *shared] if builder.refers else []
-        return builder.values(tree_of(self._atoms, place, constants), schemas)
+        return builder.values(tree_of(self._atoms, place, equals), schemas)
 
     def _constants(self) -> list[Json]:
         """Return values that equal something on either side of a comparison, or nothing."""

@@ -212,6 +212,51 @@ def test_whole_containers_are_compared_with_facts_and_constants() -> None:
     assert guaranteed(bundle, when=known).status == "proved"
 
 
+LETTER = {"type": "string", "pattern": "^[x-z]$"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "one", "other", "equal"),
+    [
+        ({"a": LETTER, "b": {"type": "string", "maxLength": 3}}, "a", "b", {"a": "y", "b": "y"}),
+        ({"a": {"type": "integer", "minimum": 41}, "b": {"multipleOf": 7}}, "a", "b", {"a": 42, "b": 42}),
+        ({"a": {"enum": ["q", 7]}, "b": {"type": ["integer", "boolean"]}}, "a", "b", {"a": 7, "b": 7}),
+        (
+            {"a": {"type": "array", "items": LETTER, "minItems": 2}, "b": {}},
+            "a",
+            "b",
+            {"a": ["x", "z"], "b": ["x", "z"]},
+        ),
+        (
+            {"v": {"type": "object", "properties": {"a": LETTER, "b": {"type": "string", "maxLength": 3}}}},
+            "/v/a",
+            "/v/b",
+            {"v": {"a": "z", "b": "z"}},
+        ),
+    ],
+)
+def test_what_is_compared_can_equal_whatever_the_schema_asks_of_both(
+    properties: dict[str, Any], one: str, other: str, equal: dict[str, Any]
+) -> None:
+    rules = [on("same", "allow", equals(one, {"arg": other}))]
+    bundle = bundle_of(rules, properties, required=tuple(properties))
+    assert verdict(bundle, equal) == "allow"
+    assert guaranteed(bundle).status == "broken"
+    differ = {"tool": ("t",), "args": (equals(one, {"arg": other}, op="not_equals"),)}
+    assert guaranteed(bundle, when=differ).status == "proved"
+
+
+def test_a_whole_object_is_compared_beside_tests_of_its_members() -> None:
+    schema = {"type": "object", "properties": {"k": {"enum": ["x", "y"]}, "n": {"type": "integer"}}}
+    rules = [on("one", "deny", equals("v", {"k": "x"})), on("like", "allow", equals("/v/k", "x"))]
+    bundle = bundle_of(rules, {"v": schema}, required=("v",))
+    assert verdict(bundle, {"v": {"k": "x"}}) == "deny"
+    assert verdict(bundle, {"v": {"k": "x", "n": 1}}) == "allow"
+    assert guaranteed(bundle).status == "broken"
+    assert guaranteed(bundle, when={"tool": ("t",), "args": (equals("v", {"k": "x"}),)}).status == "proved"
+    assert guaranteed(bundle, when={"tool": ("t",), "args": (equals("/v/k", "y"),)}).status == "proved"
+
+
 def test_a_null_stands_for_no_text_that_a_test_takes_as_well() -> None:
     """A null counts as absent, and here it is filled in: only the text itself is allowed."""
     rules = [on("one", "allow", {**equals("p", "secret"), "or_absent": True})]
