@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8 << 20
 _MAX_TOKEN = 16 << 10
+_CHUNK = 4096
 _YAML_SUFFIXES = {".yaml", ".yml"}
 
 M = TypeVar("M", bound=BaseModel)
@@ -57,24 +58,34 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         raise FileError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def read_regular(path: Path, *, max_bytes: int) -> bytes:
+def read_regular(path: Path | str, *, max_bytes: int) -> bytes:
     """Read a regular file of bounded size; a pipe or a device is not waited for.
 
     Raises:
         OSError: If it cannot be read, is anything else, or is larger.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as stream:
+    try:  # a stream around the handle costs more than the reading of a small file
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a file")
-        data = stream.read(max_bytes + 1) if status.st_size <= max_bytes else b""
+        data = _read_to(handle, max_bytes + 1, status.st_size) if status.st_size <= max_bytes else b""
+    finally:
+        os.close(handle)
     size = max(len(data), status.st_size)
     if size > max_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {max_bytes:,} bytes ({size:,})")
     return data
+
+
+def _read_to(handle: int, most: int, expected: int) -> bytes:
+    """Read until the end or a number of bytes; a file may hold more than its status said, or less."""
+    data = bytearray()
+    while chunk := os.read(handle, min(max(expected, _CHUNK) + 1, most - len(data))):
+        data += chunk
+    return bytes(data)
 
 
 def read_text(path: Path, *, max_bytes: int = MAX_BYTES) -> str:

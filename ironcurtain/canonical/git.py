@@ -16,6 +16,7 @@ from ironcurtain.canonical.git_local import is_local, local_path, other_places
 from ironcurtain.canonical.git_process import Git, GitFailedError
 from ironcurtain.canonical.git_redirects import configured_redirect, environment_redirect
 from ironcurtain.canonical.git_survey import Survey, survey
+from ironcurtain.canonical.paths import is_within
 from ironcurtain.canonical.world import RemoteUrls, RepositoryPlaces, UnreadableError
 from ironcurtain.text import quoted
 
@@ -43,12 +44,13 @@ def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
         others = linked(found, git=git)
     except GitFailedError as error:
         raise UnreadableError(error.reason) from error
-    common, own = (Path(place).resolve() for place in (found.common, found.git_directory))
-    if not own.is_relative_to(common):
+    common = os.path.realpath(found.common)
+    own = common if found.git_directory == found.common else os.path.realpath(found.git_directory)
+    if not is_within(own, common):
         raise UnreadableError("the repository keeps a work tree's own state outside its git directory")
-    top = str(Path(found.top).resolve()) if found.top else None
-    others = others.outside(top, str(common))
-    return RepositoryPlaces(top, str(common), others.stores, others.repositories, others.worktrees)
+    top = os.path.realpath(found.top) if found.top else None
+    others = others.outside(top, common)
+    return RepositoryPlaces(top, common, others.stores, others.repositories, others.worktrees)
 
 
 def remote_urls(repository: str | None, remote: str | None, *, git: Git) -> RemoteUrls:
@@ -82,7 +84,9 @@ def remote_urls(repository: str | None, remote: str | None, *, git: Git) -> Remo
 
 
 def _existing(path: str) -> str:
-    return next(str(place) for place in (Path(path), *Path(path).parents) if _is_directory(place))
+    while not os.path.isdir(path) and path != "/":  # noqa: PTH112 - a `Path` costs more than the look
+        path = os.path.dirname(path)  # noqa: PTH120 - as above
+    return path
 
 
 def _is_directory(path: Path) -> bool:

@@ -6,10 +6,9 @@ have submodules whose git directory lies anywhere, and knows the work trees that
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +20,10 @@ _MOST_BYTES = 1 << 20
 _MOST_PLACES = 100
 _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of a submodule in an index, in its four bytes."""
-_LISTED = ("", "objects", "objects/info", "objects/pack", "refs", "info")
-"""Directories of a git directory in which a link would lead git elsewhere; not those of single objects."""
+_LISTED = {"": ("objects", "refs", "info"), "objects": ("info", "pack")}
+"""Directories of a git directory in which a link would lead git elsewhere, and those of them in each; not
+those of single objects."""
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,9 @@ def linked(found: Survey, *, git: Git) -> Linked:
     waiting = [found]
     try:
         for each in waiting:
-            stores |= {str(path) for path in _stores(each)}
-            inside = _submodules(each, git) if each.top is not None else ()
+            listed = {place: _names(place) for place in (each.common, each.git_directory)}
+            stores.update(_stores(each, listed))
+            inside = _submodules(each, listed[each.git_directory], git) if each.top is not None else ()
             for module in inside:
                 known = {path for path in (module.top, module.git_directory, module.common) if path}
                 if not known <= repositories:
@@ -74,13 +76,10 @@ def linked(found: Survey, *, git: Git) -> Linked:
         raise GitFailedError(
             f"what the repository is linked with cannot be read: {error.strerror}"
         ) from error
-    real = [
-        tuple(sorted({os.path.realpath(path) for path in paths})) for paths in (stores, repositories, trees)
-    ]
-    return Linked(*real)
+    return Linked(_real(stores), _real(repositories), _real(trees))
 
 
-def _real(paths: set[str]) -> tuple[str, ...]:
+def _real(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({os.path.realpath(path) for path in paths}))
 
 
@@ -125,28 +124,37 @@ def _borrowed(store: Path) -> Iterator[Path]:
             yield Path(os.path.normpath(Path(os.path.realpath(store)) / line))
 
 
-def _stores(found: Survey) -> Iterator[Path]:
-    yield from alternates(Path(found.common, "objects"))
-    for directory in {found.common, found.git_directory}:
-        for name in _LISTED:
-            yield from _links(f"{directory}/{name}".rstrip("/"))
+def _stores(found: Survey, listed: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
+    yield from (str(path) for path in alternates(Path(found.common, "objects")))
+    for directory, names in listed.items():
+        if os.path.islink(directory):  # noqa: PTH114 - a `Path` costs more than the look
+            yield directory
+        yield from _links(directory, "", names)
 
 
-def _links(directory: str) -> Iterator[Path]:
-    """Yield where a directory, if it is a link, and the links in it lead."""
-    try:
-        if stat.S_ISLNK(os.lstat(directory).st_mode):
-            yield Path(os.path.realpath(directory))
-        with os.scandir(directory) as entries:
-            yield from (Path(os.path.realpath(entry.path)) for entry in entries if entry.is_symlink())
-    except (FileNotFoundError, NotADirectoryError):
-        return
+def _links(directory: str, inside: str, names: Mapping[str, bool]) -> Iterator[str]:
+    """Yield the links in a directory of a git directory, and in those inside it that `_LISTED` names."""
+    yield from (f"{directory}/{name}" for name, is_link in names.items() if is_link)
+    for name in _LISTED.get(inside, ()):
+        below = f"{directory}/{name}"  # opened, not looked up among the names: letter case may not matter
+        try:
+            found = _names(below)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield from _links(below, name, found)
 
 
-def _submodules(found: Survey, git: Git) -> Iterator[Survey]:
+def _names(directory: str) -> dict[str, bool]:
+    """Return what a directory holds, and whether each is a link."""
+    with os.scandir(directory) as entries:
+        return {entry.name: entry.is_symlink() for entry in entries}
+
+
+def _submodules(found: Survey, names: Iterable[str], git: Git) -> Iterator[Survey]:
     """Yield the submodules of a work tree that are there; git is asked only where the index has any."""
     top = Path(found.top or "")
-    if not any(_has_gitlinks(index) for index in _indexes(found.git_directory)):
+    indexes = (name for name in names if name.lower().startswith(("index", "sharedindex.")))
+    if not any(_has_gitlinks(f"{found.git_directory}/{name}") for name in indexes):
         return
     listed = run_git(("ls-files", "--stage", "-z"), directory=str(top), git=git)
     if listed.status:
@@ -159,24 +167,23 @@ def _submodules(found: Survey, git: Git) -> Iterator[Survey]:
                 yield module
 
 
-def _indexes(git_directory: str) -> Iterator[str]:
-    with os.scandir(git_directory) as entries:
-        yield from (entry.path for entry in entries if entry.name.startswith(("index", "sharedindex.")))
-
-
 def _has_gitlinks(index: str) -> bool:
     try:
         handle = os.open(index, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise GitFailedError("the repository's index is no file")
-        if status.st_size == 0:
-            return False
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return data.find(_GITLINK) >= 0
+        kept = b""
+        # Read, not mapped: whoever shortens a mapped file ends the process that looks into it.
+        while chunk := os.read(handle, _CHUNK_BYTES):
+            if _GITLINK in kept + chunk:
+                return True
+            kept = (kept + chunk)[-len(_GITLINK) + 1 :]
+        return False
+    finally:
+        os.close(handle)
 
 
 def _worktrees(common: Path) -> Iterator[Path]:

@@ -57,11 +57,12 @@ def _is_link(path: Path) -> bool:
         return False
 
 
-def pointed(pointer: Path, prefix: str) -> Path | None:
+def pointed(pointer: Path | str, prefix: str) -> Path | None:
     """Return the directory that a file of one line names, relative to its own directory."""
     try:
         text = os.fsdecode(read_regular(pointer, max_bytes=_POINTER_BYTES))
     except (OSError, ValueError):
         return None
     target = text.removeprefix(prefix).strip(" \r\n")
-    return pointer.parent / target if text.startswith(prefix) and target and "\0" not in target else None
+    is_pointer = text.startswith(prefix) and target and "\0" not in target
+    return Path(pointer).parent / target if is_pointer else None

@@ -17,7 +17,8 @@ from ironcurtain.canonical.git_process import GitFailedError, to_text
 from ironcurtain.files import read_regular
 from ironcurtain.text import quoted
 
-_READ = ("HEAD", "config", "config.worktree", "commondir", "index", "packed-refs")
+_READ = ("HEAD", "commondir", "index", "packed-refs")
+_CONFIGURED = ("config", "config.worktree")
 _SECTION = re.compile(r"[ \t]*\[[ \t]*([A-Za-z0-9.-]*)[^\n\]]*\]?")
 _PATH = re.compile(r"[ \t]*path[ \t]*=[ \t]*(.*)", re.IGNORECASE)
 _COMMENT = re.compile(r"[ \t]*[#;].*")
@@ -38,41 +39,44 @@ def refuse_pipes(directory: str, *, home: str | None) -> None:
     place = directory
     while True:
         for repository in _repositories(place):
-            _refuse_in(repository, home)
+            common = _refuse_in(repository, home)
+            if common is not None:
+                _refuse_in(common, home)
         if place == "/":
             return
         place = os.path.dirname(place)  # noqa: PTH120 - a `Path` costs more than the look
 
 
-def _repositories(place: str) -> Iterator[Path]:
-    """Yield what git could take for the git directory of a place, and the common directory behind it."""
-    entry = os.path.join(place, ".git")  # noqa: PTH118 - as above
-    found = [Path(entry)] if os.path.lexists(entry) else []
-    if found and not os.path.isdir(entry):  # noqa: PTH112 - as above
-        target = pointed(found[0], "gitdir:")
-        found += [target] if target is not None else []
-    if os.path.lexists(f"{place}/HEAD") and os.path.lexists(f"{place}/objects"):
-        found.append(Path(place))
-    for each in found:
-        yield each
-        written = os.path.lexists(f"{each}/commondir")
-        if written and (common := pointed(each / "commondir", "")):
-            yield common
+def _repositories(place: str) -> Iterator[str]:
+    """Yield what git could take for the git directory of a place.
+
+    What a link without an end leads to is nothing that git could open, so links are followed here.
+    """
+    entry = f"{place.rstrip('/')}/.git"
+    if os.access(entry, os.F_OK):
+        yield entry
+        target = None if os.path.isdir(entry) else pointed(entry, "gitdir:")  # noqa: PTH112 - as above
+        if target is not None:
+            yield str(target)
+    if os.access(f"{place}/HEAD", os.F_OK) and os.access(f"{place}/objects", os.F_OK):
+        yield place
 
 
-def _refuse_in(repository: Path, home: str | None) -> None:
-    for name in _READ:
-        _refuse(f"{repository}/{name}")
-    head = pointed(repository / "HEAD", "ref:")
+def _refuse_in(repository: str, home: str | None) -> str | None:
+    """Look at what git reads in a git directory; return the common directory behind it, if it names one."""
+    there = [name for name in _READ if _is_there(f"{repository}/{name}")]
+    head = pointed(f"{repository}/HEAD", "ref:") if "HEAD" in there else None
     if head is not None:
-        _refuse(str(head))
-    configured = (repository / name for name in ("config", "config.worktree"))
-    waiting = [file for file in configured if os.path.lexists(file)]
+        _is_there(str(head))
+    waiting = [f"{repository}/{name}" for name in _CONFIGURED]
     for file in waiting:
-        _refuse(str(file))
-        waiting += [each for each in included_files(file, home) if each not in waiting]
+        if _is_there(file):
+            included = dict.fromkeys(str(each) for each in included_files(Path(file), home))
+            waiting += [each for each in included if each not in waiting]
         if len(waiting) > _MOST_FILES:
             raise GitFailedError(f"the repository includes more than {_MOST_FILES} files of configuration")
+    common = pointed(f"{repository}/commondir", "") if "commondir" in there else None
+    return None if common is None else str(common)
 
 
 def included_files(file: Path, home: str | None) -> Iterator[Path]:
@@ -81,8 +85,11 @@ def included_files(file: Path, home: str | None) -> Iterator[Path]:
         text = to_text(read_regular(file, max_bytes=_MOST_BYTES))
     except OSError:
         return  # git says what it thinks of it
+    joined = text.replace("\\\n", "")
+    if "include" not in joined.lower():
+        return  # as in nearly every file: no line need be looked at
     includes = False
-    for line in text.replace("\\\n", "").split("\n"):
+    for line in joined.split("\n"):
         section = _SECTION.match(line)
         if section is not None:
             includes = section[1].lower() in ("include", "includeif")
@@ -94,10 +101,12 @@ def included_files(file: Path, home: str | None) -> Iterator[Path]:
                 yield file.parent / expanded
 
 
-def _refuse(path: str) -> None:
+def _is_there(path: str) -> bool:
+    """Tell whether git could open something there, having seen that it would not wait for it."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 - as above
     except (OSError, ValueError):
-        return  # git does not open it either
+        return False  # git does not open it either
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise GitFailedError(f"git would wait for {quoted(path)}, which is no file")
+    return True

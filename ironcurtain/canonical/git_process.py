@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import selectors
+import select
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ironcurtain.programs import Search
@@ -29,6 +30,7 @@ OVERRIDES = (
     ("core.sshcommand", "false"),
     ("protocol.ext.allow", "never"),
 )
+_OVERRIDDEN = tuple(part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
 # What tells git where its configuration is. PATH is not among them: git was found before, and the commands
 # that we call start no other program.
 _SELECTS_CONFIGURATION = re.compile(
@@ -87,6 +89,17 @@ class Git:
         missing = f"git {search.passed_over('git') or 'was not found'} on the server's PATH"
         return cls(str(found) if found else None, "" if found else missing, environ, search.safe_path())
 
+    @cached_property
+    def configured(self) -> Mapping[str, str]:
+        """The environment that git runs in, but for what puts the repository elsewhere."""
+        chosen = {n: value for n, value in self.environ.items() if _SELECTS_CONFIGURATION.fullmatch(n)}
+        return {**chosen, "PATH": self.helpers, **_ALWAYS}
+
+    @cached_property
+    def placed(self) -> Mapping[str, str]:
+        """The same with what puts the repository elsewhere."""
+        return {**self.configured, **{n: self.environ[n] for n in PLACING if n in self.environ}}
+
 
 @dataclass(frozen=True)
 class GitAnswer:
@@ -117,13 +130,13 @@ def run_git(arguments: tuple[str, ...], *, directory: str, git: Git, placed: boo
     """
     if git.program is None:
         raise GitFailedError(git.missing)
-    overrides = (part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
-    command = (git.program, "--no-pager", *overrides, *arguments)
+    command = (git.program, "--no-pager", *_OVERRIDDEN, *arguments)
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell; the program and the options are ours
             command,
             cwd=directory,
-            env=_environment(git, placed=placed),
+            env=git.placed if placed else git.configured,
+            bufsize=0,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -154,13 +167,6 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _environment(git: Git, *, placed: bool) -> dict[str, str]:
-    environ = git.environ
-    chosen = {name: value for name, value in environ.items() if _SELECTS_CONFIGURATION.fullmatch(name)}
-    places = {name: environ[name] for name in PLACING if placed and name in environ}
-    return {**chosen, **places, "PATH": git.helpers, **_ALWAYS}
-
-
 def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     """Return all output and errors, within the bounds."""
     read: dict[str, bytearray] = {"output": bytearray(), "errors": bytearray()}
@@ -173,17 +179,19 @@ def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 def _chunks(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, bytes]]:
     deadline = time.monotonic() + _SECONDS
-    with selectors.DefaultSelector() as selector:
-        for name, stream in (("output", process.stdout), ("errors", process.stderr)):
-            if stream is not None:
-                selector.register(stream.fileno(), selectors.EVENT_READ, name)
-        while selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise subprocess.TimeoutExpired(process.args, _SECONDS)
-            for key, _ in selector.select(left):
-                chunk = os.read(key.fd, _CHUNK_BYTES)
-                if chunk:
-                    yield key.data, chunk
-                else:
-                    selector.unregister(key.fd)
+    streams = (("output", process.stdout), ("errors", process.stderr))
+    names = {stream.fileno(): name for name, stream in streams if stream is not None}
+    poll = select.poll()
+    for handle in names:
+        poll.register(handle, select.POLLIN)
+    while names:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise subprocess.TimeoutExpired(process.args, _SECONDS)
+        for handle, _ in poll.poll(left * 1000):
+            chunk = os.read(handle, _CHUNK_BYTES)
+            if chunk:
+                yield names[handle], chunk
+            else:
+                poll.unregister(handle)
+                del names[handle]
