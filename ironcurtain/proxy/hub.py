@@ -28,7 +28,7 @@ from ironcurtain.proxy.upstream import Upstream
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.offers import offer_for
 from ironcurtain.sandbox.reach import reach_of, reaches
-from ironcurtain.sandbox.report import Seen
+from ironcurtain.sandbox.report import TOLD, Seen
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.text import quoted
 
@@ -217,7 +217,7 @@ class Hub:
 
         A log that cannot be written refuses calls; it is no reason to end a server.
         """
-        if seen.kind in {"violation", "open", "refused"}:
+        if seen.kind in TOLD:
             command = offer_for(server, seen.text) if seen.kind == "violation" else ""
             more = f"; if it should: {command}" if command else ""
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}{more}")

@@ -106,7 +106,7 @@ async def explained(
     if not words and any(_HELD.search(str(block)) for block in content):
         words = (
             "its sandbox may be what refused it: what lies outside its places is read-only, and so is what "
-            "is code in repositories (.git/config, hooks)"
+            "is code in repositories (.git/config, hooks), or all of .git for a server without tools for it"
         )
     if not words:
         return result

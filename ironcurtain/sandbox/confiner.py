@@ -22,6 +22,7 @@ from ironcurtain.sandbox.contain import Contained, contained
 from ironcurtain.sandbox.mounts import Mounts, beyond
 from ironcurtain.sandbox.offers import offer
 from ironcurtain.sandbox.own_program import program_places
+from ironcurtain.sandbox.planted import Planted, Told
 from ironcurtain.sandbox.programs import Programs, Survey, survey
 from ironcurtain.sandbox.reach import Reach
 from ironcurtain.sandbox.report import Report, Seen
@@ -31,6 +32,9 @@ from ironcurtain.servers.pipes import Streams, connect_pipes
 from ironcurtain.text import quoted, visible
 
 _POLL = 0.25
+_LOOK = 2.0
+_REST = 100
+"""How much longer than a look for new repositories the rest after it is."""
 _MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
 
 
@@ -62,6 +66,8 @@ class Confiner:
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, _Watch] = {}
         self._mounts: dict[str, Mounts] = {}
+        self._makers: dict[str, tuple[Path, ...]] = {}
+        self._told = Told()
         self._programs: frozenset[Path] | None = None
 
     @classmethod
@@ -194,8 +200,13 @@ class Confiner:
         rules = await to_thread.run_sync(self._rules, name)
         strict = self._config.sandbox.policy == "enforce"
         async with _inside(start, rules, programs, strict=strict) as inside:
+            mounts = Mounts.of(rules)
+            places = tuple(map(Path, mounts.writable))
+            planted = await to_thread.run_sync(Planted, places)
             watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._grounds.home)
-            self._mounts[name] = Mounts.of(rules)
+            self._mounts[name] = mounts
+            if self._grounds.reach(name).repositories:
+                self._makers[name] = places
 
             def ended(why: str) -> None:
                 watch.take()
@@ -204,13 +215,31 @@ class Confiner:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(watch.run)
+                    tasks.start_soon(self._look_again, name, planted, tell)
                     async with connect_pipes(inside.start, on_words=on_words, on_end=ended) as streams:
                         yield streams
                     tasks.cancel_scope.cancel()
             finally:
-                del self._watched[name], self._mounts[name]
                 with anyio.CancelScope(shield=True):
+                    await self._look(name, planted, tell)
+                    self._makers.pop(name, None)
+                    del self._watched[name], self._mounts[name]
                     await watch.tell_all()
+
+    async def _look_again(self, name: str, planted: Planted, tell: Tell) -> None:
+        """Look for new repositories as long as a server runs, for a hundredth of the time at most."""
+        rest = _LOOK
+        while True:
+            await anyio.sleep(rest)
+            began = anyio.current_time()
+            await self._look(name, planted, tell)
+            rest = max(_LOOK, _REST * (anyio.current_time() - began))
+
+    async def _look(self, name: str, planted: Planted, tell: Tell) -> None:
+        look = await to_thread.run_sync(planted.look)
+        makers = [place for places in self._makers.values() for place in places]
+        for seen in self._told.of(look, makers):
+            await tell(name, seen)
 
     def _uncontained(self, server: Server) -> str:
         """Return why a server is started uncontained; nothing if it is contained."""

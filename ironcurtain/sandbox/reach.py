@@ -21,6 +21,7 @@ from ironcurtain.roles.registry import Registry, Role
 _ALLOWED_OR_ASKED = frozenset({Verdict.ALLOW, Verdict.ESCALATE})
 _HOST = re.compile(r"(?:[a-z]+://)?(?P<host>\[[^\]]*\]|[^/:]*)(?P<port>:[0-9]+)?(?:/.*)?")
 _LIST = "@"
+_OF_GIT = frozenset({"write-history", "delete-history", "git-remote-url"})
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Reach:
         session: Whether its tools work on files in the session's sandbox.
         domains: Hosts that its tools could contact, `*.` for subdomains.
         any_domain: Whether a rule names no host, so that it could be any.
+        repositories: Whether its tools could change git repositories as such, or make new ones.
     """
 
     reads: Places = field(default_factory=Places)
@@ -55,12 +57,13 @@ class Reach:
     session: bool = False
     domains: tuple[str, ...] = ()
     any_domain: bool = False
+    repositories: bool = False
 
 
 NOTHING = Reach()
 """The reach of a server that no rule lets do anything."""
 
-WITHOUT_POLICY = Reach(reads=Places(anywhere=True), session=True)
+WITHOUT_POLICY = Reach(reads=Places(anywhere=True), session=True, repositories=True)
 """What is taken for a server where no policy says more."""
 
 
@@ -76,11 +79,12 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
     if annotated is None:
         return NOTHING
     if any(rule.if_ is None for rule in content.rules.values()):  # a bundle of before conditions were kept
-        return Reach(Places(anywhere=True), Places(anywhere=True), session=True, any_domain=True)
+        anywhere = Places(anywhere=True)
+        return Reach(anywhere, anywhere, session=True, any_domain=True, repositories=True)
     registry = Registry(with_reserved_roles(content.annotations.roles))
     rules = sorted(content.rules.values(), key=lambda each: each.order)
     reads, writes, urls = _Union(), _Union(), _Union()
-    session = False
+    session = repositories = False
     for tool in (*annotated.tools, RESERVED[READ_RESOURCE]):
         is_reserved = tool.tool in RESERVED
         about = [rule for rule in rules if speaks_of(rule.if_, server, tool, meant=is_reserved)]
@@ -89,7 +93,9 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
             if role.category == "path":
                 (writes if role.writes else reads).add(found)
                 contained = tool.contained and role.containable and not is_reserved
-                session = session or contained or found.opens
+                permitted = contained or found.opens
+                session = session or permitted
+                repositories = repositories or (permitted and role.writes and _is_of_git(tool))
             elif role.category == "url":
                 urls.add(found)
     hosts = tuple(dict.fromkeys(map(_host, urls.places.named)))
@@ -99,6 +105,7 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
         session=session,
         domains=tuple(host for host in hosts if host != "*"),
         any_domain=urls.places.anywhere or "*" in hosts,
+        repositories=repositories,
     )
 
 
@@ -117,6 +124,12 @@ def speaks_of(conditions: If | None, server: str, tool: ToolAnnotation, *, meant
         and (conditions.tool is None or tool.tool in conditions.tool)
         and conditions.side_effects in (None, tool.side_effects)
     )
+
+
+def _is_of_git(tool: ToolAnnotation) -> bool:
+    """Tell whether a tool works on repositories, or gets one from a remote."""
+    roles = {role for argument in tool.args for role in argument.possible_roles}
+    return any(argument.repository for argument in tool.args) or not roles.isdisjoint(_OF_GIT)
 
 
 def _roles(tool: ToolAnnotation, registry: Registry) -> Iterator[Role]:

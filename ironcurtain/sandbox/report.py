@@ -15,6 +15,8 @@ _WRITTEN = re.compile(r"deny \w+ (?P<path>/.*)")
 _COMPILED = "__pycache__"
 _CACHES = (".cache", ".npm", ".node-gyp", ".yarn", ".bun", ".deno", ".local/share/uv", "Library/Caches")
 """Where interpreters and their package managers keep what they can make again, below the home."""
+TOLD = frozenset({"violation", "open", "refused", "repository", "unexamined"})
+"""The kinds of `Seen` that the person at the proxy must know of."""
 _TRIED = {
     "write": "write a file outside",
     "read": "read a denied file",
@@ -29,7 +31,9 @@ class Seen:
 
     Attributes:
         kind: `observed` (what a probe inside an identical sandbox could not do), `open` (something that it
-            could), `violation` (what the server tried and was refused), `refused` (why nothing was started).
+            could), `violation` (what the server tried and was refused, or a repository that nobody is let
+            make), `refused` (why nothing was started), `repository` (a new one, which a server may have
+            been let make), `unexamined` (what was not looked at).
         text: What, safe to show.
     """
 

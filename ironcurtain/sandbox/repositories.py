@@ -15,7 +15,8 @@ _DEPTH = 6
 _MODULE_DEPTH = 4
 _MOST_DIRECTORIES = 20_000
 _MOST_BYTES = 1 << 20
-_BARE = frozenset({"HEAD", "objects", "refs"})
+_GIT_DIRECTORIES = (frozenset({"HEAD", "objects", "refs"}), frozenset({"HEAD", "commondir"}))
+"""What git takes for a git directory, whatever its name is."""
 
 
 def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
@@ -27,6 +28,35 @@ def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
     more than 20,000 in all, are not.
     """
     return sorted({path for root in roots for path in _below(root, str(home), _Seen())})
+
+
+def git_directories(roots: Iterable[Path]) -> tuple[frozenset[Path], bool]:
+    """Return every git directory, or `.git` that names one, at or below some directories.
+
+    Directories more than 6 levels down, and more than 20,000 for each root, are not looked at.
+
+    Returns:
+        The git directories; whether no directory was left out because there were too many.
+    """
+    found: set[Path] = set()
+    whole = True
+    for root in roots:
+        seen = _Seen()
+        found.update(_git_directories(root, seen))
+        whole = whole and seen.count < seen.most
+    return frozenset(found), whole
+
+
+def closed_to_strangers(roots: Iterable[Path]) -> list[Path]:
+    """Return what a server cannot write that has no business with repositories, sorted, there or not.
+
+    That is every git directory as a whole, and the `.git` that would make one of the directories a work
+    tree. A directory that is itself a git directory is not: nothing else could be written.
+    """
+    tops = {root for root in roots if root.is_dir()}
+    found = {path for path in git_directories(tops)[0] if path.is_dir()} - tops
+    new = {top / ".git" for top in tops if not _is_git_directory(_names(top))}
+    return sorted(path for path in found | new if not path.is_symlink())
 
 
 @dataclass(frozen=True)
@@ -66,18 +96,38 @@ class _Seen:
 
 
 def _below(root: Path, home: str, seen: _Seen) -> Iterator[Path]:
+    for entry in _git_directories(root, seen):
+        yield from _code(entry, home) if entry.is_dir() else (entry,)
+
+
+def _git_directories(root: Path, seen: _Seen) -> Iterator[Path]:
     for place, directories, files in os.walk(root):
         seen.count += 1
         here = Path(place)
-        if {*directories, *files} >= _BARE:
-            yield from _code(here, home)
+        if _is_git_directory((*directories, *files)):
+            yield here
             directories.clear()
-        for name in [name for name in (*directories, *files) if name.lower() == ".git"]:
-            entry = here / name
-            yield from _code(entry, home) if entry.is_dir() else (entry,)
+        named = [name for name in (*directories, *files) if name.lower() == ".git"]
+        yield from (here / name for name in named if not _is_empty(here / name))
         directories[:] = [name for name in directories if name.lower() != ".git"]
         if len(here.relative_to(root).parts) >= _DEPTH or seen.count >= seen.most:
             directories.clear()
+
+
+def _is_git_directory(names: Iterable[str]) -> bool:
+    return any(needed <= {*names} for needed in _GIT_DIRECTORIES)
+
+
+def _is_empty(entry: Path) -> bool:
+    """Tell an empty directory: it is no repository, and stands in for one that must not come into being."""
+    return entry.is_dir() and not _names(entry)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return [each.name for each in directory.iterdir()]
+    except OSError:
+        return []
 
 
 def _code(repository: Path, home: str) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from ironcurtain.sandbox.opened import Kept, is_in, opened_by
 from ironcurtain.sandbox.own_program import program_places
 from ironcurtain.sandbox.personal import personal_places
 from ironcurtain.sandbox.reach import WITHOUT_POLICY, Reach
-from ironcurtain.sandbox.repositories import code_of_repositories
+from ironcurtain.sandbox.repositories import closed_to_strangers, code_of_repositories
 from ironcurtain.sandbox.sign_ins import sign_ins
 from ironcurtain.servers.config import real_paths
 from ironcurtain.text import quoted
@@ -95,11 +95,15 @@ def rules_for(
         sealed = [path for path in personal_places(home) if path not in writable]
         hidden += personal_places(home)
     code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=grounds.home)
+    closed = [] if reach.repositories else closed_to_strangers(writable)
+    closed = [path for path in closed if not any(each.is_relative_to(path) for each in wanted.allow_write)]
+    code = [path for path in (*code, *opened.held) if not is_in(path, closed)]
     protected = [real for path in grounds.protected if (real := _real(path)) != running]
     held = [
         *_once([*protected, *ours], opened.held, [*session, *wanted.allow_write, *opened.writes]),
         *wanted.deny_write,
-        *[path for path in [*code, *opened.held] if path not in wanted.allow_write],
+        *closed,
+        *[path for path in code if path not in wanted.allow_write],
         *[path for path in (own if programs is None else programs) if is_in(path, opened.writable)],
     ]
     shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]

@@ -66,6 +66,22 @@ def test_a_server_is_contained_by_default_and_the_log_says_what_was_seen(tmp_pat
     assert f"sandbox: violation: {violation}" in place.said
 
 
+@NEEDS_SANDBOX
+def test_a_repository_that_a_server_makes_is_told_and_recorded(tmp_path: Path) -> None:
+    place = ContainedPlace(tmp_path)
+    document = json.loads(place.servers.read_text())
+    server = document["mcpServers"]["fix"]
+    new = place.inside / "new"
+    words = ["-c", f'git init -q {new}; exec "$0" "$@"', server["command"], *server["args"]]
+    document["mcpServers"]["fix"] = {**server, "command": "/bin/sh", "args": words}
+    place.servers.write_text(json.dumps(document))
+    anyio.run(_call, place)
+    told = [event for event in place.events("sandbox") if event["what"].startswith("new repository")]
+    assert [event["seen"] for event in told] == ["violation"]
+    assert f'"{new}/.git"' in told[0]["what"]
+    assert f"sandbox: violation: {told[0]['what']}" in place.said
+
+
 def test_authoring_works_beside_a_server_that_must_not_make_the_projects_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,11 @@ SERVERS = {
         tool("write", path=["write-path"]),
         tool("move", source=["read-path", "delete-path"], to=["write-path"]),
     ],
+    "git": [
+        tool("log", path={"roles": ["read-path"], "repository": True}),
+        tool("commit", path={"roles": ["read-path", "write-path"], "repository": True}, contained=False),
+    ],
+    "clone": [tool("clone", url=["git-remote-url"], path=["write-path"])],
     "clock": [tool("now", contained=False, zone=["none"])],
     "fetch": [tool("fetch", contained=False, url=["fetch-url"])],
 }
@@ -107,3 +112,10 @@ def test_a_rule_about_everybodys_files_opens_none_to_a_server_without_any(tmp_pa
     assert reach(tmp_path, "clock", everybody) == NOTHING
     resources = rule("docs", "allow", paths=within(["read-path"], "~/Documents"), server=["clock"])
     assert reach(tmp_path, "clock", resources).reads.named == ("~/Documents",)
+
+
+def test_who_could_change_repositories(tmp_path: Path) -> None:
+    """A tool that works on them, or fetches one, and writes what a rule or the sandbox permits."""
+    reading, writing = ([rule("one", "allow", roles=[f"{what}-path"])] for what in ("read", "write"))
+    assert [reach(tmp_path, name, *reading).repositories for name in ("git", "clone")] == [False, True]
+    assert [reach(tmp_path, name, *writing).repositories for name in ("git", "files")] == [True, False]

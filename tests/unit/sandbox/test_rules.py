@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.servers import FilesystemSettings, Server
 from ironcurtain.runtime import runtime_directory
+from ironcurtain.sandbox.reach import NOTHING, Reach
 from ironcurtain.sandbox.repositories import code_of_repositories
 from ironcurtain.sandbox.rules import Grounds, rules_for
 
@@ -17,6 +19,7 @@ from ironcurtain.sandbox.rules import Grounds, rules_for
 class Ground:
     def __init__(self, root: Path) -> None:
         self.root, self.home, self.work = root, root / "home", root / "work"
+        self.reaches: dict[str, Reach] = {}
         for place in (".ssh", ".ironcurtain", "docs"):
             (self.home / place).mkdir(parents=True)
         self.work.mkdir()
@@ -33,6 +36,7 @@ class Ground:
             protected=(self.work / "policy", self.home / "elsewhere"),
             directory=self.root,
             settings=FilesystemSettings.model_validate_json(json.dumps(everybody or {})),
+            reaches=self.reaches,
         )
         return rules_for("one", made, grounds)
 
@@ -149,3 +153,16 @@ def test_who_writes_a_repositorys_configuration_by_name_may(ground: Ground) -> N
     opened = ground.rules(filesystem={"allowWrite": [str(config)]})["filesystem"]
     assert str(config) not in paths(opened["denyWrite"])
     assert str(hooks) in paths(opened["denyWrite"])
+
+
+def test_who_has_no_tool_for_repositories_may_be_given_one_by_name(ground: Ground) -> None:
+    own = ground.work / "repo" / ".git"
+    subprocess.run(["git", "init", "--quiet", str(own.parent)], check=True)
+    ground.reaches = {"one": replace(NOTHING, session=True)}
+    top, code = str(ground.work / ".git"), {str(own / name) for name in ("commondir", "config", "hooks")}
+    held = paths(ground.rules()["filesystem"]["denyWrite"])
+    assert {top, str(own)} <= held
+    assert not held & code, "it is held as a whole"
+    held = paths(ground.rules(filesystem={"allowWrite": [str(own)]})["filesystem"]["denyWrite"])
+    assert {top, *code} <= held
+    assert str(own) not in held

@@ -1,0 +1,82 @@
+"""Repositories that come into being where a contained server can write, while it runs.
+
+No mount holds a name that is not there yet in every directory, so a server can make a repository with a
+program in its configuration, which whoever runs git in it, or around it, starts. It is told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.sandbox.opened import is_in
+from ironcurtain.sandbox.report import Seen
+from ironcurtain.sandbox.repositories import git_directories
+from ironcurtain.text import quoted
+
+_MOST_TOLD = 100
+_TOO_MANY = "there are more directories than are looked at for new repositories: some would not be found"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look found that the one before did not.
+
+    Attributes:
+        new: Git directories that have come.
+        gone: Those that are not there any more.
+        ceased: Whether not all directories were looked at, for the first time.
+    """
+
+    new: frozenset[Path]
+    gone: frozenset[Path]
+    ceased: bool
+
+
+class Planted:
+    """The git directories where one server can write. It walks through them: use it in a thread."""
+
+    def __init__(self, places: Iterable[Path]) -> None:
+        """Take what is there for known."""
+        self._places = tuple(places)
+        self._known, _ = git_directories(self._places)
+        self._whole = True
+
+    def look(self) -> Look:
+        """Return what has changed since the last look."""
+        found, whole = git_directories(self._places)
+        look = Look(found - self._known, self._known - found, self._whole and not whole)
+        self._known, self._whole = found, whole
+        return look
+
+
+class Told:
+    """The new repositories that were told of, for all servers: nothing says which of them made one."""
+
+    def __init__(self) -> None:
+        """Nothing has been told."""
+        self._told: set[Path] = set()
+
+    def of(self, look: Look, makers: Iterable[Path]) -> list[Seen]:
+        """Return what is to be told after a look.
+
+        Args:
+            look: What one server's look found.
+            makers: Where running servers can write that have tools for repositories: there a new one is
+                no violation, since one of these may have been asked to make it.
+        """
+        seen = [Seen("unexamined", _TOO_MANY)] if look.ceased else []
+        let = tuple(makers)
+        self._told -= look.gone
+        for path in sorted(look.new - self._told)[:_MOST_TOLD]:
+            self._told.add(path)
+            seen.append(Seen("repository" if is_in(path, let) else "violation", _words(path)))
+        return seen
+
+
+def _words(path: Path) -> str:
+    return (
+        f"new repository {quoted(str(path))}: it was not there when the server started. Unless you know who "
+        "made it, run no git in it or around it: read its config, which names programs, or remove it"
+    )
