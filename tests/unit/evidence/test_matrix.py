@@ -155,9 +155,9 @@ def test_url_rows_show_the_gate_as_a_floor_beside_the_policy() -> None:
         ({"n": {"type": "array"}}, {"op": "gt", "value": 10**6, "measure": "count"}, "more elements"),
         ({"n": {"type": "string"}}, {"op": "gt", "value": 10**6, "measure": "length"}, "a text longer"),
         (
-            {"n": {"type": "string", "minLength": 2}, "m": {"type": "string"}},
+            {"n": {"type": "string", "not": {"maxLength": 60}}, "m": {"type": "string"}},
             {"op": "equals", "value": {"arg": "m"}},
-            "arguments that are compared",
+            "values that are compared",
         ),
     ],
 )
