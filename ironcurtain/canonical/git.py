@@ -48,7 +48,9 @@ def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
     own = common if found.git_directory == found.common else os.path.realpath(found.git_directory)
     if not is_within(own, common):
         raise UnreadableError("the repository keeps a work tree's own state outside its git directory")
-    top = os.path.realpath(found.top) if found.top else None
+    # Where no step of the way to the git directory is a link, none of the way to a directory above it is.
+    is_real = found.top is None or (common == found.common and is_within(common, found.top))
+    top = found.top if is_real or found.top is None else os.path.realpath(found.top)
     others = others.outside(top, common)
     return RepositoryPlaces(top, common, others.stores, others.repositories, others.worktrees)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ironcurtain.canonical.git_process import Git, GitFailedError, run_git, to_text
 from ironcurtain.canonical.git_survey import Survey, survey
+from ironcurtain.canonical.paths import is_within
 from ironcurtain.files import read_regular
 
 _MOST_BYTES = 1 << 20
@@ -42,10 +43,10 @@ class Linked:
 
     def outside(self, *places: str | None) -> Linked:
         """Return what does not lie in any of some places."""
-        roots = [Path(place) for place in places if place is not None]
+        roots = [place for place in places if place is not None]
 
         def kept(paths: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(path for path in paths if not any(Path(path).is_relative_to(root) for root in roots))
+            return tuple(path for path in paths if not any(is_within(path, root) for root in roots))
 
         return Linked(kept(self.stores), kept(self.repositories), kept(self.worktrees))
 
