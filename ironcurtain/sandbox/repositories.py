@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ _MOST_DIRECTORIES = 20_000
 _MOST_BYTES = 1 << 20
 _GIT_DIRECTORIES = (frozenset({"HEAD", "objects", "refs"}), frozenset({"HEAD", "commondir"}))
 """What git takes for a git directory, whatever its name is."""
+_OF_A_GIT_DIRECTORY = frozenset().union(*_GIT_DIRECTORIES)
 
 
 def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
@@ -101,21 +103,32 @@ def _below(root: Path, home: str, seen: _Seen) -> Iterator[Path]:
 
 
 def _git_directories(root: Path, seen: _Seen) -> Iterator[Path]:
-    for place, directories, files in os.walk(root):
+    """Yield git directories, the upper ones first: of too many directories the deepest are left out."""
+    waiting = deque([(str(root), 0)])
+    while waiting and seen.count < seen.most:
+        place, depth = waiting.popleft()
+        entries = _entries(place)
         seen.count += 1
-        here = Path(place)
-        if _is_git_directory((*directories, *files)):
-            yield here
-            directories.clear()
-        named = [name for name in (*directories, *files) if name.lower() == ".git"]
-        yield from (here / name for name in named if not _is_empty(here / name))
-        directories[:] = [name for name in directories if name.lower() != ".git"]
-        if len(here.relative_to(root).parts) >= _DEPTH or seen.count >= seen.most:
-            directories.clear()
+        named = [Path(each.path) for each in entries if each.name.lower() == ".git"]
+        yield from (path for path in named if not _is_empty(path))
+        if _is_git_directory(each.name for each in entries):
+            yield Path(place)
+        elif depth < _DEPTH:
+            below = [each for each in entries if each.is_dir(follow_symlinks=False)]
+            waiting += [(each.path, depth + 1) for each in below if each.name.lower() != ".git"]
+
+
+def _entries(place: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def _is_git_directory(names: Iterable[str]) -> bool:
-    return any(needed <= {*names} for needed in _GIT_DIRECTORIES)
+    found = _OF_A_GIT_DIRECTORY.intersection(names)
+    return any(needed <= found for needed in _GIT_DIRECTORIES)
 
 
 def _is_empty(entry: Path) -> bool:

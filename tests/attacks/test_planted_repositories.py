@@ -186,6 +186,15 @@ def test_a_new_repository_is_told_of_while_the_server_runs(scene: Planting) -> N
     assert scene.told("violation") == [str(new / ".git")], "it is told of once"
 
 
+def test_many_directories_do_not_hide_a_new_repository_above_them(scene: Planting) -> None:
+    many, new, deep = scene.inside / "many", scene.inside / "new", scene.inside / "many" / "1" / "new"
+    scene.run(f"mkdir {many}; cd {many}; seq 20000 | xargs mkdir; {scene.plant(new)} {scene.plant(deep)}")
+    assert scene.told("violation") == [str(new / ".git")]
+    assert [seen.kind for seen in scene.seen].count("unexamined") == 1, (
+        "it is said that not all was looked at"
+    )
+
+
 def test_repositories_that_were_there_are_not_told_of(scene: Planting) -> None:
     scene.run(f"mkdir {scene.inside}/empty {scene.inside}/empty/.git; touch {scene.inside}/file")
     assert not scene.told("violation") + scene.told("repository")
