@@ -38,6 +38,11 @@ class Chosen:
     filled: Json
     fits: bool
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether a default is filled in somewhere."""
+        return self.filled is not ABSENT and (self.raw is ABSENT or _text(self.raw) != _text(self.filled))
+
 
 def ends_of(atoms: Iterable[Atom]) -> list[End]:
     """Return what is compared with other values."""

@@ -166,10 +166,15 @@ class _ClassMaker:
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
         pools = [self._pool(place, equals) for place in self._places]
-        if joint.gaps:
-            # Then what one place was seen to be is at least tried in the others.
-            values = [*self._constants(), *compared_values(self._atoms, self._places, pools)]
-            pools = [self._pool(place, dict.fromkeys(ends, values)) for place in self._places]
+        # What a default fills in need not be what the schema permits, and the other place must equal it, too.
+        defaults = (pool.mapped(lambda all_: tuple(one for one in all_ if one.is_filled)) for pool in pools)
+        # In doubt all that one place was seen to be is at least tried in the others.
+        tried = compared_values(self._atoms, self._places, pools if joint.gaps else defaults)
+        if tried:
+            pools = [
+                self._pool(place, {end: [*equals.get(end, ()), *tried] for end in ends})
+                for place in self._places
+            ]
         return told_apart(self._atoms, self._places, pools), {*joint.gaps}
 
     def _class(self, chosen: Sequence[Chosen]) -> Class:

@@ -104,6 +104,7 @@ class Server:
         source, target = random.sample([own, other], 2)
         roots = {"args": arguments, "caller": facts}
         held = [value for _, value in pointers.matches(roots[source[0]], source[1])]
+        held = held or (maker.defaults(source[1]) if source[0] == "args" else [])
         if not held:
             return arguments, facts
         value = random.choice([held[0], held[0], held[0], *changed(held[0])])

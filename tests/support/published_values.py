@@ -82,6 +82,11 @@ class Values:
         """Tell whether the schema takes arguments."""
         return self._checker.is_valid(arguments)
 
+    def defaults(self, steps: Steps) -> list[Any]:
+        """Return what is filled in for an absent top-level argument, nothing for what lies below one."""
+        schema = self._root.get("properties", {}).get(steps[0], {})
+        return [schema["default"]] if len(steps) == 1 and schema.get("default") is not None else []
+
     def value(
         self,
         random: Random,

@@ -246,6 +246,28 @@ def test_what_is_compared_can_equal_whatever_the_schema_asks_of_both(
     assert guaranteed(bundle, when=differ).status == "proved"
 
 
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ({"enum": ["soft", "hard"], "default": "dry"}, "a"),
+        (
+            {"type": "object", "properties": {"k": {"type": "integer"}}, "default": {"k": "dry"}},
+            "/a/k",
+        ),
+    ],
+)
+def test_what_is_compared_can_equal_a_default_that_the_schema_refuses(
+    schema: dict[str, Any], name: str
+) -> None:
+    listed = on("listed", "deny", equals(name, ["soft", "hard"], op="in"))
+    bundle = bundle_of(
+        [listed, on("same", "allow", equals(name, {"arg": "b"}))], {"a": schema, "b": TEXT}, required=("b",)
+    )
+    assert verdict(bundle, {"b": "dry"}) == "allow"
+    assert guaranteed(bundle).status == "broken"
+    assert narrowing(bundle, WORLD, opa()).tools[0].reachable
+
+
 def test_a_whole_object_is_compared_beside_tests_of_its_members() -> None:
     schema = {"type": "object", "properties": {"k": {"enum": ["x", "y"]}, "n": {"type": "integer"}}}
     rules = [on("one", "deny", equals("v", {"k": "x"})), on("like", "allow", equals("/v/k", "x"))]
