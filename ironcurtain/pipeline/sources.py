@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ironcurtain.files import has_content, read_text
+from ironcurtain.files import MAX_BYTES, has_content, read_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.provenance import Source, SourceKind
-from ironcurtain.pipeline.load import Sources, shown_path
+from ironcurtain.pipeline.load import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.pipeline.questions import ANSWERS_FILE
 from ironcurtain.settings import FILE_NAME, Settings
 
+_CONSTITUTIONS = ("constitution", "user constitution")
 _COMPILED_SETTINGS = ("case_insensitive_hosts", "directories", "roles")
 """The settings that change what a compile makes, and that no option replaces."""
 
@@ -72,7 +73,8 @@ def _digested(paths: Mapping[SourceKind, Path | None], custom: Path | None, root
 
 
 def _source(kind: SourceKind, path: Path, root: Path) -> Source:
-    text = read_text(path).replace("\r\n", "\n")
+    limit = MAX_CONSTITUTION_BYTES if kind in _CONSTITUTIONS else MAX_BYTES
+    text = read_text(path, max_bytes=limit).replace("\r\n", "\n")
     return Source(kind=kind, path=shown_path(path, root), digest=jsontext.digest_bytes(text.encode()))
 
 

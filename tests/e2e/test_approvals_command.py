@@ -251,22 +251,7 @@ def read_until(descriptor: int, wanted: str, seen: str = "") -> str:
     return seen
 
 
-@pytest.mark.parametrize("typed", ["", "approved"])
-def test_any_other_word_is_no(
-    typed: str, approvals, place: Rendezvous, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = written()
-    asked(place, request)
-    ours, theirs = pty.openpty()
-    os.write(ours, f"{typed}\n".encode())
-    with open(theirs) as screen:  # noqa: PTH123 - it is a descriptor
-        monkeypatch.setattr(sys, "stdin", screen)
-        assert approvals("approve", request.id).code == 1
-    os.close(ours)
-    assert not place.response(request.id).exists()
-
-
-@pytest.mark.parametrize(("typed", "code"), [("approve", 0), ("y", 1)])
+@pytest.mark.parametrize(("typed", "code"), [("approve", 0), ("y", 1), ("", 1), ("approved", 1)])
 def test_a_person_confirms_by_a_word(typed: str, code: int, place: Rendezvous) -> None:
     request = written(content="\x1b[2Jhidden")
     asked(place, request)

@@ -19,8 +19,8 @@ from e2e.test_release import commands
 from ruamel.yaml import YAML
 from support.nodes import free_port
 from support.proxied import until
+from support.shipped import GENERATED, named
 from support.shipped import bundle as shipped_with
-from support.shipped import named
 from support.signing import with_serial
 from support.typed import typed
 
@@ -89,6 +89,17 @@ class Fleet:
         path.write_bytes(made.archive())
         return made
 
+    def compiled(self, serial: int) -> None:
+        """Leave what `compile --sign` leaves: the archive with the directory and scenarios that verify it."""
+        key = read_private_key(self.home / ".ironcurtain" / "signing-key.pem")
+        bundle = with_serial(Bundle.read(GENERATED / "bundle"), serial)
+        generated = self.root / "generated"
+        for name, data in bundle.files.items():
+            (generated / "bundle" / name).parent.mkdir(parents=True, exist_ok=True)
+            (generated / "bundle" / name).write_bytes(data)
+        (generated / "bundle.signed.tar.gz").write_bytes(sign(bundle, key).archive())
+        shutil.copy(GENERATED / "test-scenarios.json", generated)
+
     def publish(self, serial: int, change: Callable[[list[dict[str, Any]]], object] | None = None) -> Bundle:
         """Put such a release where the nodes fetch it."""
         made = self.release(serial, change)
@@ -125,7 +136,7 @@ def test_the_commands_of_the_page(fleet: Fleet) -> None:
     (ask,) = [command for command in typed if command.startswith("ironcurtain decide")]
     for command in typed:
         if command == COMPILE:
-            fleet.release(2)
+            fleet.compiled(2)
             continue
         shown = fleet.run(command)
         if command == ask:
