@@ -92,16 +92,23 @@ def test_a_directory_swapped_by_parallel_allowed_moves(tmp_path: Path) -> None:
 
 
 class Gated(Place):
-    """A directory that may be read and removed, and a server that stops before and after it opens a file."""
+    """A directory that may be read and removed, and a server that stops before and after it opens a file.
 
-    def __init__(self, root: Path, *, contained: bool) -> None:
+    With `whole`, all that lies beside it may be, too: a sandbox mounts what a rule names by itself, and then
+    the server could not move it.
+    """
+
+    def __init__(self, root: Path, *, contained: bool, whole: bool = False) -> None:
         super().__init__(root, {"fix": [str(SLOW_SERVER), str(root / "work")]})
         self.work, self.directory = root / "work", root / "work" / "d"
         for name in ("d", "elsewhere"):
             (self.work / name).mkdir(parents=True)
             (self.work / name / "x").write_text(name)
         os.mkfifo(self.work / "gate")
-        roles = {"roles": ["read-path", "delete-path"], "within": [str(self.directory)]}
+        roles = {
+            "roles": ["read-path", "delete-path"],
+            "within": [str(self.work if whole else self.directory)],
+        }
         self.publish([rule("work", "allow", paths=roles), rule("text", "allow", tool=["echo"])], ["fix"])
         if contained:
             self.configure(sandbox={}, env={"PYTHONPATH": ""})
@@ -157,7 +164,7 @@ HOW = pytest.mark.parametrize("contained", [False, pytest.param(True, marks=NEED
 
 @HOW
 def test_the_agents_swap_waits_until_what_is_read_has_been_answered(contained: bool, tmp_path: Path) -> None:
-    place = Gated(tmp_path.resolve(), contained=contained)
+    place = Gated(tmp_path.resolve(), contained=contained, whole=True)
 
     async def story(client: Client, tasks: TaskGroup, said: list[str]) -> None:
         tasks.start_soon(place.call, client, said, "remove", str(place.directory))
