@@ -163,7 +163,8 @@ class Confiner:
             made = [program_places(each, self._grounds.directory, home) for each in started]
             ours = self._found.programs.places() if self._found.programs else []
             self._programs = frozenset([*ours, *(place for places in made for place in places)])
-        return rules_for(name, self._config.servers[name], self._grounds, self._programs)
+        runtime = self._found.programs.package() if self._found.programs else None
+        return rules_for(name, self._config.servers[name], self._grounds, self._programs, runtime)
 
     @asynccontextmanager
     async def connect(

@@ -50,6 +50,11 @@ class Programs:
         named = (self.node, self.library, self.bwrap, self.socat, self.rg)
         return [Path(os.path.realpath(each)).parent for each in named if each is not None]
 
+    def package(self) -> Path | None:
+        """Return the real directory of the runtime's package, of which a helper runs inside the sandbox."""
+        above = Path(os.path.realpath(self.library)).parents
+        return next((folder for folder in above if (folder / "package.json").is_file()), None)
+
 
 @dataclass(frozen=True)
 class Survey:

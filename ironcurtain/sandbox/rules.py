@@ -59,7 +59,11 @@ class Grounds:
 
 
 def rules_for(
-    name: str, server: Server, grounds: Grounds, programs: Iterable[Path] | None = None
+    name: str,
+    server: Server,
+    grounds: Grounds,
+    programs: Iterable[Path] | None = None,
+    runtime: Path | None = None,
 ) -> dict[str, Json]:
     """Return the runtime's settings for a server: `network` and `filesystem`; `sealed` is hidden and empty.
 
@@ -68,6 +72,7 @@ def rules_for(
         server: Its configuration.
         grounds: What holds for all.
         programs: What the programs of all servers are made of; None looks for its own alone.
+        runtime: The package of the sandbox runtime, which has to be seen inside.
 
     Raises:
         ServerConfigError: If the configuration opens one of the system's own places.
@@ -90,7 +95,7 @@ def rules_for(
     readable = [*wanted.allow_read, *session]
     sealed: list[Path] = []
     if not opened.anywhere:
-        shown = [*own, *opened.reads, *opened.writable]
+        shown = [*own, *([runtime] if runtime else []), *opened.reads, *opened.writable]
         readable += [path for path in shown if not is_in(path, kept.unread)]
         sealed = [path for path in personal_places(home) if path not in writable]
         hidden += personal_places(home)
