@@ -72,7 +72,7 @@ def linked(found: Survey, *, git: Git) -> Linked:
                 repositories |= known
             if len(waiting) > _MOST_PLACES:
                 raise GitFailedError(f"the repository has more than {_MOST_PLACES} submodules")
-        trees = {str(path) for each in waiting for path in _worktrees(Path(each.common))}
+        trees = {str(path) for each in waiting for path in _worktrees(each.common)}
     except OSError as error:
         raise GitFailedError(
             f"what the repository is linked with cannot be read: {error.strerror}"
@@ -117,7 +117,7 @@ def lent(place: str) -> tuple[str, ...]:
 
 
 def _borrowed(store: Path) -> Iterator[Path]:
-    listed = store / "info" / "alternates"
+    listed = f"{store}/info/alternates"
     for line in _lines(listed) if os.path.lexists(listed) else ():
         if line.startswith('"'):
             raise GitFailedError("the repository names an object store in quotation marks")
@@ -187,15 +187,15 @@ def _has_gitlinks(index: str) -> bool:
         os.close(handle)
 
 
-def _worktrees(common: Path) -> Iterator[Path]:
+def _worktrees(common: str) -> Iterator[Path]:
     """Yield the work trees that were added to a repository."""
-    added = common / "worktrees"
-    for pointer in sorted(added.glob("*/gitdir")) if os.path.lexists(added) else ():
+    added = f"{common}/worktrees"
+    for pointer in sorted(Path(added).glob("*/gitdir")) if os.path.lexists(added) else ():
         for line in _lines(pointer):
             yield Path(os.path.normpath(pointer.parent / line)).parent
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path | str) -> list[str]:
     try:
         return to_text(read_regular(path, max_bytes=_MOST_BYTES)).rstrip("\n").split("\n")
     except (FileNotFoundError, NotADirectoryError):

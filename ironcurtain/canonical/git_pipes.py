@@ -1,7 +1,7 @@
-"""Whether git would wait for a pipe or a device where it reads a repository: then it is not asked at all.
+"""Whether git would wait for a pipe or a device where it reads a repository: then it is not waited for.
 
 A look-up is bounded in time, but a pipe in the place of a file that git reads would cost that time at every
-call. What git reads is found here without git, and without waiting.
+call. What git reads is found here without git, and without waiting, while git does its work.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -116,7 +116,14 @@ class GitAnswer:
     errors: str
 
 
-def run_git(arguments: tuple[str, ...], *, directory: str, git: Git, placed: bool = False) -> GitAnswer:
+def run_git(
+    arguments: tuple[str, ...],
+    *,
+    directory: str,
+    git: Git,
+    placed: bool = False,
+    meanwhile: Callable[[], None] | None = None,
+) -> GitAnswer:
     """Run one built-in, read-only git command.
 
     Args:
@@ -124,6 +131,7 @@ def run_git(arguments: tuple[str, ...], *, directory: str, git: Git, placed: boo
         directory: Where it runs.
         git: The server's git.
         placed: Whether variables that put the repository elsewhere (`GIT_DIR`, …) are to be respected.
+        meanwhile: Called while git works; where it raises, git is killed.
 
     Raises:
         GitFailedError: If git is missing, takes too long, or says too much.
@@ -146,7 +154,10 @@ def run_git(arguments: tuple[str, ...], *, directory: str, git: Git, placed: boo
         raise GitFailedError("git could not be started there") from error
     with process:
         try:
+            if meanwhile is not None:
+                meanwhile()
             output, errors = _read(process)
+            _await_end(process)
             status = process.wait(timeout=_SECONDS)
         except BaseException as error:
             # Not yet waited for, so the number still means this process and its group.
@@ -175,6 +186,20 @@ def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         if len(read[name]) > _OUTPUT_BYTES:
             raise GitFailedError(f"git wrote more than {_OUTPUT_BYTES} bytes")
     return bytes(read["output"]), bytes(read["errors"])
+
+
+def _await_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process can be reaped, where the platform tells: `wait` with a bound sleeps in steps."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not on macOS, on an old kernel, or where a sandbox refuses it
+        return
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(_SECONDS * 1000)
+    finally:
+        os.close(handle)
 
 
 def _chunks(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, bytes]]:

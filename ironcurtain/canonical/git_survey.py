@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ironcurtain.canonical.git_pipes import refuse_pipes
@@ -64,8 +65,8 @@ def survey(directory: str, *, git: Git) -> Survey | None:
     Raises:
         GitFailedError: If git refuses (ownership, a broken repository) or gives no clear answer.
     """
-    refuse_pipes(directory, home=git.environ.get("HOME"))
-    answer = run_git(_SURVEY, directory=directory, git=git, placed=True)
+    looked = partial(refuse_pipes, directory, home=git.environ.get("HOME"))
+    answer = run_git(_SURVEY, directory=directory, git=git, placed=True, meanwhile=looked)
     if answer.status:
         if answer.errors.startswith(_NO_REPOSITORY):
             return None
