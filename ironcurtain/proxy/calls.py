@@ -100,8 +100,11 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
     Raises:
         MCPError: If they are no strict JSON.
     """
+    chosen = {name: value for name, value in (given or {}).items() if name in passes}
+    if not chosen:
+        return {}
     try:
-        kept: dict[str, Json] = jsontext.plain({k: v for k, v in (given or {}).items() if k in passes})
+        kept: dict[str, Json] = jsontext.plain(chosen)
     except jsontext.MalformedJsonError:
         raise MCPError(types.INVALID_PARAMS, "The request's _meta is no strict JSON.") from None
     return kept

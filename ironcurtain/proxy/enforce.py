@@ -20,7 +20,8 @@ from mcp.shared.exceptions import MCPError
 from ironcurtain.approvals.binding import binding_of
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.audit.telemetry import Telemetry
-from ironcurtain.decide.decide import INTERNAL, Call, judge, prepare
+from ironcurtain.decide.decide import INTERNAL, Call, Prepared, judge, prepare
+from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.locality import is_quick
 from ironcurtain.errors import AuditError
 from ironcurtain.model import jsontext
@@ -36,7 +37,7 @@ from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
 from ironcurtain.proxy.live import LivePolicy
-from ironcurtain.proxy.looks import ElsewhereError, look, look_again
+from ironcurtain.proxy.looks import ElsewhereError, Marks, are_near, look_again_aside, look_aside
 from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
@@ -175,10 +176,10 @@ class Enforcer:
             loaded, asking = enforced.loaded, enforced.asking()
             try:
                 # git and slow file systems must not hold up other calls.
-                prepared = (
-                    prepare(call, loaded)
+                prepared, near = (
+                    (prepare(call, loaded), False)
                     if is_quick(call, loaded)
-                    else await aside(partial(prepare, call, loaded))
+                    else await aside(partial(_prepare_slowly, call, loaded))
                 )
                 prepare_ms = _since(began)
                 decision = await judge(prepared, loaded, asking.ask)
@@ -195,6 +196,7 @@ class Enforcer:
             state=None if decision.verdict is Verdict.ALLOW else "denied",
             forwarded=decision.verdict is Verdict.ALLOW,
             since=since,
+            near=near,
         )
 
     async def _ask(self, judged: Judged, exchange: Exchange | None, live: Live | None) -> Judged:
@@ -259,11 +261,14 @@ class Enforcer:
         began, recorder = time.perf_counter(), judged.enforced.recorder
         try:
             paths = self._relied_on(judged)
-            before = await self._look(judged, id_, "not sent: ", partial(look, paths)) if paths else {}
+            before: Marks = {}
+            if paths:
+                before = await self._look(judged, id_, "not sent: ", look_aside(paths, near=judged.near))
             sending = partial(forward, judged.sent or judged.decision.arguments or {})
             result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
             if paths:
-                await self._look(judged, id_, "its answer is withheld: ", partial(look_again, paths, before))
+                again = look_again_aside(paths, before, near=judged.near)
+                await self._look(judged, id_, "its answer is withheld: ", again)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
@@ -281,14 +286,14 @@ class Enforcer:
             return None
         return Paths.of(judged.prepared)
 
-    async def _look(self, judged: Judged, id_: str, so: str, look: Callable[[], T]) -> T:
+    async def _look(self, judged: Judged, id_: str, so: str, looking: Awaitable[T]) -> T:
         """See that the judged paths are what they were.
 
         Raises:
             UpstreamError: If one leads elsewhere, or did, which is recorded as a violation.
         """
         try:
-            return await aside(look)
+            return await looking
         except ElsewhereError as error:
             path = error.path
         event = judged.enforced.recorder.event("violation", decision=id_, path=path, what=f"{so}{_ELSEWHERE}")
@@ -305,6 +310,12 @@ class Enforcer:
             _log.error("%s", error)
         if self.telemetry is not None:
             self.telemetry.result(record)
+
+
+def _prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:
+    """Do steps 1 to 5, and tell whether the call's paths lie where a later look takes no time."""
+    prepared = prepare(call, loaded)
+    return prepared, isinstance(prepared, Prepared) and are_near(Paths.of(prepared))
 
 
 def _why(error: Exception) -> str:

@@ -31,6 +31,7 @@ class Judged:
         sent: The arguments to send, where these are others than the decision's.
         decision_id: The engine's own id of its decision.
         since: The moment before it was judged, as `Turns` counts.
+        near: Whether its paths were seen to lie where a look never takes long.
     """
 
     call: Call
@@ -44,6 +45,7 @@ class Judged:
     sent: Mapping[str, Json] | None = None
     decision_id: str | None = None
     since: int = 0
+    near: bool = False
 
     @property
     def escalated(self) -> bool:

@@ -11,10 +11,11 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from ironcurtain.canonical.paths import ancestors
+from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.turns import Paths
 
 Marks = Mapping[str, os.stat_result | None]
@@ -22,6 +23,8 @@ Marks = Mapping[str, os.stat_result | None]
 
 _TIMED = frozenset({"ext2", "ext3", "ext4", "xfs", "f2fs", "tmpfs"})
 """File systems that change an inode's time when it is moved, and at nothing that we could take for that."""
+_NEAR = _TIMED | {"btrfs", "overlay"}
+"""File systems of this machine's own disks and memory: a look at one takes no time to speak of."""
 _TICK = 0.002
 _PATIENCE = 0.05
 
@@ -38,23 +41,46 @@ class ElsewhereError(Exception):
         self.path = path
 
 
+def are_near(paths: Paths) -> bool:
+    """Tell whether nothing at the paths and on the way to them can keep us waiting. It may wait itself."""
+    try:
+        marks = [_mark(path) for path in _way(paths)]
+    except ElsewhereError:
+        return False
+    return all(_system(mark.st_dev) in _NEAR for mark in marks if mark is not None)
+
+
 def look(paths: Paths) -> Marks:
     """Return what stands at the paths and on the way to them, settled: a later change of it will show.
 
     Raises:
         ElsewhereError: If one of them leads through a link, or is moved about without end.
     """
-    way = sorted({each for path in paths.all for each in ancestors(path)})
     end = time.monotonic() + _PATIENCE
     while True:
-        now = _clock()
-        marks = {path: _mark(path) for path in way}
-        unsettled = [path for path, mark in marks.items() if _is_fresh(mark, now)]
-        if not unsettled:
+        marks, unsettled = _look_once(paths)
+        if unsettled is None:
             return marks
         if time.monotonic() > end:
-            raise ElsewhereError(unsettled[0])
+            raise ElsewhereError(unsettled)
         time.sleep(_TICK)
+
+
+async def look_aside(paths: Paths, *, near: bool) -> Marks:
+    """Do what `look` does, in a thread where it could take long; `near` as `are_near` told."""
+    if near:
+        marks, unsettled = _look_once(paths)
+        if unsettled is None:
+            return marks
+    return await aside(partial(look, paths))
+
+
+async def look_again_aside(paths: Paths, before: Marks, *, near: bool) -> None:
+    """Do what `look_again` does, in a thread where it could take long."""
+    if near:
+        look_again(paths, before)
+    else:
+        await aside(partial(look_again, paths, before))
 
 
 def look_again(paths: Paths, before: Marks) -> None:
@@ -69,10 +95,21 @@ def look_again(paths: Paths, before: Marks) -> None:
             raise ElsewhereError(path)
 
 
+def _way(paths: Paths) -> list[str]:
+    return sorted({each for path in paths.all for each in ancestors(path)})
+
+
+def _look_once(paths: Paths) -> tuple[Marks, str | None]:
+    """Return what stands there, and a place that was moved so lately that a later move may not show."""
+    now = _clock()
+    marks = {path: _mark(path) for path in _way(paths)}
+    return marks, next((path for path, mark in marks.items() if _is_fresh(mark, now)), None)
+
+
 def _mark(path: str) -> os.stat_result | None:
     """Return what stands at a judged path; a path that cannot be looked at leads elsewhere, too."""
     try:
-        mark = os.lstat(os.fsencode(path))
+        mark = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
@@ -117,13 +154,18 @@ def _clock() -> int:
     return time.clock_gettime_ns(getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME))
 
 
-@cache
 def _keeps_times(device: int) -> bool:
     """Tell whether a device's file system is known to tell moved inodes by their times."""
+    return _system(device) in _TIMED
+
+
+@cache
+def _system(device: int) -> str | None:
+    """Return the kind of file system on a device; None where it is not told."""
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
         mounts = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
     except OSError:
-        return False
+        return None
     words = (line.split() for line in mounts)
-    return any(each[2] == number and each[each.index("-") + 1] in _TIMED for each in words)
+    return next((each[each.index("-") + 1] for each in words if each[2] == number), None)

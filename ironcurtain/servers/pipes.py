@@ -135,7 +135,7 @@ async def _start(
 
 def _has_more_values(line: bytes, most: int) -> bool:
     """Tell whether JSON holds more than so many values, without reading it."""
-    if sum(map(line.count, _SEPARATORS)) <= most:
+    if len(line) <= most or sum(map(line.count, _SEPARATORS)) <= most:
         return False
     count = end = 0
     for text in _STRING.finditer(line):
