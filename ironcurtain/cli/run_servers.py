@@ -21,7 +21,7 @@ from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, UsageError
-from ironcurtain.evidence.matrix_text import outcome_words, places
+from ironcurtain.evidence.matrix_text import exactness_mark, outcome_words, places
 from ironcurtain.files import has_content, load, parse_document
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
@@ -261,7 +261,7 @@ def _lines(report: Onboarding, annotations: Annotations) -> Iterator[str]:
         for row in tool.rows:
             shown = "; ".join(" ".join(outcome_words(row, outcome).split()) for outcome in row.outcomes)
             mark = "uncovered: " if row in tool.uncovered else ""
-            yield f"    {mark}{', '.join(row.roles)} in {places(row)}: {shown}"
+            yield f"    {mark}{', '.join(row.roles)} in {places(row)}{exactness_mark(row)}: {shown}"
     uncovered = sum(len(tool.uncovered) for tool in report.tools)
     cells = sum(len(tool.rows) for tool in report.tools)
     if report.stage == "annotated":

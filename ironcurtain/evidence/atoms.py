@@ -6,7 +6,7 @@ atoms is seen. What a policy makes of them is OPA's answer, and each answer is h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ import re2
 from ironcurtain.canonical import pointers
 from ironcurtain.canonical.conditional import same_json
 from ironcurtain.model import jsontext
-from ironcurtain.model.annotations import When
+from ironcurtain.model.annotations import ToolAnnotation, When
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.unknown import NO_FACTS, Needs, Root, holds_unknown, json_type, needs, reference
@@ -125,6 +125,13 @@ def role_atom(when: When) -> Atom:
     """Return the atom of one branch of a conditional role."""
     content = when.model_dump(mode="json", by_alias=True, exclude={"roles"}, exclude_unset=True)
     return Atom(jsontext.canonical(["when", content]).decode(), "args", when=when)
+
+
+def role_atoms(tool: ToolAnnotation) -> Iterator[Atom]:
+    """Yield the atoms of all conditional roles of a tool."""
+    for argument in tool.args:
+        for when in argument.conditional.when if argument.conditional else ():
+            yield role_atom(when)
 
 
 def find(value: Json, path: tuple[str, ...]) -> Json:

@@ -208,4 +208,5 @@ def cells_of(one: Examined, clause: str) -> Iterator[ClauseCell]:
                     where=row.where,
                     when=outcome.when,
                     verdict=outcome.verdict,
+                    exactness=row.exactness,
                 )

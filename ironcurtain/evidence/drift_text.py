@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ironcurtain.evidence.matrix_text import outcome_words, places
+from ironcurtain.evidence.matrix_text import exactness_mark, outcome_words, places
 from ironcurtain.model.drift import ChangedArguments, DriftedTool, DriftReport
 from ironcurtain.text import printable, visible
 
@@ -33,7 +33,8 @@ def _details(one: DriftedTool) -> Iterator[str]:
         yield f"{would} {visible(rule.rule)} ({rule.then}, clause {visible(rule.clause)})"
     for row in one.rows:
         shown = "; ".join(outcome_words(row, outcome) for outcome in row.outcomes)
-        yield f"cell {', '.join(row.roles)} in {places(row)}: {' '.join(shown.split())}"
+        place = f"{', '.join(row.roles)} in {places(row)}{exactness_mark(row)}"
+        yield f"cell {place}: {' '.join(shown.split())}"
 
 
 def argument_lines(arguments: ChangedArguments) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from ironcurtain.evidence.clause_outcomes_text import outcome_words, report_lines
+from ironcurtain.evidence.matrix_text import exactness_mark
 from ironcurtain.model.base import Json
 from ironcurtain.model.clause_report import ClauseExplanation, ClauseReport
 from ironcurtain.model.explanation import (
@@ -146,7 +147,7 @@ def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
         when = f" when {'; '.join(map(printable, cell.when))}" if cell.when else ""
         where = ", ".join(map(visible, cell.where))
         place = f"{visible(cell.server)}/{visible(cell.tool)} {', '.join(cell.roles)} in {where}"
-        yield f"  {cell.verdict:<9}{place}{when}"
+        yield f"  {cell.verdict:<9}{place}{when}{exactness_mark(cell)}"
     yield ""
     yield f"Calls that it decides: {len(found.examples)}"
     for call in found.examples:

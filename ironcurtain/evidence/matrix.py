@@ -10,6 +10,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.evidence.cells import Cell
 from ironcurtain.evidence.diagram import FALLS_THROUGH, Path, paths
 from ironcurtain.evidence.diagram import Node as Diagram
+from ironcurtain.evidence.exact_rows import exactness_of
 from ironcurtain.evidence.examination import Examination, examination
 from ironcurtain.evidence.questions import Answered, Examined
 from ironcurtain.evidence.regions import Region, grouped
@@ -18,6 +19,7 @@ from ironcurtain.evidence.witnesses import OUTSIDE
 from ironcurtain.evidence.wording import path_words
 from ironcurtain.model.base import Json
 from ironcurtain.model.matrix import Matrix, Outcome, Row, Table
+from ironcurtain.model.proof import Exactness
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.opa.command import OpaCommand
@@ -91,7 +93,7 @@ def tool_table(one: Examined) -> Table:
         for behaviour, labels in grouped(own).items():
             rows.setdefault((behaviour, labels), []).append(role)
     listed = [
-        Row(roles=tuple(sorted(roles)), where=labels, floor=behaviour.floor, outcomes=behaviour.outcomes)
+        Row(roles=tuple(sorted(roles)), where=labels, **vars(behaviour))
         for (behaviour, labels), roles in rows.items()
     ]
     ordered = tuple(sorted(listed, key=lambda row: (row.roles, OUTSIDE in row.where, row.where)))
@@ -105,6 +107,7 @@ class _Behaviour:
     """All that a reader sees of a cell."""
 
     floor: str | None
+    exactness: Exactness
     outcomes: tuple[Outcome, ...]
 
 
@@ -122,7 +125,8 @@ def _behaviour(one: Examined, cell: Cell) -> _Behaviour:
         (Outcome(when=when, verdict=Verdict(verdict), clause=clause) for when, verdict, clause in reached),
         key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
     )
-    return _Behaviour(key.floor if key is not None else None, tuple(outcomes))
+    floor = key.floor if key is not None else None
+    return _Behaviour(floor, exactness_of(one, cell), tuple(outcomes))
 
 
 def _verdict_and_clause(path: Path) -> tuple[str, str | None]:

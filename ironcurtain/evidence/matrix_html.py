@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from ironcurtain.evidence.clause_outcomes_text import outcome_words
+from ironcurtain.evidence.matrix_text import exactness_mark
 from ironcurtain.model.clause_report import ClauseOutcome, ClauseReport
 from ironcurtain.model.matrix import Matrix, Outcome, Row
 from ironcurtain.model.proof import Proof
@@ -75,9 +76,7 @@ def _clause(found: ClauseOutcome) -> str:
 class _Line:
     """One line of the table, with what the filters look at."""
 
-    def __init__(
-        self, server: str, tools: Iterable[str], row: Row, outcome: Outcome, *, sampled: bool
-    ) -> None:
+    def __init__(self, server: str, tools: Iterable[str], row: Row, outcome: Outcome) -> None:
         names = [f"{server}/{tool}" for tool in tools]
         verdict = outcome.verdict.value
         self.values = {
@@ -87,13 +86,13 @@ class _Line:
             "clause": [outcome.clause or "none"],
         }
         data = " ".join(f'data-{name}="{_data(values)}"' for name, values in self.values.items())
-        mark = ' class="sampled"' if sampled else ""
+        mark = ' class="sampled"' if row.exactness == "sampled" else ""
         cells = [
             "<br>".join(map(_text, names)),
             "<br>".join(map(_text, row.roles)),
             "<br>".join(map(_text, row.where)),
             "<br>".join(escape(printable(words)) for words in outcome.when),
-            f'<span class="{verdict}">{verdict}</span>' + (" (sampled)" if sampled else ""),
+            f'<span class="{verdict}">{verdict}</span>{exactness_mark(row)}',
             _text(outcome.clause or ""),
             _text(row.floor or ""),
         ]
@@ -105,7 +104,7 @@ def _lines(matrix: Matrix) -> Iterator[_Line]:
         for table in tables:
             for row in table.rows:
                 for outcome in row.outcomes:
-                    yield _Line(server, table.tools, row, outcome, sampled=table.exactness == "sampled")
+                    yield _Line(server, table.tools, row, outcome)
 
 
 def _reasons(matrix: Matrix) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ironcurtain.model.clause_report import ClauseCell
 from ironcurtain.model.matrix import Matrix, Outcome, Row, Table
 from ironcurtain.text import printable, visible
 
@@ -20,7 +21,7 @@ def text_lines(matrix: Matrix) -> Iterator[str]:
             yield f"{visible(server)}: {', '.join(map(visible, table.tools))}"
             yield from (f"  sampled: {visible(reason)}" for reason in table.reasons)
             for row in table.rows:
-                yield f"  {', '.join(row.roles)} in {places(row)}"
+                yield f"  {', '.join(row.roles)} in {places(row)}{exactness_mark(row)}"
                 yield from (f"    {outcome_words(row, outcome)}" for outcome in row.outcomes)
             yield ""
 
@@ -48,6 +49,11 @@ def places(row: Row) -> str:
     return ", ".join(visible(place) for place in row.where)
 
 
+def exactness_mark(found: Row | ClauseCell) -> str:
+    """Return what stands after a row of which a verdict or a condition may be missing."""
+    return " (sampled)" if found.exactness == "sampled" else ""
+
+
 def outcome_words(row: Row, outcome: Outcome) -> str:
     """Return one verdict with its clause, its conditions and the floor beneath it."""
     clause = outcome.clause or _NO_RULE[outcome.verdict.value]
@@ -63,7 +69,7 @@ def _markdown_rows(table: Table) -> Iterator[str]:
                 ", ".join(row.roles),
                 ", ".join(map(_cell, row.where)),
                 "; ".join(map(_marked, outcome.when)),
-                outcome.verdict.value,
+                f"{outcome.verdict.value}{exactness_mark(row)}",
                 outcome.clause or _NO_RULE[outcome.verdict.value],
                 row.floor or "",
             ]

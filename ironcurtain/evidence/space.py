@@ -10,12 +10,13 @@ from typing import TypeAlias
 from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.subjects import CALL
 from ironcurtain.errors import EvidenceError
-from ironcurtain.evidence.atoms import Atom, Place, role_atom
+from ironcurtain.evidence.atoms import Atom, Place, role_atom, role_atoms
 from ironcurtain.evidence.cells import CALL_KEY, Cell, RuleIndex, lies_there, pairs
 from ironcurtain.evidence.dependent import tied_gaps
 from ironcurtain.evidence.diagram import (
     ALWAYS,
     Activity,
+    DecisionList,
     Diagrams,
     TooManyError,
     guard_order,
@@ -68,7 +69,7 @@ class ToolSpace:
         self.reader = SourceReader(server, fitted, sides, frozenset(named))
         self.sources: tuple[Source, ...] = self.reader.sources
         atoms = [
-            *self._role_atoms(),
+            *role_atoms(self.annotation),
             *(atom for rules in self.rules for rule in rules for atom in rule.atoms),
         ]
         atoms += presence_atoms(self.annotation, [*atoms, *more])
@@ -81,11 +82,11 @@ class ToolSpace:
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self._tool.with_defaults({}))}
         self._indexes = [RuleIndex(rules) for rules in self.rules]
         # What decides which roles there are, and whether a joined resource is there.
-        self._role_variables = [
+        self.role_variables = [
             index for index, v in enumerate(self.variables) if any(atom.when is not None for atom in v.atoms)
         ]
-        self._role_variables += {*tied_variables(self.sources, self.variables)} - {*self._role_variables}
-        if math.prod(len(self.variables[index].classes) for index in self._role_variables) > MAX_MODES:
+        self.role_variables += {*tied_variables(self.sources, self.variables)} - {*self.role_variables}
+        if math.prod(len(self.variables[index].classes) for index in self.role_variables) > MAX_MODES:
             self.gaps |= {"more modes than can be followed"}
         self._elements: dict[tuple[int, tuple[str, ...]], list[Element]] = {}
         self._modes: dict[frozenset[tuple[int, frozenset[int]]], list[RoleMode]] = {}
@@ -107,14 +108,14 @@ class ToolSpace:
 
     def role_modes(self, wanted: Mapping[int, frozenset[int]]) -> list[RoleMode]:
         """Return the assignments of what roles depend on, with each source's roles; one for each such."""
-        memo = frozenset((index, wanted[index]) for index in self._role_variables if index in wanted)
+        memo = frozenset((index, wanted[index]) for index in self.role_variables if index in wanted)
         if memo not in self._modes:
             self._modes[memo] = self._role_modes(wanted)
         return self._modes[memo]
 
     def _role_modes(self, wanted: Mapping[int, frozenset[int]]) -> list[RoleMode]:
         found: dict[tuple[object, ...], tuple[dict[int, int], tuple[tuple[str, ...], ...]]] = {}
-        for chosen in self.assignments(wanted, self._role_variables):
+        for chosen in self.assignments(wanted, self.role_variables):
             if is_torn(self.sources, self.variables, chosen):
                 continue
             arguments = self.values(chosen)["args"]
@@ -314,14 +315,17 @@ class ToolSpace:
         Raises:
             EvidenceError: If it grows beyond what can be examined.
         """
-        lists = tuple(
-            self._indexes[side].decision_list(key) if key is not None else ()
-            for side, key in enumerate(cell.keys)
-        )
         try:
-            return self.diagrams.of(self._activity(cell), lists)
+            return self.diagrams.of(self._activity(cell), self.decision_lists(cell))
         except TooManyError:
             raise self.too_many() from None
+
+    def decision_lists(self, cell: Cell) -> tuple[DecisionList, ...]:
+        """Return, per policy, the rules that can judge a cell's subjects, with what each asks."""
+        return tuple(
+            index.decision_list(key) if key is not None else ()
+            for index, key in zip(self._indexes, cell.keys, strict=True)
+        )
 
     def beside(self, cell: Cell, rule: RuleOfTool) -> Diagram | None:
         """Return the diagram of a cell with, after the first policy's outcome, that of one rule alone.
@@ -375,11 +379,6 @@ class ToolSpace:
         conditional = source.argument.conditional
         branches = [(frozenset({role_atom(when).key}), test(when.roles)) for when in conditional.when]
         return (*branches, (frozenset(), test(conditional.default)))
-
-    def _role_atoms(self) -> Iterator[Atom]:
-        for argument in self.annotation.args:
-            for when in argument.conditional.when if argument.conditional else ():
-                yield role_atom(when)
 
     def _guard_keys(self) -> dict[GuardKey, frozenset[int]]:
         """Return every guard with the sides that have it."""

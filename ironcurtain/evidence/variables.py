@@ -59,11 +59,13 @@ class Variable:
         places: What it is a value of.
         atoms: The tests over it, sorted by key.
         classes: Its classes, at least one.
+        gaps: Why a class may be missing; empty where none can be.
     """
 
     places: tuple[Place, ...]
     atoms: tuple[Atom, ...]
     classes: tuple[Class, ...]
+    gaps: frozenset[str] = frozenset()
 
     @cached_property
     def by_truth(self) -> Mapping[frozenset[str], int]:
@@ -93,13 +95,14 @@ def variables_of(
         fresh: Readable strings that no policy names.
     """
     distinct = {atom.key: atom for atom in atoms}
-    variables, gaps = [], set()
+    variables = []
     for places in _groups(distinct.values()):
         own = tuple(distinct[key] for key in sorted(distinct) if distinct[key].places[0] in places)
         found = _ClassMaker(own, places, tool, registry, fresh).classes()
-        variables.append(Variable(places, own, found.values))
-        gaps |= {f"{gap}, in {', '.join(map(_place_words, places))}" for gap in found.gaps}
-    return Domain(tuple(variables), frozenset(gaps))
+        words = ", ".join(map(_place_words, places))
+        gaps = frozenset(f"{gap}, in {words}" for gap in found.gaps)
+        variables.append(Variable(places, own, found.values, gaps))
+    return Domain(tuple(variables), frozenset(gap for each in variables for gap in each.gaps))
 
 
 def _place_words(place: Place) -> str:

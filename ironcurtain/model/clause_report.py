@@ -44,6 +44,7 @@ class ClauseCell(Frozen):
     Attributes:
         where: The places, as people call them.
         when: The further conditions under which it decides there.
+        exactness: `sampled` where such a condition may be missing.
     """
 
     server: str
@@ -52,6 +53,7 @@ class ClauseCell(Frozen):
     where: tuple[str, ...]
     when: tuple[str, ...]
     verdict: Verdict
+    exactness: Exactness = "exact"
 
 
 class AskedTool(Frozen):

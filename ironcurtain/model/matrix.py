@@ -32,11 +32,13 @@ class Row(Frozen):
         where: Patterns and other regions; the most specific one that covers a subject counts.
         floor: The structural rule under which it is at least escalated, or None.
         outcomes: The verdicts; exactly one of them applies to a call.
+        exactness: `sampled` where a verdict or a condition may be missing, for the reasons of the table.
     """
 
     roles: tuple[str, ...]
     where: tuple[str, ...]
     floor: str | None = None
+    exactness: Exactness = "exact"
     outcomes: tuple[Outcome, ...]
 
 
@@ -44,7 +46,8 @@ class Table(Frozen):
     """The rows of one or several tools that are decided alike.
 
     Attributes:
-        exactness: `sampled` where something may have been missed, for the `reasons` given.
+        exactness: `sampled` where something may have been missed, for the `reasons` given: in the rows that
+            say so, too. A row of a sampled tool that does not is exact.
     """
 
     tools: tuple[str, ...]

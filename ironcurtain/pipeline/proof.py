@@ -123,8 +123,10 @@ class Evidence:
 def _matrix_check(matrix: Matrix) -> Check:
     tables = [table for found in matrix.servers.values() for table in found]
     sampled = sorted(tool for table in tables if table.exactness == "sampled" for tool in table.tools)
-    rows = sum(len(table.rows) for table in tables)
-    detail = f"{rows} rows, " + (f"sampled for {', '.join(sampled)}" if sampled else "all exact")
+    rows = [row for table in tables for row in table.rows]
+    doubtful = sum(row.exactness == "sampled" for row in rows)
+    said = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
+    detail = f"{len(rows)} rows, {said}"
     return Check(name="decision matrix", ok=True, count=sum(len(t.tools) for t in tables), detail=detail)
 
 

@@ -203,6 +203,80 @@ def test_every_format_says_what_is_not_exact_and_why() -> None:
     )
 
 
+READ_WHERE_N_IS_R = {
+    "when": [{"arg": "n", "equals": "r", "roles": ["read-path"]}],
+    "default": ["read-path", "write-path"],
+}
+UNREAD = {"name": "n", "op": "matches", "value": "\\pL+"}
+NESTED = {"type": "array", "items": {"type": "object", "properties": {"path": {}, "n": {}}}}
+
+
+def test_rows_that_rest_on_nothing_unread_are_exact_in_a_sampled_table() -> None:
+    properties = {"path": {"type": "string"}, "n": {"type": "string"}}
+    tools = [with_schema("t", properties, ("path",), path=["read-path"], n=["none"])]
+    rules = [
+        rule("named", "deny", paths={"roles": ["read-path"], "within": ["~/a"]}, args=[UNREAD], tool=["t"]),
+        rule("rest", "allow", roles=["read-path"]),
+    ]
+    found = matrix_of(tools, rules)
+    (table,) = found.servers["s"]
+    assert table.exactness == "sampled"
+    assert {row.where: row.exactness for row in table.rows} == {
+        ("~/a",): "sampled",
+        ("everything else",): "exact",
+        ("the sandbox",): "exact",
+    }
+    text = list(text_lines(found))
+    assert "  read-path in ~/a (sampled)" in text
+    assert "  read-path in everything else" in text
+    told = [line.split(" | ") for line in markdown_lines(found) if line.startswith("| read-path")]
+    assert {cells[1]: "sampled" in cells[3] for cells in told} == {
+        "~/a": True,
+        "everything else": False,
+        "the sandbox": False,
+    }
+    lines = [line for line in html_page(found, NO_CLAUSES).splitlines() if "<tr data-tool" in line]
+    assert lines
+    assert all(('class="sampled"' in line) is ("<td>~/a<" in line) for line in lines)
+    assert matrix_json(found).count('"exactness": "sampled"') == 2
+
+
+@pytest.mark.parametrize(
+    ("properties", "args", "test"),
+    [
+        # The roles of the path depend on what was not read.
+        (
+            {"path": {"type": "string"}, "n": {"type": "string"}},
+            {"path": {"conditional": READ_WHERE_N_IS_R}, "n": ["none"]},
+            UNREAD,
+        ),
+        # Which elements there are depends on it, and with them what guards find.
+        (
+            {"path": {"type": "string"}, "files": NESTED},
+            {"path": ["read-path"], "/files/*/path": ["write-path"], "/files/*/n": ["none"]},
+            {"name": "/files/*/n", "op": "equals", "value": 5, "over": "some"},
+        ),
+    ],
+)
+def test_no_row_is_exact_where_what_is_unread_decides_which_resources_there_are(
+    properties: dict, args: dict, test: dict
+) -> None:
+    tools = [with_schema("t", properties, ("path",), **args)]
+    rules = [
+        rule("unread", "deny", paths={"roles": ["write-path"], "within": ["~/b"]}, args=[test], tool=["t"]),
+        rule(
+            "guarded",
+            "deny",
+            roles=["read-path"],
+            paths={"roles": ["write-path"], "within": ["~/a"]},
+        ),
+        rule("rest", "allow", roles=["read-path", "write-path"]),
+    ]
+    (table,) = matrix_of(tools, rules).servers["s"]
+    assert table.rows
+    assert {row.exactness for row in table.rows} == {"sampled"}
+
+
 def test_modules_of_the_project_make_every_table_sampled() -> None:
     rule_text = 'deny contains {"id": "call", "reason": "no"} if input.args.n == 1'
     text = f"package ironcurtain.custom.night\n\n{rule_text}\n"
