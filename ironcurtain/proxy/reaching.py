@@ -6,6 +6,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import anyio
+
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.model.base import Json
 from ironcurtain.model.verdict import Verdict
@@ -31,6 +33,8 @@ _HELD = re.compile(
 )
 """How operating systems, and programs after them, name what a mount refuses."""
 _MOST_SHOWN = 3
+_PATIENCE = 1.0
+_POLL = 0.02
 
 
 def nothing_beyond(_server: str, _subjects: Iterable[Subject]) -> str:
@@ -101,9 +105,10 @@ async def explained(
     if result.get("isError") is not True or not isinstance(content, list) or not confiner.contains(server):
         return result
     words = confiner.apart(server, [subject.value for subject in subjects if subject.role.writes])
-    if seen := confiner.violations(server)[before:]:
+    is_held = any(_HELD.search(str(block)) for block in content)
+    if seen := await _refused(confiner, server, before, seconds=_PATIENCE if is_held else 0):
         words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"
-    if not words and any(_HELD.search(str(block)) for block in content):
+    if not words and is_held:
         words = (
             "its sandbox may be what refused it: what lies outside its places is read-only, and so is what "
             "is code in repositories (.git/config, hooks), or all of .git for a server without tools for it"
@@ -112,3 +117,11 @@ async def explained(
         return result
     said = f"The policy permits this call of the server {quoted(server)}; {words}."
     return {**result, "content": [*content, {"type": "text", "text": said}]}
+
+
+async def _refused(confiner: Confiner, server: str, before: int, *, seconds: float) -> list[str]:
+    """Return what a server was refused meanwhile, of which the sandbox may tell a moment after the answer."""
+    end = anyio.current_time() + seconds
+    while not (seen := confiner.violations(server)[before:]) and anyio.current_time() < end:  # noqa: ASYNC110 - it is told of in no other way
+        await anyio.sleep(_POLL)
+    return seen

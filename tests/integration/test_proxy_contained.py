@@ -14,6 +14,7 @@ import pytest
 from e2e.program import in_process
 from fixtures.tiny_project import write_project
 from mcp.shared.exceptions import MCPError
+from support.client_story import NODE
 from support.contained import NEEDS_SANDBOX
 from support.policies import write_servers
 from support.proxied import LEGACY, Place, text_of, wait_for
@@ -146,3 +147,19 @@ def test_where_it_may_go_on_it_says_so_or_records_it(tmp_path: Path, policy: str
     assert [event["seen"] for event in place.events("sandbox")] == ["uncontained"]
     assert ("server fix is NOT CONTAINED: " in place.said) is said
     assert wait_for(place.journal.exists)
+
+
+@NEEDS_SANDBOX
+def test_a_sandbox_runtime_in_a_hidden_place_of_the_home_is_seen(tmp_path: Path) -> None:
+    """A checkout below the home, which servers do not see: a part of the runtime runs inside, too."""
+    installed = NODE.parents[0]
+    place = ContainedPlace(tmp_path, {})
+    tools = place.home / ".tools" / "node_modules"
+    for package in ("@anthropic-ai/sandbox-runtime", "@pondwader", "commander", "node-forge", "zod"):
+        shutil.copytree(installed / package, tools / package, symlinks=True)
+    runtime = tools / "@anthropic-ai" / "sandbox-runtime" / "dist" / "cli.js"
+    document = json.loads(place.servers.read_text())
+    place.servers.write_text(json.dumps({**document, "sandbox": {"program": str(runtime)}}))
+    assert "Read-only file system" in anyio.run(_call, place)
+    (decision,) = place.decisions
+    assert decision["sandbox"]["isolation"] == "bubblewrap"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
+import pytest
+
 from support.modelled import Modelled
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +60,11 @@ class Transcript:
         expected = self._path.read_text(encoding="utf-8")
         for heading in without:
             expected = re.sub(rf"(?ms)^## {re.escape(heading)}\n.*?(?=^## |\Z)", "", expected)
-        assert text == expected, f"run the test with {WRITE}=1"
+        if text != expected:
+            lines = unified_diff(expected.splitlines(), text.splitlines(), "documented", "seen", lineterm="")
+            pytest.fail(
+                "\n".join([*lines, f"where this is right, run the test with {WRITE}=1"]), pytrace=False
+            )
 
 
 def settled(text: str) -> str:
