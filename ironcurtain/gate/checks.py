@@ -11,12 +11,16 @@ from ironcurtain.gate.behaviour import guarantees, matrix
 from ironcurtain.gate.quality import clauses, coverage, findings, mutation
 from ironcurtain.gate.sources import sources
 from ironcurtain.gate.subject import Subject
+from ironcurtain.gate.tool_lists import tool_lists
 from ironcurtain.gate.verified import rendered, verified
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.opa.beside import beside
 from ironcurtain.pipeline.verify import REJECTED
 
 Checker = Callable[[Subject], tuple[Check, ...]]
+
+OF_FILES: tuple[tuple[str, Checker], ...] = (("sources", sources), ("tool lists", tool_lists))
+"""By name: the checks of files that lie beside a published bundle, and are of no use before it is."""
 
 ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
     ("guarantees", guarantees),
@@ -36,7 +40,8 @@ def run_published(subject: Subject) -> tuple[Check, ...]:
     Raises:
         IronCurtainError: If something cannot be judged.
     """
-    return (*run_check("sources", partial(sources, subject)), *run_checks(subject))
+    found = (run_check(name, partial(check, subject)) for name, check in OF_FILES)
+    return (*(each for checks in found for each in checks), *run_checks(subject))
 
 
 def run_checks(subject: Subject) -> tuple[Check, ...]:

@@ -60,6 +60,11 @@ class Subject:
         return self.evidence.bundle
 
     @property
+    def published(self) -> Path:
+        """The directory that the bundle lies in, with what a compile put beside it."""
+        return self.matrix_file.path.parent
+
+    @property
     def guarantees(self) -> Guarantees | None:
         """What it must never and must always do, if there is a file of them."""
         return self.evidence.guarantees

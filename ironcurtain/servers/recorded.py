@@ -11,7 +11,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
-from ironcurtain.servers.saved import saved_document
+from ironcurtain.servers.saved import read_saved_tools, saved_document
 from ironcurtain.servers.starting import Starter
 
 DIRECTORY = "tools"
@@ -24,6 +24,16 @@ def recorded_files(tools: Tools) -> dict[str, bytes]:
         f"{DIRECTORY}/{server}.json": jsontext.pretty(saved_document(listed)).encode()
         for server, listed in tools.items()
     }
+
+
+def read_recorded(output: Path) -> Tools:
+    """Read every tool list that a compile recorded in a published directory, whatever is configured now.
+
+    Raises:
+        FileError, FormatError, ServerFailedError: If a file is no usable tool list.
+    """
+    files = sorted((output / DIRECTORY).glob("*.json"))
+    return {file.stem: read_saved_tools(file.stem, file) for file in files}
 
 
 def list_without_starting(config: ServerConfig, starter: Starter, output: Path) -> Tools:
