@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model import jsontext
-from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.annotations import Annotations, IdentifierRole, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.pipeline.languages import languages
 from ironcurtain.pipeline.schema_leaves import Leaf, leaves
@@ -55,6 +55,17 @@ _MENTIONS = {
     "address": re.compile(r"\brecipients?\b", re.IGNORECASE),
 }
 """What a description says of a resource, or of what goes into one: `The content of the file to create`."""
+
+_RECIPIENTS = re.compile(
+    r"to|ccs?|bccs?|(?:recipient|payee|beneficiary|receiver|addressee|attendee|invitee|iban|phone)s?"
+    r"|beneficiaries|e?mails?"
+)
+_RECEIVING = re.compile(
+    r"\b(?:recipient|payee|beneficiar(?:y|ie)|addressee|receiver|invitee|attendee|IBAN)s?\b|\bwho(?:m)? to\b"
+    r"|\bphone number|\be-?mail address",
+    re.IGNORECASE,
+)
+"""How names end, and what descriptions say, where an argument tells who gets something."""
 
 _BEGINS_WITH_CONTENT = re.compile(
     rf"\W*(?:(?:the|a|an|its|new|full|complete|entire|whole|updated|initial|raw|plain|optional) )*"
@@ -141,7 +152,7 @@ def _tool_errors(
             yield from _codec_errors(server, tool, leaf)
             continue
         suspicion = suspicion_of(leaf)
-        if suspicion and (server, tool.tool, leaf.name) not in proposed:
+        if suspicion and not any((server, tool.tool, name) in proposed for name in leaf.spellings):
             yield UnconfirmedArgumentError(
                 f"argument {quoted(leaf.name)} of {quoted(tool.tool)} looks like {suspicion} "
                 "but has no such role",
@@ -188,6 +199,29 @@ def suspicion_of(leaf: Leaf) -> str | None:
     return None
 
 
+def recipient_in(leaf: Leaf) -> str | None:
+    """Say by what an argument seems to name who gets something, or None if it does not seem so.
+
+    Wider than `suspicion_of`: it alarms nobody, and only keeps advice from calling such an argument nothing.
+    """
+    if not leaf.holds_text:
+        return None
+    named = [word.lower() for word in _WORD.findall(leaf.last_name)]
+    if named and not _OF_ANOTHER.fullmatch(named[-1]) and _RECIPIENTS.fullmatch(named[-1]):
+        return "its name"
+    description = str(leaf.schema.get("description", ""))
+    described = _RECEIVING.search(description) and not _BEGINS_WITH_CONTENT.match(description)
+    return "its description" if described else None
+
+
+def names_recipients(role: IdentifierRole) -> bool:
+    """Tell whether a role that somebody proposes is one of who gets something, by its name and words."""
+    words = [word.lower() for word in _WORD.findall(role.name)]
+    if any(_RECIPIENTS.fullmatch(word) for word in words):
+        return True
+    return bool(_RECEIVING.search(f"{role.description} {role.guidance}"))
+
+
 def suspicion_of_use(leaf: Leaf, values: Iterable[str]) -> str | None:
     """Say as what kind of resource an argument looks, by itself or by values that calls gave it.
 
@@ -215,7 +249,7 @@ def _is_resource(leaf: Leaf, tool: ToolAnnotation, registry: Registry) -> bool:
     return any(
         role in registry and registry[role].resource
         for argument in tool.args
-        if argument.name in {leaf.name, leaf.top_level, f"/{leaf.top_level}/*"}
+        if argument.name in leaf.spellings
         for role in argument.possible_roles
     )
 

@@ -17,6 +17,8 @@ from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.model.base import Json
 from ironcurtain.pipeline.annotate_questions import Listed, read_proposals
 from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.heuristics import names_recipients, recipient_in, suspicion_of
+from ironcurtain.pipeline.schema_leaves import schema_leaves
 from ironcurtain.servers.tools import tool_digest
 from ironcurtain.text import visible
 
@@ -46,31 +48,55 @@ class Proposal:
         return [f"finding: {self.error.what}; to declare it in ironcurtain.toml:", "", *self.block, ""]
 
     @property
-    def declining(self) -> str:
-        """What confirms that the arguments are none."""
-        entries = [
-            {
-                "server": one.server,
-                "tool": one.tool.name,
-                "arg": argument,
-                "schema_digest": tool_digest(one.tool),
-                "by": "…",
-                "reason": "…",
-            }
-            for one, argument in self.places
-        ]
-        return ", ".join(jsontext.canonical(entry).decode() for entry in entries)
-
-    @property
     def error(self) -> IronCurtainError:
         """What stops a compile before the rules are asked for."""
         named = ", ".join(f"{one.server} {visible(one.tool.name)} {visible(arg)}" for one, arg in self.places)
         return ProposedRoleError(
             f"the model proposes the role {self.role.name} for {named}; without it no rule can be about them",
-            hint="Put the lines below into ironcurtain.toml (all tools are then asked about again), or "
-            f'decline the role: confirmations.yaml, under "confirmed": {self.declining}',
+            hint=self._hint,
             block=self.block,
         )
+
+    @property
+    def _hint(self) -> str:
+        """What to do; nothing that looks like a resource or a recipient is said to be called none."""
+        looks = [(one, arg, _looks_like(one, arg, self.role)) for one, arg in self.places]
+        entries = [_declining(one, arg) for one, arg, what in looks if what is None]
+        declare = "Put the lines below into ironcurtain.toml (all tools are then asked about again)"
+        kept = [f"{visible(arg)} looks like {what}" for _, arg, what in looks if what is not None]
+        if not entries:
+            return f"{declare}; {', '.join(kept)}, so rules have to be able to speak of it."
+        others = f" for what is not ({', '.join(kept)})" if kept else ""
+        return f'{declare}, or decline the role{others}: confirmations.yaml, under "confirmed": ' + ", ".join(
+            entries
+        )
+
+
+def _looks_like(one: Listed, argument: str, role: IdentifierRole) -> str | None:
+    """Say what an argument looks like that nobody should be advised to call nothing; None if it may be."""
+    if names_recipients(role):
+        return "a recipient (the proposed role)"
+    for leaf in schema_leaves(one.tool.input_schema):
+        if argument not in leaf.spellings or leaf.is_plain_element:
+            continue
+        by = recipient_in(leaf)
+        found = f"a recipient ({by})" if by is not None else suspicion_of(leaf)
+        if found is not None:
+            return found
+    return None
+
+
+def _declining(one: Listed, argument: str) -> str:
+    """Return the entry that confirms that an argument is none."""
+    entry = {
+        "server": one.server,
+        "tool": one.tool.name,
+        "arg": argument,
+        "schema_digest": tool_digest(one.tool),
+        "by": "…",
+        "reason": "…",
+    }
+    return jsontext.canonical(entry).decode()
 
 
 def open_proposals(

@@ -38,6 +38,11 @@ class Leaf:
         return _unescape(next((s for s in reversed(self.name.split("/")) if s != "*"), ""))
 
     @property
+    def spellings(self) -> frozenset[str]:
+        """The names under which annotations and answers can speak of it: alone, or of more that holds it."""
+        return frozenset({self.name, self.top_level, f"/{_escape(self.top_level)}/*"})
+
+    @property
     def is_plain_element(self) -> bool:
         """Whether it is an element `/name/*` of a top-level array, with nothing named below it."""
         return self.name == f"/{_escape(self.top_level)}/*" and not self.inner

@@ -391,6 +391,67 @@ def test_a_recipient_with_a_proposed_role_is_not_to_be_confirmed_as_nothing(tmp_
         result.require_roles()
 
 
+IBAN = {"name": "account", "description": "An account.", "guidance": "The IBAN, without spaces."}
+TEXTS = {"type": "array", "items": {"type": "string"}}
+MESSAGE = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("properties", "annotated", "proposed", "words"),
+    [
+        ({"recipient": {"type": "string"}}, "recipient", {}, "a recipient (its name)"),
+        ({"to": {"type": "string"}}, "to", {}, "a recipient (its name)"),
+        ({"sendTo": {"type": "string"}}, "sendTo", {}, "a recipient (its name)"),
+        ({"payee_iban": {"type": "string"}}, "payee_iban", {}, "a recipient (its name)"),
+        ({"to": TEXTS}, "to", {"arg": "to"}, "a recipient (its name)"),
+        ({"to": TEXTS}, "to", {"arg": "/to/*"}, "a recipient (its name)"),
+        ({"attendees": TEXTS}, "attendees", {"arg": "/attendees/*"}, "a recipient (its name)"),
+        ({"attendees": TEXTS}, "/attendees/*", {"arg": "attendees"}, "a recipient (its name)"),
+        ({"target": {"type": "string", "description": "The payee."}}, "target", {}, "its description"),
+        ({"target": {"type": "string"}}, "target", IBAN, "a recipient (the proposed role)"),
+        ({"message": MESSAGE}, "/message/to", {}, "a recipient (its name)"),
+        ({"people": {"type": "array", "items": MESSAGE}}, "/people/*/to", {}, "a recipient (its name)"),
+        ({"place": {"type": "string", "default": "a@example.com"}}, "place", {}, "a address (its default"),
+        ({"cwd": {"type": "string"}}, "cwd", {}, "a path (its name)"),
+    ],
+)
+def test_nobody_is_advised_to_decline_a_role_for_what_looks_like_a_recipient(
+    tmp_path: Path, properties: dict[str, Any], annotated: str, proposed: dict[str, Any], words: str
+) -> None:
+    tool = listing("send", **properties)
+    names = dict.fromkeys((annotated, annotated.replace("/to", "/text")))
+    args = [{"name": name, "roles": ["none"]} for name in names]
+    answer = {**entry("send", *args), "proposed_roles": [{**CHANNEL, "arg": annotated, **proposed}]}
+    result = run(tmp_path, {"s": (tool,)}, Scripted(lambda _: {"tools": [answer]}))
+    with pytest.raises(ProposedRoleError) as caught:
+        result.require_roles()
+    assert words in caught.value.hint
+    assert "confirmations.yaml" not in caught.value.hint
+    assert caught.value.block
+
+
+def test_of_several_arguments_only_those_can_be_declined_that_look_like_nothing(tmp_path: Path) -> None:
+    tool = listing("post", channel={"type": "string"}, recipient={"type": "string"})
+    roles = [{**CHANNEL, "arg": name} for name in ("channel", "recipient")]
+    args = [{"name": name, "roles": ["none"]} for name in ("channel", "recipient")]
+    answer = {**entry("post", *args), "proposed_roles": roles}
+    with pytest.raises(ProposedRoleError) as caught:
+        run(tmp_path, {"s": (tool,)}, Scripted(lambda _: {"tools": [answer]})).require_roles()
+    said, _, entries = caught.value.hint.partition('under "confirmed": ')
+    assert json.loads(entries)["arg"] == "channel"
+    assert "recipient looks like a recipient (its name)" in said
+
+
+def test_a_channel_can_be_declined_with_the_entry_that_the_hint_shows(tmp_path: Path) -> None:
+    provider = Scripted(lambda _: {"tools": [POSTED]})
+    with pytest.raises(ProposedRoleError) as caught:
+        run(tmp_path, {"s": (POST,)}, provider).require_roles()
+    shown = json.loads(caught.value.hint.partition('under "confirmed": ')[2])
+    word = confirmations(POST, arg=shown["arg"])
+    assert word.confirmed[0].schema_digest == shown["schema_digest"]
+    run(tmp_path, {"s": (POST,)}, provider, word).require_roles()
+
+
 def test_a_proposed_role_is_declined_for_the_tool_as_it_is(tmp_path: Path) -> None:
     provider = Scripted(lambda _: {"tools": [POSTED]})
     declined = confirmations(POST, arg="channel")
