@@ -13,7 +13,7 @@ SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" 
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack-table demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
+.PHONY: attack-table library-page demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
 
 demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
@@ -52,6 +52,9 @@ schemas: $(VENV)/installed ## Write schemas/ from the models.
 
 attack-table: installed ## Write docs/attacks.md from the docstrings of tests/attacks.
 	@$(BIN)/python tests/support/attack_table.py
+
+library-page: installed ## Write docs/library.md from the docstrings.
+	@$(BIN)/python tests/support/library_page.py
 
 generated: installed ## Compile the shipped constitution and the example from their kept answers.
 	@for project in . examples/office; do \

@@ -1,22 +1,38 @@
 """IronCurtain: plain-English rules for AI agents' tool calls, as a verified OPA bundle.
 
-`Policy` is the whole public surface for people who embed it.
+For programs of your own: `Policy` decides, a `Call` goes in and a `Decision` with a `Verdict` comes out.
+What cannot be used raises an `IronCurtainError`, one of `ironcurtain.errors`. docs/library.md has all of it.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ironcurtain import errors
+    from ironcurtain.decide.decide import Call
+    from ironcurtain.errors import IronCurtainError
+    from ironcurtain.model.decision import Decision, SubjectDecision
+    from ironcurtain.model.verdict import Verdict
     from ironcurtain.policy import Policy
 
-__all__ = ["Policy"]
+__all__ = ["Call", "Decision", "IronCurtainError", "Policy", "SubjectDecision", "Verdict", "errors"]
+
+_PLACES = {
+    "Call": "ironcurtain.decide.decide",
+    "Decision": "ironcurtain.model.decision",
+    "IronCurtainError": "ironcurtain.errors",
+    "Policy": "ironcurtain.policy",
+    "SubjectDecision": "ironcurtain.model.decision",
+    "Verdict": "ironcurtain.model.verdict",
+}
 
 
 def __getattr__(name: str) -> object:
     # Loaded on first use: the command line shows its help without loading an engine client.
-    if name == "Policy":
-        from ironcurtain.policy import Policy  # noqa: PLC0415 - see above
-
-        return Policy
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name == "errors":
+        return import_module("ironcurtain.errors")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

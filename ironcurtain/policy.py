@@ -1,6 +1,6 @@
 """The library: a bundle, the place where it is enforced, and an engine, behind one object.
 
-This is the whole public surface for people who embed IronCurtain: `from ironcurtain import Policy`.
+For people who embed IronCurtain: `from ironcurtain import Policy`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -47,7 +48,8 @@ class Policy:
     """A loaded policy with its own engine; use it as a context manager.
 
     Decisions may be asked for from any thread and from any event loop, side by side. The engine lives
-    in a background thread for as long as the context is open.
+    in a background thread for as long as the context is open. One that is never closed is closed when
+    nothing refers to it any more, or when the program ends.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class Policy:
         self._opa_path = opa
         self._reachable = reachable
         self._opa = None if nodes else find(opa, reachable=reachable)
-        self._stack = ExitStack()
+        self._stop: Callable[[], object] = _nothing_to_stop
         self._portal: BlockingPortal | None = None
         self._engine: AnyEngine | None = None
 
@@ -204,7 +206,9 @@ class Policy:
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
             self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))
-            self._portal, self._stack = portal, stack.pop_all()
+            self._portal = portal
+            # Before the interpreter stops the thread that the engine lives in: after that nothing could.
+            self._stop = weakref.finalize(self, stack.pop_all().close)
         return self
 
     def __exit__(
@@ -215,7 +219,7 @@ class Policy:
     ) -> None:
         """Stop the engine."""
         self._portal = self._engine = None
-        self._stack.close()
+        self._stop()
 
     def decide(
         self,
@@ -246,7 +250,10 @@ class Policy:
         return await asyncio.wrap_future(self._running().start_task_soon(self._decide, call))
 
     def decide_many(self, calls: Iterable[Call]) -> list[Decision]:
-        """Decide calls one after the other; return their decisions in the same order."""
+        """Decide calls one after the other; return their decisions in the same order.
+
+        What is no `Call` is denied, like any other malformed call.
+        """
         return self._running().call(self._decide_all, list(calls))
 
     async def _decide_all(self, calls: list[Call]) -> list[Decision]:
@@ -268,6 +275,10 @@ class Policy:
         if self._portal is None:
             raise RuntimeError("a policy decides inside its context: `with Policy.load(…) as policy:`")
         return self._portal
+
+
+def _nothing_to_stop() -> None:
+    """Stop no engine: none has been started."""
 
 
 def _site(

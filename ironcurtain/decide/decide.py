@@ -102,6 +102,8 @@ async def judge(
 
 def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
     """Do steps 1 to 5: return what to ask the engine, or the decision if the call ends there."""
+    if not isinstance(call, Call):  # whoever embeds this may not check types
+        return _no_call(call, policy)
     base = _base(call, policy)
     canonical = None
     try:
@@ -197,6 +199,12 @@ def _canonicalise(
         raise Refusal(
             structural.UNREPRESENTABLE, f"An argument cannot be judged exactly: {error.reason}."
         ) from None
+
+
+def _no_call(given: object, policy: LoadedPolicy) -> Decision:
+    base = _base(Call(server="", tool="", arguments=None), policy)
+    reason = f"A {quoted(type(given).__name__)} was given, not a call of a server, a tool and arguments."
+    return base.model_copy(update={"rule": MALFORMED, "reason": reason})
 
 
 def _base(call: Call, policy: LoadedPolicy) -> Decision:

@@ -56,3 +56,16 @@ class Decision(Frozen):
     subjects: tuple[SubjectDecision, ...] = ()
     arguments: dict[str, Json] | None = Field(default=None)
     drift_checked: bool = False
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the call may be sent to its server as it was judged; a call to ask about may not yet."""
+        return self.verdict is Verdict.ALLOW
+
+    def __bool__(self) -> bool:
+        """Refuse to be taken for an answer: a denied call's decision would pass for yes.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError("a decision is neither true nor false: use `decision.allowed` or `decision.verdict`")
