@@ -1,4 +1,4 @@
-"""The files that ship beside the code: hand-written Rego, the engine's pin, published schemas.
+"""The files that ship beside the code: hand-written Rego, the engine's pin, schemas, pages of errors.
 
 In a checkout they stand at the top of the repository; in an installed wheel, inside the package.
 """
@@ -19,3 +19,6 @@ OPA: Path = _ROOT / "opa"
 
 SCHEMAS: Path = _ROOT / "schemas"
 """The JSON Schemas generated from our models (`schemas/`)."""
+
+ERRORS: Path = _ROOT / "docs" / "errors"
+"""The page of each error, `<code>.md` (`docs/errors/`)."""

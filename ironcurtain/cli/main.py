@@ -12,51 +12,69 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import click
 
 from ironcurtain.cli.problems import print_failure
 from ironcurtain.errors import Exit
+from ironcurtain.text import quoted
 
-# name -> summary: it stands here so that `--help` loads no command.
-COMMANDS = {
-    "annotate": "Say what each argument of the servers' tools is.",
-    "answer": "Answer what a compile could not decide.",
-    "attack": "Say which calls get further in another spelling.",
-    "audit": "Read, verify and sum up audit logs.",
-    "approvals": "Show and answer the calls that wait for a person.",
-    "bundle": "Build a bundle from rules and annotations, without a model.",
-    "compile": "Compile a constitution into a verified bundle.",
-    "coverage": "Say what of a policy its scenarios and guarantees reach.",
-    "customize": "Turn a wish into edits of your own guidance.",
-    "decide": "Decide tool calls on an embedded engine.",
-    "diff": "Say what two policies decide differently, with calls that show it.",
-    "doctor": "Say what does not work, and what mends it.",
-    "drift": "Say which tools of the servers are not as they were annotated.",
-    "explain": "Say why a call is decided so, and what near it gets further.",
-    "findings": "Say what stands out in a policy: dead rules, gaps, ways around.",
-    "forecast": "Say how often a policy will ask people, by clause.",
-    "guarantees": "Decide what a policy must never and must always do.",
-    "init": "Write the files of a new project.",
-    "input": "Print the policy input that OPA gets for a call.",
-    "key": "Make and show the keys that bundles are signed with.",
-    "lint": "Say what stands out in a constitution, without a model.",
-    "lists": "Show and change the lists that rules refer to.",
-    "matrix": "Print what a policy decides, tool by tool.",
-    "narrow": "Print each tool's schema, reduced to what a policy could permit.",
-    "mutation": "Say which small changes of a policy its own evidence would miss.",
-    "opa": "Find or install the policy engine.",
-    "proxy": "Stand between an agent and its MCP servers.",
-    "publish": "Put a signed bundle where OPA fetches it.",
-    "replay": "Decide recorded calls under another bundle.",
-    "schema": "Print the JSON Schema of a file or output.",
-    "servers": "Show, add and remove the MCP servers of a project.",
-    "status": "Say which proxies run, and how they are.",
-    "tools": "Print the tool list of an MCP server.",
-    "unwrap": "Give a client its MCP servers back.",
-    "verify": "Check, test and verify a bundle, without a model.",
-    "wrap": "Run a client's MCP servers behind the proxy.",
+# heading -> name -> summary: it stands here so that `--help` loads no command.
+GROUPS = {
+    "Write a policy": {
+        "init": "Write the files of a new project.",
+        "lint": "Say what stands out in a constitution, without a model.",
+        "compile": "Compile a constitution into a verified bundle.",
+        "annotate": "Say what each argument of the servers' tools is.",
+        "answer": "Answer what a compile could not decide.",
+        "lists": "Show and change the lists that rules refer to.",
+        "customize": "Turn a wish into edits of your own guidance.",
+        "bundle": "Build a bundle from rules and annotations, without a model.",
+    },
+    "Review and gate it": {
+        "verify": "Check, test and verify a bundle, without a model.",
+        "matrix": "Print what a policy decides, tool by tool.",
+        "guarantees": "Decide what a policy must never and must always do.",
+        "diff": "Say what two policies decide differently, with calls that show it.",
+        "explain": "Say why a call is decided so, and what near it gets further.",
+        "findings": "Say what stands out in a policy: dead rules, gaps, ways around.",
+        "coverage": "Say what of a policy its scenarios and guarantees reach.",
+        "mutation": "Say which small changes of a policy its own evidence would miss.",
+        "attack": "Say which calls get further in another spelling.",
+        "narrow": "Print each tool's schema, reduced to what a policy could permit.",
+    },
+    "Enforce it": {
+        "proxy": "Stand between an agent and its MCP servers.",
+        "approvals": "Show and answer the calls that wait for a person.",
+        "status": "Say which proxies run, and how they are.",
+        "wrap": "Run a client's MCP servers behind the proxy.",
+        "unwrap": "Give a client its MCP servers back.",
+        "decide": "Decide tool calls on an embedded engine.",
+        "input": "Print the policy input that OPA gets for a call.",
+    },
+    "Servers and tools": {
+        "servers": "Show, add and remove the MCP servers of a project.",
+        "tools": "Print the tool list of an MCP server.",
+        "drift": "Say which tools of the servers are not as they were annotated.",
+    },
+    "Records": {
+        "audit": "Read, verify and sum up audit logs.",
+        "replay": "Decide recorded calls under another bundle.",
+        "forecast": "Say how often a policy will ask people, by clause.",
+    },
+    "Release it": {
+        "key": "Make and show the keys that bundles are signed with.",
+        "publish": "Put a signed bundle where OPA fetches it.",
+    },
+    "Help and set-up": {
+        "doctor": "Say what does not work, and what mends it.",
+        "error": "Print the page of an error, as IC3201.",
+        "opa": "Find or install the policy engine.",
+        "schema": "Print the JSON Schema of a file or output.",
+    },
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 EXIT_CODES = """\b
 Exit codes:
@@ -82,9 +100,20 @@ class _LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"ironcurtain.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            meant = f" Did you mean {quoted(near[0])}?" if near else ""
+            ctx.fail(f"There is no command {quoted(args[0])}.{meant}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", summary) for name, summary in commands.items()])
 
 
 @click.group(cls=_LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})

@@ -65,7 +65,7 @@ def _rendered(error: IronCurtainError) -> str:
         lines.append(f"  hint: {printable(error.hint)}")
     if error.block:
         lines += ["", *(printable(line) for line in error.block), ""]
-    lines.append(f"  see: docs/errors/{error.code}.md")
+    lines.append(f"  see: ironcurtain error {error.code}")
     return "\n".join(lines)
 
 

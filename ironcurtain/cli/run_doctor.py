@@ -77,7 +77,7 @@ def run(
         if each.fix:
             click.echo(printable(f"{'':<{_WIDTH}}fix: {each.fix}"))
         if each.code:
-            click.echo(f"{'':<{_WIDTH}}see: docs/errors/{each.code}.md")
+            click.echo(f"{'':<{_WIDTH}}see: ironcurtain error {each.code}")
     return exit_of(report)
 
 

@@ -78,7 +78,7 @@ def failed(name: str, error: IronCurtainError, fix: str = "") -> list[Diagnosis]
             name=name,
             status="fail",
             what=f"{each.what} ({each.where})" if each.where is not None else each.what,
-            fix=" ".join(filter(None, (fix, each.hint))) or f"See docs/errors/{each.code}.md.",
+            fix=" ".join(filter(None, (fix, each.hint))) or f"See `ironcurtain error {each.code}`.",
             code=each.code,
         )
         for each in errors

@@ -107,5 +107,5 @@ def assert_clear(ended: Ended, code: int, error: str) -> None:
     assert ended.out == ""
     assert "Traceback" not in ended.err
     for block in ended.err[ended.err.index("error[") :].split("error[")[1:]:
-        assert f"see: docs/errors/{error}.md" in block
+        assert f"see: ironcurtain error {error}" in block
         assert "  --> " in block or "  hint: " in block, block

@@ -43,6 +43,22 @@ def test_every_class_has_its_page(error: type[IronCurtainError]) -> None:
         assert (PAGES / target).is_file(), target
 
 
+@pytest.mark.parametrize("code", ["IC3201", "ic3201", "3201"])
+def test_a_page_is_printed_as_it_is(code: str, inside: Inside) -> None:
+    ended = inside("error", code)
+    assert (ended.code, ended.out) == (0, (PAGES / "IC3201.md").read_text())
+
+
+def test_all_errors_are_listed(inside: Inside) -> None:
+    listed = [line.partition(":")[0] for line in inside("error").out.splitlines()]
+    assert listed == sorted(each.code for each in ALL)
+
+
+def test_an_error_that_is_none(inside: Inside) -> None:
+    ended = inside("error", "../IC3201")
+    assert (ended.code, ended.codes) == (2, ["IC1001"])
+
+
 def test_the_form_of_an_error(inside: Inside) -> None:
     inside.monkeypatch.chdir(ROOT)
     where = Place(str(ROOT / "LICENSE"), 2, 34)
@@ -52,7 +68,7 @@ def test_the_form_of_an_error(inside: Inside) -> None:
         "  --> LICENSE:2:34\n"
         "   |                                  Apache License\n"
         "  hint: Fix it.\n"
-        "  see: docs/errors/IC1003.md\n"
+        "  see: ironcurtain error IC1003\n"
     )
 
 

@@ -55,6 +55,7 @@ def test_the_action_installs_what_is_locked_and_then_verifies(tmp_path: Path) ->
     assert [step.code for step in steps] == [0, 0, 0], steps
     assert (home / "bin" / "ironcurtain").exists()
     assert (packages / "ironcurtain" / "_assets" / "rego").is_dir()
+    assert (packages / "ironcurtain" / "_assets" / "docs" / "errors" / "IC3201.md").is_file()
     assert (tmp_path / "gate.md").read_text().startswith("# The policy is verified")
     assert (tmp_path / "gate.sarif").exists()
 

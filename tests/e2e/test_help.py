@@ -90,7 +90,27 @@ def test_a_command_that_is_none(argument: str, inside: Inside) -> None:
 def test_no_command_shows_the_help_and_is_no_success(inside: Inside) -> None:
     ended = inside()
     assert (ended.code, ended.out) == (2, "")
-    assert "Commands:" in ended.err
+    assert "Write a policy:" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("verfy", "verify"), ("guarantee", "guarantees"), ("aprovals", "approvals")]
+)
+def test_a_command_that_is_nearly_one_is_named(given: str, meant: str, inside: Inside) -> None:
+    assert f'There is no command "{given}". Did you mean "{meant}"?' in inside(given).err
+
+
+def test_every_command_stands_in_one_group_of_the_help(inside: Inside) -> None:
+    shown = re.findall(r"^  ([a-z]+) +[A-Z]", inside("--help").out, re.MULTILINE)
+    assert sorted(shown) == sorted(set(cli.list_commands(click.Context(cli))))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_as_the_readme_sets_it_up(shell: str) -> None:
+    assert f"_IRONCURTAIN_COMPLETE={shell}_source ironcurtain" in (ROOT / "README.md").read_text()
+    ended = program(_IRONCURTAIN_COMPLETE=f"{shell}_source")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"_IRONCURTAIN_COMPLETE={shell}_complete" in ended.out
 
 
 def test_version() -> None:
