@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, get_args
 
 import pytest
 from support.policies import annotations, compiled
@@ -15,12 +16,13 @@ from ironcurtain.evidence.examination import examination
 from ironcurtain.evidence.findings import Material, find
 from ironcurtain.evidence.guarantees import check_guarantees, status_words
 from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.model.annotations import Codec, IdentifierRole
 from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find as find_opa
 from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
+from ironcurtain.roles.registry import BUILT_IN, Registry, Role
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
 TEXT = {"type": "string"}
@@ -144,33 +146,59 @@ def test_a_composite_whose_parts_are_decoded_is_not_called_unreachable() -> None
 # -- the invariant that proofs about sources rest on -----------------------------------------------
 
 
-@pytest.mark.parametrize("codec", [None, "comma", "json", "json-or-comma"])
-@pytest.mark.parametrize(
-    ("role", "kind", "pattern"),
-    [
-        ("read-path", "paths", "/srv/a"),
-        ("write-path", "paths", "~/a"),
-        ("fetch-url", "domains", "*.example.com"),
-        ("fetch-url", "domains", "example.com"),
-        ("recipient", "lists", "*@example.com"),
-        ("recipient", "lists", "alice@example.com"),
-        ("repository", "lists", "acme/*"),
-        ("repository", "lists", "acme/shop"),
-        ("thing", "lists", "team/**"),
-        ("thing", "lists", "team/a"),
-    ],
-)
-def test_each_region_of_an_argument_has_a_witness_that_steps_4_and_5_take(
-    codec: str | None, role: str, kind: str, pattern: str
-) -> None:
-    field = "within" if kind == "paths" else "allowed"
-    inside = rule("in", "allow", **{kind: {"roles": [role], field: [pattern]}})
-    flags: dict[str, Any] = {"codec": codec} if codec else {}
-    args = {"it": {"roles": [role], **flags}}
-    own = role_of(separator="/")
-    assert guaranteed(bundle_of([inside], {"it": TEXT}, args, role=own)).status == "broken"
-    outside = [{**inside, "then": "deny"}, rule("rest", "allow", roles=[role])]
-    assert guaranteed(bundle_of(outside, {"it": TEXT}, args, role=own)).status == "broken"
+CODECS = get_args(Codec)
+OWN_ROLES = [
+    role_of(),
+    {**role_of(case="fold", separator="."), "name": "folded"},
+    {**role_of(separator="/", decode="percent"), "name": "decoded"},
+    {**role_of(numbers=True), "name": "numbered"},
+]
+PATTERNS = {
+    "path": ("/srv/a", "~/a"),
+    "url": ("*.example.com", "example.com", "example.com/team"),
+    "recipient": ("*@example.com", "alice@example.com"),
+    "repository": ("acme/*", "acme/shop"),
+    "remote-path": ("team/**", "team/a"),
+    "thing": ("alpha", "beta"),
+    "folded": ("team.**", "team.a"),
+    "decoded": ("team/**", "team/a"),
+    "numbered": ("7", "alpha"),
+}
+CONDITIONS = {"path": ("paths", "within"), "url": ("domains", "allowed"), "identifier": ("lists", "allowed")}
+
+
+def regions() -> Iterator[tuple[str, Role, str, dict[str, Any]]]:
+    """Yield a tool's name for each resource role there is, each pattern, and each codec it can have."""
+    for role in Registry(tuple(IdentifierRole.model_validate(each) for each in OWN_ROLES)).all:
+        for number, pattern in enumerate(PATTERNS[role.pattern_kind] if role.resource else ()):
+            for codec in (None, *CODECS):
+                if codec != "addresses" or role.name == "recipient":
+                    name = f"{role.name}-{number}-{codec or 'plain'}"
+                    yield name, role, pattern, {"codec": codec} if codec else {}
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_each_region_of_an_argument_has_a_witness_that_steps_4_and_5_take(inside: bool) -> None:
+    """Every role that ships, and every kind that a project can declare, in every codec that it can have."""
+    tools, rules = [], []
+    for name, role, pattern, flags in regions():
+        args = [{"name": "it", "roles": [role.name], **flags}]
+        schema = {"type": "object", "properties": {"it": TEXT}, "required": ["it"]}
+        tools.append({"tool": name, "side_effects": True, "input_schema": schema, "args": args})
+        key, field = CONDITIONS[role.category]
+        named = {"tool": [name], key: {"roles": [role.name], field: [pattern]}}
+        rules.append(rule(f"in-{name}", "allow" if inside else "deny", **named))
+        if not inside:
+            rules.append(rule(f"rest-{name}", "allow", tool=[name], roles=[role.name]))
+    annotated = annotations({"s": tools}, OWN_ROLES)
+    release = Release(engine_version="test")
+    bundle = assemble(compiled(rules), annotated, registry=Registry(annotated.roles), release=release)
+    never = [{"id": tool["tool"], "when": {"tool": (tool["tool"],)}, "never": "allow"} for tool in tools]
+    document = {"format": "ironcurtain/guarantees/v1", "guarantees": tuple(never)}
+    read = Guarantees.model_validate(document, strict=False)
+    results = check_guarantees(bundle, read, WORLD, OpaCommand(find_opa())).results
+    assert [each.id for each in results if each.status != "broken"] == []
+    assert {role.name for _, role, *_ in regions()} >= {role.name for role in BUILT_IN if role.resource}
 
 
 @pytest.mark.parametrize("listed", [["README.md"], ["README.md", "LICENSE"]])
