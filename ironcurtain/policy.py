@@ -116,28 +116,23 @@ class Policy:
         trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
-        named = (verify_key, engine_ca, engine_token_file)
         content = PolicyContent.of(read)
-        own = [Path(bundle), *([config.path] if config else []), *(path for path in named if path)]
+        named = (config.path if config else None, verify_key, engine_ca, engine_token_file)
+        ours = [bundle, *(file for file in named if file)]
         site = _site(
-            home=str(home) if home is not None else str(Path.home()),
+            home=str(home if home is not None else Path.home()),
             sandbox=sandbox,
-            protected=[*protected, *own, *origin(Path(bundle), sorted(content.sources))],
+            protected=[*protected, *ours, *origin(Path(bundle), sorted(content.sources))],
             config=config,
         )
         reachable = _reachable(site, config)
-        environments = _git_environments(site.home, config)
-        world = DiskWorld(home=site.home, git_environ=environments, reachable=reachable)
-        loaded = LoadedPolicy(content, site, world)
         return cls(
             read,
-            loaded,
+            LoadedPolicy(content, site, _disk(site, config, reachable)),
             opa=Path(opa) if opa is not None else None,
             trust=trust,
             reachable=reachable,
-            nodes=Nodes.of(
-                [engine] if isinstance(engine, str) else engine, ca=engine_ca, token_file=engine_token_file
-            ),
+            nodes=Nodes.of(_addresses(engine), ca=engine_ca, token_file=engine_token_file),
         )
 
     @property
@@ -304,6 +299,16 @@ def _reachable(site: Site, config: ServerConfig | None) -> tuple[Path, ...]:
     home = Path(site.home)
     session = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
     return (*session, *(config.writable(home) if config else ()))
+
+
+def _disk(site: Site, config: ServerConfig | None, reachable: tuple[Path, ...]) -> DiskWorld:
+    """Return this machine as git, started for a server, would see it."""
+    environments = _git_environments(site.home, config)
+    return DiskWorld(home=site.home, git_environ=environments, reachable=reachable)
+
+
+def _addresses(engine: str | Sequence[str]) -> Sequence[str]:
+    return [engine] if isinstance(engine, str) else engine
 
 
 def _git_environments(home: str, config: ServerConfig | None) -> dict[str, dict[str, str]]:

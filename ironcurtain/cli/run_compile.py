@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,10 +22,10 @@ from ironcurtain.gate.reading import Standards, unpublished
 from ironcurtain.gate.report import gate_report
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.providers import provider_for
-from ironcurtain.llm.question import MANUAL, Provider
+from ironcurtain.llm.question import MANUAL
 from ironcurtain.model import jsontext
 from ironcurtain.opa.locate import Opa, find
-from ironcurtain.pipeline.build import Options, build
+from ironcurtain.pipeline.build import Built, Options, build
 from ironcurtain.pipeline.directories import canonical_directories
 from ironcurtain.pipeline.judged import Gate, Judged
 from ironcurtain.pipeline.load import Sources
@@ -76,24 +77,15 @@ def run(
     sources = _sources(settings.root, paths)
     questions = Path(str(paths["questions"]))
     ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
-    if refresh and (locked or offline):
-        raise UsageError(
-            "--refresh asks anew, and a locked or offline compile asks no model",
-            hint="Leave one of them away.",
-        )
+    _require_asking(refresh, asks_no_model=locked or offline)
     # A person who answers from files needs no network.
     asks = [each for each in (model, judge_model, second_model) if each is not None and each != MANUAL]
     silent = locked or (offline and bool(asks))
-
-    def provider(chosen: str) -> Callable[[], Provider] | None:
-        if silent:
-            return None
-        return lambda: provider_for(chosen, judge_model=judge_model, questions=questions, ledger=ledger)
-
+    make = partial(provider_for, judge_model=judge_model, questions=questions, ledger=ledger)
     engine = find(Path(opa) if opa is not None else None)
     standards = Standards(settings.root, settings.settings)
     options = Options(
-        provider=provider(model),
+        provider=None if silent else partial(make, model),
         gate=_gate(standards, sources.output, engine),
         serial=serial,
         case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
@@ -107,19 +99,31 @@ def run(
         # Who answers by hand sees the table of failures, and can correct the answer itself.
         repair=bool(asks),
         runs=runs or 1,
-        second=provider(second_model) if second_model is not None else None,
+        second=None if silent or second_model is None else partial(make, second_model),
         sign=chosen_signer(sign=sign, key=key),
     )
     with closing(Silent() if quiet else for_terminal(sys.stderr, ledger)) as progress:
         built = build(sources, options, engine, progress)
-        for outcome in built.verification.clauses:
-            progress.show(f"clause: {outcome_line(outcome)}")
-        for finding in built.findings:
-            progress.show(f"finding: {finding}")
+        for line in _lines(built):
+            progress.show(line)
         progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
     if format_ == "json":
         click.echo(jsontext.pretty(built.verification.model_dump(mode="json")), nl=False)
     return Exit.YES
+
+
+def _require_asking(refresh: tuple[str, ...], *, asks_no_model: bool) -> None:
+    if refresh and asks_no_model:
+        raise UsageError(
+            "--refresh asks anew, and a locked or offline compile asks no model",
+            hint="Leave one of them away.",
+        )
+
+
+def _lines(built: Built) -> Iterator[str]:
+    """Yield what became of each clause, and what a person should know."""
+    yield from (f"clause: {outcome_line(outcome)}" for outcome in built.verification.clauses)
+    yield from (f"finding: {finding}" for finding in built.findings)
 
 
 def _gate(project: Standards, output: Path, engine: Opa) -> Gate:

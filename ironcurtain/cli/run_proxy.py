@@ -29,6 +29,14 @@ from ironcurtain.text import printable, visible
 
 _LAST_THREADS = 1.0
 
+_TRUSTED = {
+    "verify_key": "the key that bundles are verified with",
+    "engine_ca": "the certificates that engines are known by",
+    "engine_token_file": "the engine's token",
+    "http_clients": "the tokens of clients",
+}
+"""By option: a file that decides whom the proxy trusts."""
+
 
 def run(
     *,
@@ -61,27 +69,18 @@ def run(
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
     own = [*own_places(), *places_that_run(site.get("sandbox"))]
     places = [*protected, *map(str, own), *filter(None, (verify_key, http_clients, witness))]
-    trusted = {
-        "the key that bundles are verified with": verify_key,
-        "the certificates that engines are known by": engine_ca,
-        "the engine's token": engine_token_file,
-        "the tokens of clients": http_clients,
+    vouching: dict[str, Json] = {
+        "verify_key": verify_key,
+        "engine_ca": engine_ca,
+        "engine_token_file": engine_token_file,
     }
+    trusted = {**vouching, "http_clients": http_clients}
     address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
     options = ProxyOptions(
-        load=partial(
-            Policy.load,
-            bundle,
-            servers=servers,
-            protected=places,
-            verify_key=verify_key,
-            engine_ca=engine_ca,
-            engine_token_file=engine_token_file,
-            **site,
-        ),
+        load=partial(Policy.load, bundle, servers=servers, protected=places, **vouching, **site),
         bundle=Path(bundle),
         servers=Path(servers),
-        files={what: Path(path) for what, path in trusted.items() if path},
+        files={_TRUSTED[name]: Path(path) for name, path in trusted.items() if path},
         session=session,
         http=address,
         clients=_clients(address, http_clients, is_open=http_open),
@@ -97,6 +96,12 @@ def run(
         telemetry=telemetry,
         witness=Path(witness) if witness is not None else None,
     )
+    _serve(options)
+    return Exit.YES
+
+
+def _serve(options: ProxyOptions) -> None:
+    """Run the proxy; of several errors at once the first one is told."""
     _keep_quiet()
     gc.freeze()  # a collection in the middle of a call would look through all that was imported
     try:
@@ -108,7 +113,6 @@ def run(
             first = first.exceptions[0]
         raise first from None
     _leave_what_hangs()
-    return Exit.YES
 
 
 def _leave_what_hangs() -> None:

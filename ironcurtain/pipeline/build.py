@@ -8,6 +8,7 @@ about which a question is open.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -155,10 +156,8 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
             summary.append(f"{len(resolved.lists.lists)} lists")
         with stages.stage("scenarios") as summary:
-            custom = _custom_modules(sources, opa)
-            workshop = Workshop(
-                annotations, resolved.lists, truth.document, custom, options.release(opa), opa
-            )
+            custom, release = _custom_modules(sources, opa), options.release(opa)
+            workshop = Workshop(annotations, resolved.lists, truth.document, custom, release, opa)
             intent = _intent(inputs, workshop, structure, book, options)
             summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
@@ -180,26 +179,35 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
             )
         with stages.stage("publish") as summary:
-            result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
-            publish(sources.output, result)
-            book.published()
-            write_open(_open_file(sources), ())
-            summary.append(f"{len(result)} files")
-    findings = (
-        *_lint_lines(inputs, settled.draft.policy),
+            summary.append(f"{_publish(bundle, documents, sources, options, book)} files")
+    later = (each.notes for each in (resolved, intent, settled, compared, recorded))
+    notes = [*annotated.notes, *compiled.findings, *itertools.chain.from_iterable(later)]
+    return Built(bundle, verification, _findings(inputs, documents, bundle, notes, book))
+
+
+def _publish(
+    bundle: Bundle, documents: Documents, sources: Sources, options: Options, book: AnswerBook
+) -> int:
+    """Publish the result, close all questions, and return how many files it has."""
+    result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
+    publish(sources.output, result)
+    book.published()
+    write_open(_open_file(sources), ())
+    return len(result)
+
+
+def _findings(
+    inputs: Inputs, documents: Documents, bundle: Bundle, notes: Iterable[str], book: AnswerBook
+) -> tuple[str, ...]:
+    """Return what a person should know: of the inputs, of the stages, of the result."""
+    return (
+        *_lint_lines(inputs, documents.policy),
         *inputs.servers.notes,
-        *annotated.notes,
-        *compiled.findings,
-        *resolved.notes,
-        *intent.notes,
-        *settled.notes,
-        *compared.notes,
-        *recorded.notes,
-        *verification.warnings,
+        *notes,
+        *documents.verification.warnings,
         *(each.line for each in disagreements(PolicyContent.of(bundle), inputs.servers)),
         *book.notes,
     )
-    return Built(bundle, verification, findings)
 
 
 def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
