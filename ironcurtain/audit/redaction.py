@@ -15,7 +15,7 @@ from typing import Any
 import re2
 
 from ironcurtain.audit.seal import keyed_digest
-from ironcurtain.audit.secret_forms import compiled
+from ironcurtain.audit.secret_forms import compiled, named
 from ironcurtain.canonical import pointers
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.audit import DecisionRecord, SubjectRecord
@@ -24,7 +24,9 @@ from ironcurtain.model.base import Json
 _SHOWN = 8
 _MOST = 20_000
 """A text with so much in it that could be secret is redacted whole: nobody's call may hold up the others."""
-_TOKEN = compiled()
+_TOKEN, _NAMED = compiled(), named()
+_LEAST = 4
+"""Characters that a value has at least which its name alone makes a secret, as in a text."""
 _LONG, _FOURS, _UNEVEN = (
     r"[0-9]{12,18}",
     r"[0-9]{3}(?:[ -][0-9]{4}){3}",
@@ -101,7 +103,8 @@ class Redaction:
             tool: The tool's annotation: it says what is marked as personal.
         """
         hidden = tuple(self._hidden(tool)) if tool is not None else ()
-        if not (hidden or self.roles) and not _may_hold_a_secret(_BETWEEN.join(_texts_of(record))):
+        texts = _BETWEEN.join(_texts_of(record))
+        if not (hidden or self.roles or _NAMED.search(texts)) and not _may_hold_a_secret(texts):
             return record
         found: list[str] = []
         arguments = None
@@ -143,8 +146,10 @@ class Redaction:
         if subject.value is None:
             return subject
         places = [pointers.tokens(place) for place in (subject.at, *subject.also_at)]
-        is_hidden = subject.role in self.roles or any(
-            pointers.covers(one, place) for one in hidden for place in places
+        is_hidden = (
+            subject.role in self.roles
+            or any(pointers.covers(one, place) for one in hidden for place in places)
+            or any(_is_named_a_secret(place, subject.value) for place in places)
         )
         value = self.mark(subject.value) if is_hidden else self.text(subject.value)
         return subject.model_copy(update={"value": value, "redacted": value != subject.value})
@@ -164,6 +169,7 @@ class Redaction:
         if isinstance(value, list):
             return [self._object(one, (*steps, str(n)), hidden, found) for n, one in enumerate(value)]
         is_hidden = steps[0] == "arguments" and any(pointers.covers(one, steps[1:]) for one in hidden)
+        is_hidden = is_hidden or _is_named_a_secret(steps[1:], value)
         redacted = self._scalar(value, is_hidden=is_hidden)
         if redacted != value:
             found.append(self.text(pointers.join(steps)))
@@ -181,6 +187,12 @@ class Redaction:
         never = area in {"000", "666"} or area.startswith("9") or group == "00" or serial == "0000"
         text: str = found.group()
         return text if never else self.mark(text)
+
+
+def _is_named_a_secret(steps: tuple[str, ...], value: Json) -> bool:
+    """Tell whether a value is a secret by the name that it stands under; elements of a list have its name."""
+    name = next((step for step in reversed(steps) if not step.isdecimal()), "")
+    return len(str(value)) >= _LEAST and _NAMED.search(name) is not None
 
 
 def _may_hold_a_secret(text: str) -> bool:

@@ -39,3 +39,8 @@ def compiled() -> Any:  # noqa: ANN401 - the library has no type for a pattern
     """Return the pattern of everything that is a secret by its form alone."""
     rules = json.loads(files(__package__).joinpath(_SCANNER).read_text())["rules"]
     return re2.compile("|".join(f"(?:{form})" for form in (*_OWN, *rules.values())))
+
+
+def named() -> Any:  # noqa: ANN401 - as above
+    """Return the pattern of names whose values are secrets, whatever their form; it finds the end of one."""
+    return re2.compile(rf"(?i:{_NAMED})(?:\0|$)")

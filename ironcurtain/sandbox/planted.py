@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ironcurtain.sandbox.opened import is_in
 from ironcurtain.sandbox.report import Seen
@@ -69,10 +70,17 @@ class Told:
         seen = [Seen("unexamined", _TOO_MANY)] if look.ceased else []
         let = tuple(makers)
         self._told -= look.gone
-        for path in sorted(look.new - self._told)[:_MOST_TOLD]:
-            self._told.add(path)
-            seen.append(Seen("repository" if is_in(path, let) else "violation", _words(path)))
+        # Those that a server may have been asked to make must not keep others from being named.
+        new = sorted((is_in(path, let), path) for path in look.new - self._told)
+        self._told |= look.new
+        seen += [Seen(_kind(is_let), _words(path)) for is_let, path in new[:_MOST_TOLD]]
+        if more := new[_MOST_TOLD:]:
+            seen.append(Seen(_kind(more[0][0]), f"{len(more):,} more new repositories, which are not named"))
         return seen
+
+
+def _kind(is_let: bool) -> Literal["repository", "violation"]:  # noqa: FBT001 - what it is of
+    return "repository" if is_let else "violation"
 
 
 def _words(path: Path) -> str:

@@ -68,6 +68,11 @@ SECRETS: dict[str, str] = {
     "a card with hard hyphens": "4111\u20111111\u20111111\u20111111",
     "another card with dots": "3782.822463.10005",
 }
+NAMED = {
+    "password": _any(9),
+    "db": {"apiKey": _any(12), "client_secret": [_any(10)], "refresh-token": 271828182845},
+}
+OTHERWISE = {"passwords": 4096, "max_tokens": 4096, "pin": "4096", "token": "abc", "secret": True}
 PLAIN = [
     "s.ignoreFetchAbort",
     "this.getElementsByClassNameAnd()",
@@ -94,6 +99,10 @@ async def _sent(client: Client, place: Place) -> None:
         for text in (secret, f"see {secret} here", f"({secret}),"):
             await client.call_tool("fix__echo", {"text": text, "data": {"deep": [secret]}})
         assert len(place.decisions[-1]["redacted"]) == 2, name
+    await client.call_tool("fix__echo", {"text": "plain", "data": {**NAMED, **OTHERWISE}})
+    record = place.decisions[-1]
+    assert len(record["redacted"]) == 4
+    assert record["arguments"]["data"].items() >= OTHERWISE.items()
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +118,11 @@ def test_a_secret_in_the_log(log: str, name: str) -> None:
     shown = json.dumps(_kernel(SECRETS[name]), ensure_ascii=False).strip('"')
     assert len(shown) > 7
     assert shown not in log
+
+
+@pytest.mark.parametrize("value", re.findall(r"\w{9,}(?=\W*[,\]}])", json.dumps(NAMED)))
+def test_a_value_under_the_name_of_a_secret(log: str, value: str) -> None:
+    assert value not in log
 
 
 @pytest.mark.parametrize("text", PLAIN)
