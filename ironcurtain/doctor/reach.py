@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.model.doctor import Diagnosis
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.sandbox.agreement import disagreements, reach_words
 from ironcurtain.sandbox.reach import reach_of
 from ironcurtain.servers.config import ServerConfig, real_paths
@@ -15,7 +16,7 @@ from ironcurtain.text import visible
 
 
 def reach(content: PolicyContent, config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
-    """Tell what each contained server can be asked to reach, and what of that its sandbox refuses.
+    """Tell what each contained server and approved calls reach, and what of that no sandbox lets through.
 
     Args:
         content: The policy.
@@ -28,7 +29,8 @@ def reach(content: PolicyContent, config: ServerConfig, home: Path) -> Iterator[
         if not server.command or server.sandbox is False:
             continue
         found = reach_of(content, name)
-        yield Diagnosis(name="sandbox", status="ok", what=f"server {visible(name)}: {reach_words(found)}")
+        words = reach_words(reach_of(content, name, {Verdict.ALLOW}), found)
+        yield Diagnosis(name="sandbox", status="ok", what=f"server {visible(name)}: {words}")
         for place in _absent((*found.reads.named, *found.writes.named), config, home):
             yield Diagnosis(
                 name="sandbox",

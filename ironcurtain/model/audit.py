@@ -121,11 +121,14 @@ class Sandbox(Frozen):
         directory: The sandbox directory that containment was judged by; None without one, or abstracted.
         isolation: What was seen to confine the server's process: `none`, or the name of the mechanism.
         observed: How that was seen.
+        alone: Whether the call is sent to a process of its own, contained and started for it: what is seen of
+            that one follows in events with the decision's id.
     """
 
     directory: str | None = None
     isolation: str = "none"
     observed: str = ""
+    alone: bool = False
 
 
 class DecisionRecord(Frozen):

@@ -50,35 +50,34 @@ async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dic
     return parsed
 
 
-async def send(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
+async def send(hub: Hub, upstream: Upstream, make: Make, exchange: Exchange) -> Result:
     """Send a request to a server, answering what it asks on the way; return its result as it came.
 
     Raises:
         MCPError: The server's own error.
         UpstreamError: If it gives no answer.
     """
-    upstream = hub.upstreams[server]
     more: dict[str, Any] = {}
-    with hub.clients.served_by(server, exchange):
+    with hub.clients.served_by(upstream.name, exchange):
         for _ in range(_MOST_ROUNDS):
             request = make({"_meta": _meta(upstream, exchange), **more})
             result = await upstream.request(request, on_progress=exchange.on_progress)
             if result.get("resultType") != "input_required":
                 return _unstamped(result)
-            more = await _answers(hub, server, result, exchange)
+            more = await _answers(hub, upstream, result, exchange)
     raise UpstreamError("the server asked for more input without end")
 
 
-async def send_tool_call(hub: Hub, server: str, make: Make, exchange: Exchange) -> Result:
+async def send_tool_call(hub: Hub, upstream: Upstream, make: Make, exchange: Exchange) -> Result:
     """Send a tool call, once, when the server has had the time to understand its new roots.
 
     Whatever the answer says, the call may have had its effect: it is the agent that makes it again.
     """
-    await hub.upstreams[server].roots.understood()
-    return await send(hub, server, make, exchange)
+    await upstream.roots.understood()
+    return await send(hub, upstream, make, exchange)
 
 
-async def _answers(hub: Hub, server: str, result: Result, exchange: Exchange) -> dict[str, Any]:
+async def _answers(hub: Hub, upstream: Upstream, result: Result, exchange: Exchange) -> dict[str, Any]:
     """Return what a server of the stateless era is to be sent along with its request the next time."""
     try:
         asked = _INPUTS.validate_python(result.get("inputRequests") or {}, by_name=False)
@@ -86,7 +85,7 @@ async def _answers(hub: Hub, server: str, result: Result, exchange: Exchange) ->
         raise UpstreamError("the server's answer is not of the protocol") from None
     answers: dict[str, Any] = {}
     for key, request in asked.items():
-        answer = await hub.ask(server, request, exchange)
+        answer = upstream.roots.answered(await hub.ask(upstream.name, request, exchange))
         if isinstance(answer, types.ErrorData):
             raise MCPError.from_error_data(answer)
         answers[key] = answer

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import Protocol, cast
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -24,7 +24,6 @@ from ironcurtain.decide.decide import INTERNAL, Call, Prepared, judge, prepare
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.locality import is_quick
 from ironcurtain.errors import AuditError
-from ironcurtain.model import jsontext
 from ironcurtain.model.audit import Approval, ResultRecord, ResultStatus
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
@@ -37,25 +36,41 @@ from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
 from ironcurtain.proxy.live import LivePolicy
-from ironcurtain.proxy.looks import ElsewhereError, Marks, are_near, look_again_aside, look_aside
+from ironcurtain.proxy.looks import are_near
 from ironcurtain.proxy.neighbours import Neighbours
+from ironcurtain.proxy.observing import observed
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
-from ironcurtain.proxy.reaching import Reaching, paths_of, within_reach
+from ironcurtain.proxy.reaching import (
+    Alone,
+    Reaching,
+    paths_of,
+    sent_apart,
+    subjects_of,
+    within_reach,
+)
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
 from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, UnsettledError, path_subjects
+from ironcurtain.proxy.watched import Watched
 from ironcurtain.sandbox.confiner import Confinement
 
-Forward = Callable[[Mapping[str, Json]], Awaitable[dict[str, Json]]]
-"""Sends the canonical arguments to the server; returns its result as it came."""
+
+class Forward(Protocol):
+    """Sends the canonical arguments to the server; returns its result as it came."""
+
+    def __call__(
+        self, arguments: Mapping[str, Json], alone: Alone | None = None, /
+    ) -> Awaitable[dict[str, Json]]:
+        """Send them, to a server process of its own where that is wanted."""
+
 
 Live = Callable[[], Awaitable[str | None]]
 """Returns the digest of a tool as its server lists it at this moment."""
 
-T = TypeVar("T")
-
 _MOST_TRIES = 3
-_ELSEWHERE = "a path that was judged leads elsewhere, or did meanwhile"
+_TO_BE_STARTED = Confinement(
+    "none", "a process of its own is started for this call; events tell what is seen"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -125,7 +140,7 @@ class Enforcer:
         id_ = secrets.token_hex(8)
         judged = await self._judge(replace(call, id=id_, caller=self.caller), counted=True)
         if self.observe:
-            return await self._carry_out(_observed(judged, is_tool=live is not None), forward, id_)
+            return await self._carry_out(observed(judged, is_tool=live is not None), forward, id_)
         judged = within_reach(judged, self.reaching)
         for _ in range(_MOST_TRIES):
             if judged.escalated and judged.approval is None:
@@ -161,6 +176,7 @@ class Enforcer:
 
     async def _carry_out(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
         """Record what was decided, and do it."""
+        judged = judged if self.observe else sent_apart(judged, self.reaching)
         await self._record(judged, id_)
         if not judged.forwarded:
             raise RefusedError(view_of(judged, id_))
@@ -247,7 +263,8 @@ class Enforcer:
             RefusedError: If that fails: then nothing may happen.
         """
         try:
-            record = judged.record(id_, self.confined(judged.call.server))
+            confined = _TO_BE_STARTED if judged.alone else self.confined(judged.call.server)
+            record = judged.record(id_, confined)
             await self.log.decision(record)
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
@@ -260,15 +277,15 @@ class Enforcer:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         try:
-            paths = self._relied_on(judged)
-            before: Marks = {}
-            if paths:
-                before = await self._look(judged, id_, "not sent: ", look_aside(paths, near=judged.near))
+            tell = partial(self._violated, judged, id_)
+            watched = Watched(self._relied_on(judged), tell, near=judged.near)
+            await watched.begin()
             sending = partial(forward, judged.sent or judged.decision.arguments or {})
-            result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
-            if paths:
-                again = look_again_aside(paths, before, near=judged.near)
-                await self._look(judged, id_, "its answer is withheld: ", again)
+            if judged.alone:
+                result = await sending(Alone(id_, subjects_of(judged), watched.ready))
+            else:
+                result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
+            await watched.end()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
@@ -286,22 +303,13 @@ class Enforcer:
             return None
         return Paths.of(judged.prepared)
 
-    async def _look(self, judged: Judged, id_: str, so: str, looking: Awaitable[T]) -> T:
-        """See that the judged paths are what they were.
-
-        Raises:
-            UpstreamError: If one leads elsewhere, or did, which is recorded as a violation.
-        """
-        try:
-            return await looking
-        except ElsewhereError as error:
-            path = error.path
-        event = judged.enforced.recorder.event("violation", decision=id_, path=path, what=f"{so}{_ELSEWHERE}")
+    async def _violated(self, judged: Judged, id_: str, what: str, **more: Json) -> None:
+        """Record that a call is not what was judged by now."""
+        event = judged.enforced.recorder.event("violation", decision=id_, what=what, **more)
         try:
             await self.log.event(event)
         except AuditError as error:
             _log.error("%s", error)
-        raise UpstreamError(f"{so}{_ELSEWHERE}")
 
     async def _note(self, record: ResultRecord) -> None:
         try:
@@ -353,33 +361,6 @@ def _unsettled(judged: Judged) -> Judged:
     if approval is not None:
         approval = approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
     return replace(judged, decision=decision, approval=approval, state="denied", forwarded=False)
-
-
-def _observed(judged: Judged, *, is_tool: bool) -> Judged:
-    """Let a call through, whatever was decided: as it came, where it was refused before it was canonical.
-
-    What is no strict JSON object cannot be sent on; a tool that its server does not list cannot be called.
-    """
-    decision, call = judged.decision, judged.call
-    sent = decision.arguments
-    words = "observed only, not enforced"
-    if sent is None and (call.live_digest or not is_tool):
-        sent = _as_it_came(call)
-        words = f"{words}, and sent as it came" if sent is not None else words
-    if sent is None:
-        words = "observed only, but it cannot be sent"
-    marked = decision.model_copy(update={"reason": f"{words}: {decision.reason}"})
-    return replace(judged, decision=marked, sent=sent, forwarded=sent is not None)
-
-
-def _as_it_came(call: Call) -> dict[str, Json] | None:
-    """Return the arguments of a call that were never canonical; None if they are no strict JSON object."""
-    try:
-        is_text = isinstance(call.arguments, str | bytes)
-        given = jsontext.parse(call.arguments) if is_text else jsontext.plain(call.arguments)
-    except jsontext.MalformedJsonError:
-        return None
-    return {} if given is None else given if isinstance(given, dict) else None
 
 
 def _repeated(call: Call, revision: str) -> Decision:

@@ -26,7 +26,9 @@ from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange, Suspended, client_name
 from ironcurtain.proxy.hub import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
 from ironcurtain.proxy.listing import Listing
+from ironcurtain.proxy.reaching import Alone
 from ironcurtain.proxy.refusal import error_result
+from ironcurtain.proxy.upstream import Upstream
 from ironcurtain.text import quoted
 
 Context = ServerRequestContext[Any, Any]
@@ -34,7 +36,7 @@ Context = ServerRequestContext[Any, Any]
 Judged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
 """Makes the server's request from the judged arguments and the rest of its params."""
 
-Sending = Callable[[Hub, str, Make, Exchange], Awaitable[Result]]
+Sending = Callable[[Hub, Upstream, Make, Exchange], Awaitable[Result]]
 
 _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
@@ -235,8 +237,15 @@ class Face:
         call = replace(call, meta=meta, client=client_name(context))
         exchange = Exchange(context, call.meta)
 
-        async def forward(judged: Mapping[str, Json]) -> Result:
-            return await sending(self._hub, call.server, lambda extra: make(judged, extra), exchange)
+        async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
+            async def send_to(upstream: Upstream) -> Result:
+                return await sending(self._hub, upstream, lambda extra: make(judged, extra), exchange)
+
+            if alone is not None:
+                return await self._hub.apart.send(call, alone, exchange, send_to)
+            if (upstream := self._hub.upstreams.get(call.server)) is None:
+                raise UpstreamError("the server is not running")
+            return await send_to(upstream)
 
         return await exchange.answer(
             lambda: self._enforcer.enforce(call, forward, exchange, live), self._held
@@ -264,7 +273,7 @@ class Face:
         """
         call = reserved.read_resource(await self._owner(uri), uri)
 
-        async def nothing(_: Mapping[str, Json]) -> Result:
+        async def nothing(_: Mapping[str, Json], __: Alone | None = None) -> Result:
             return {}
 
         try:
@@ -324,7 +333,7 @@ class Face:
             await upstream.notify_roots_changed()
 
 
-async def _down(_hub: Hub, _server: str, _make: Make, _exchange: Exchange) -> Result:
+async def _down(_hub: Hub, _upstream: Upstream, _make: Make, _exchange: Exchange) -> Result:
     raise UpstreamError("the server is not running")
 
 

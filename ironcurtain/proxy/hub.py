@@ -18,11 +18,12 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.reserved import ELICITATION, SAMPLING
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.proxy import reserved
+from ironcurtain.proxy.alone import Apart
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, RefusedError
 from ironcurtain.proxy.events import UpstreamLimits
 from ironcurtain.proxy.exchange import Exchange, can, deliver
-from ironcurtain.proxy.reaching import Send, explained
+from ironcurtain.proxy.reaching import Alone, Send, explained
 from ironcurtain.proxy.roots import policy_roots
 from ironcurtain.proxy.upstream import Upstream
 from ironcurtain.sandbox.confiner import Confiner
@@ -66,6 +67,7 @@ class Hub:
             if server.command or server.url
         }
         self._confiner = confiner
+        self.apart = Apart(self, confiner)
         self.passes = {name: server.pass_meta for name, server in config.servers.items()}
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
@@ -109,7 +111,8 @@ class Hub:
 
     async def follow(self) -> None:
         """Let another policy decide what servers may know of the client; tell the clients of other tools."""
-        changed = self._confiner.follow(reaches(self.enforcer.policy.current.content, self.upstreams))
+        content = self.enforcer.policy.current.content
+        changed = self._confiner.follow(*reaches(content, self.upstreams, observe=self.enforcer.observe))
         if self._started:
             for upstream in self.upstreams.values():
                 wanted = self._wanted(upstream.name, self._client)
@@ -162,7 +165,7 @@ class Hub:
             return await self._roots(server, request, exchange)
         call = reserved.asked_of_client(server, request)
 
-        async def forward(arguments: Any) -> dict[str, Json]:  # noqa: ANN401 - the judged arguments
+        async def forward(arguments: Any, _: Alone | None = None) -> dict[str, Json]:  # noqa: ANN401 - the judged ones
             said = await self._deliver(reserved.question_of(call.tool, arguments), exchange)
             if isinstance(said, types.ErrorData):
                 raise MCPError.from_error_data(said)
@@ -182,10 +185,7 @@ class Hub:
         return result.model_validate(answer)
 
     async def _roots(self, server: str, request: types.ListRootsRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
-        """Return the client's roots where it has some; else the directories that the policy allows.
-
-        Those of a call that is sent to the server meanwhile, as one that was approved, are among them.
-        """
+        """Return the client's roots where it has some; else the directories that the policy allows."""
         said = await self._deliver(request, exchange)
         if not isinstance(said, types.ListRootsResult):
             enforced = self.enforcer.policy.current
@@ -193,7 +193,7 @@ class Hub:
             resolver = Resolver(around.world, home=around.home)
             allowed = reach_of(enforced.content, server, {Verdict.ALLOW})
             said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
-        return self.upstreams[server].roots.answered(said)
+        return said
 
     async def _carry(self, server: str, subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
         """Send a call with the directories that it is about among the roots of its server."""
@@ -212,17 +212,23 @@ class Hub:
             return _error("No client can be asked.")
         return await deliver(client.session, request)
 
-    async def seen(self, server: str, seen: Seen) -> None:
+    async def seen(self, server: str, seen: Seen, decision: str | None = None) -> None:
         """Record what was seen of a server's sandbox; say what the person at the proxy must know.
 
         A log that cannot be written refuses calls; it is no reason to end a server.
+
+        Args:
+            server: The server.
+            seen: What was seen.
+            decision: The decision's id, where it was seen of a process that runs for one call.
         """
         if seen.kind in TOLD:
             command = offer_for(server, seen.text) if seen.kind == "violation" else ""
             more = f"; if it should: {command}" if command else ""
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}{more}")
         recorder = self.enforcer.policy.current.recorder
-        event = recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text)
+        of = {"decision": decision} if decision else {}
+        event = recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text, **of)
         try:
             await self.enforcer.log.event(event)
         except AuditError as error:
@@ -237,10 +243,15 @@ class Hub:
         """Tell the clients that subscribed to a resource."""
         await self.clients.tell_updated(uri)
 
-    async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
+    async def logged(
+        self,
+        server: str,
+        params: types.LoggingMessageNotificationParams,
+        exchange: Exchange | None = None,
+    ) -> None:
         """Hand a log message on, under its server's name: with the request that it belongs to, or to all."""
         name = f"{server}/{params.logger}" if params.logger else server
-        exchange = self.clients.exchange_of(server)
+        exchange = exchange or self.clients.exchange_of(server)
         if exchange is not None:
             context = exchange.context
             await context.session.send_log_message(params.level, params.data, name, context.request_id)

@@ -32,6 +32,7 @@ class Judged:
         decision_id: The engine's own id of its decision.
         since: The moment before it was judged, as `Turns` counts.
         near: Whether its paths were seen to lie where a look never takes long.
+        alone: Whether it is sent to a server process of its own.
     """
 
     call: Call
@@ -46,6 +47,7 @@ class Judged:
     decision_id: str | None = None
     since: int = 0
     near: bool = False
+    alone: bool = False
 
     @property
     def escalated(self) -> bool:
@@ -60,7 +62,9 @@ class Judged:
     def record(self, id_: str, confined: Confinement) -> DecisionRecord:
         """Return the record of the decision, for the audit log."""
         directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
-        sandbox = Sandbox(directory=directory, isolation=confined.isolation, observed=confined.observed)
+        sandbox = Sandbox(
+            directory=directory, isolation=confined.isolation, observed=confined.observed, alone=self.alone
+        )
         return self.enforced.recorder.decision(
             self.call,
             self.prepared or self.decision,

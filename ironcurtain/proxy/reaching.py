@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import anyio
 
@@ -19,8 +20,16 @@ from ironcurtain.text import quoted, visible
 OUT_OF_REACH = "sandbox-out-of-reach"
 """The rule under which a call is refused that the policy permits and the server's sandbox does not."""
 
-Beyond = Callable[[str, Iterable[Subject]], str]
-"""Returns why a server's sandbox keeps it from what a call names; nothing if it does not."""
+
+class Beyond(Protocol):
+    """Returns why a server's sandbox keeps it from what a call names; nothing if it does not."""
+
+    def __call__(self, server: str, subjects: Iterable[Subject], /, *, asked: bool) -> str:
+        """Return it; `asked` where a person is asked, so that a process of its own may be started."""
+
+
+IsApart = Callable[[str, Iterable[Subject]], bool]
+"""Tells whether an approved call needs a server process of its own."""
 
 Send = Callable[[], Awaitable[dict[str, Json]]]
 """Sends one call; returns its result as it came."""
@@ -37,9 +46,30 @@ _PATIENCE = 1.0
 _POLL = 0.02
 
 
-def nothing_beyond(_server: str, _subjects: Iterable[Subject]) -> str:
+@dataclass(frozen=True)
+class Alone:
+    """A call that is sent to a server process of its own.
+
+    Attributes:
+        id: The decision's id.
+        subjects: What the call names: that is opened to the process.
+        ready: Is awaited when the process is up, before the call is sent, with what is wrong with the process
+            or nothing; raises `UpstreamError` where the call must not be sent.
+    """
+
+    id: str
+    subjects: tuple[Subject, ...]
+    ready: Callable[[str], Awaitable[None]]
+
+
+def nothing_beyond(server: str, subjects: Iterable[Subject], *, asked: bool) -> str:  # noqa: ARG001 - `Beyond`
     """Know of no sandbox."""
     return ""
+
+
+def never_apart(_server: str, _subjects: Iterable[Subject]) -> bool:
+    """Know of no sandbox."""
+    return False
 
 
 async def plainly(_server: str, _subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
@@ -57,11 +87,13 @@ class Reaching:
 
     Attributes:
         beyond: Tells why a server's sandbox keeps it from what a call names.
+        is_apart: Tells whether an approved call needs a server process of its own.
         carry: Sends a call, with what its server needs to serve what it names.
         say: Tells the person who started the proxy.
     """
 
     beyond: Beyond = nothing_beyond
+    is_apart: IsApart = never_apart
     carry: Carry = plainly
     say: Callable[[str], None] = unsaid
 
@@ -73,7 +105,8 @@ def within_reach(judged: Judged, reaching: Reaching) -> Judged:
     """
     if judged.prepared is None or judged.decision.verdict is Verdict.DENY:
         return judged
-    reason = reaching.beyond(judged.call.server, judged.prepared.call.subjects)
+    asked = judged.decision.verdict is Verdict.ESCALATE
+    reason = reaching.beyond(judged.call.server, judged.prepared.call.subjects, asked=asked)
     if not reason:
         return judged
     reaching.say(f"server {judged.call.server}: {reason}")
@@ -81,6 +114,18 @@ def within_reach(judged: Judged, reaching: Reaching) -> Judged:
     return replace(
         judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False
     )
+
+
+def sent_apart(judged: Judged, reaching: Reaching) -> Judged:
+    """Return an approved call marked as one for a server process of its own, where it needs that."""
+    if judged.approval is None or not judged.forwarded:
+        return judged
+    return replace(judged, alone=reaching.is_apart(judged.call.server, subjects_of(judged)))
+
+
+def subjects_of(judged: Judged) -> tuple[Subject, ...]:
+    """Return what a call names."""
+    return judged.prepared.call.subjects if judged.prepared else ()
 
 
 def paths_of(judged: Judged) -> list[Subject]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -27,14 +28,26 @@ _GONE = (MCPError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError
 class RootsTold:
     """What directories a server was told of last, and when it has had the time to understand that."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: Iterable[str] = ()) -> None:
+        """Have the directories of some paths among the roots for good."""
         self._end = -math.inf
         self._told: tuple[str, ...] | None = None
-        self._more: Counter[str] = Counter()
+        self._more: Counter[str] = Counter(map(_directory, more))
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether the server has asked for them."""
+        return self._told is not None
 
     def told(self) -> None:
         """Begin to wait: the server was told that they changed."""
         self._end = anyio.current_time() + _READING
+
+    def expect(self) -> None:
+        """Begin to wait: the server has just been started, and asks for them, or has."""
+        self.told()
+        if self.asked_for:
+            self.read()
 
     def read(self) -> None:
         """Wait a moment only: the server has read them."""
@@ -45,8 +58,10 @@ class RootsTold:
         while (left := self._end - anyio.current_time()) > 0:  # noqa: ASYNC110 - the end can come nearer
             await anyio.sleep(min(left, _LOOK))
 
-    def answered(self, usual: types.ListRootsResult) -> types.ListRootsResult:
-        """Return what the server is told now: the usual ones, and those of the calls that go on."""
+    def answered(self, usual: Any) -> Any:  # noqa: ANN401 - what answers any question of a server's
+        """Return what the server is told now: the usual roots, and those of the calls that go on."""
+        if not isinstance(usual, types.ListRootsResult):
+            return usual
         self._told = tuple(unquote(urlsplit(str(root.uri)).path) for root in usual.roots)
         more = [_root(path) for path in self._more if path not in self._told]
         return usual.model_copy(update={"roots": [*usual.roots, *more]})

@@ -192,6 +192,7 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Wit
 def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Grounds:
     site, home = policy.loaded.site, Path(policy.loaded.site.home)
     # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
+    reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
     sandbox = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
     return Grounds(
         home=home,
@@ -201,7 +202,8 @@ def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Gro
         directory=config.directory,
         settings=config.sandbox.filesystem,
         configuration=(config.path, *options.files.values(), *origin(options.bundle, ())),
-        reaches=reaches(PolicyContent.of(policy.bundle), config.servers),
+        reaches=reached,
+        asked=asked,
     )
 
 
@@ -227,7 +229,7 @@ def _enforcer(
         breaker=CircuitBreaker(),
         confined=confiner.state,
         neighbours=Neighbours(shared_file("turns")),
-        reaching=Reaching(confiner.beyond),
+        reaching=Reaching(confiner.beyond, confiner.is_apart),
         caller=options.caller,
         observe=options.observe,
     )

@@ -9,14 +9,15 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
 import mcp_types as types
 from mcp import Client
-from mcp.client.session import ClientRequestContext, ClientSession
+from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 from mcp.shared.dispatcher import ProgressFnT
@@ -29,6 +30,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.servers import Server
 from ironcurtain.proxy.catalogue import Catalogue, LiveCatalogue
 from ironcurtain.proxy.events import UpstreamError, UpstreamEvents, UpstreamLimits
+from ironcurtain.proxy.heard import Heard
 from ironcurtain.proxy.roots import RootsTold
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.servers.connect import cause, parameters
@@ -43,6 +45,8 @@ _OTHER_REACH = "the policy lets it reach something else"
 _OURS = frozenset({_ASKED_MORE, _OTHER_REACH})
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 class Upstream:
     """One server. `run` keeps it up for as long as it is not cancelled."""
@@ -55,6 +59,7 @@ class Upstream:
         events: UpstreamEvents,
         confiner: Confiner,
         limits: UpstreamLimits,
+        more_roots: Iterable[str] = (),
     ) -> None:
         self.name = name
         self._server, self._directory, self._events, self._limits = server, directory, events, limits
@@ -69,7 +74,7 @@ class Upstream:
         self._words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._subscribed: set[str] = set()
         self.log_level: types.LoggingLevel | None = None
-        self._starting, self.roots = False, RootsTold()
+        self._starting, self.roots = False, RootsTold(more_roots)
 
     # -- what others see ------------------------------------------------------------------------
 
@@ -199,18 +204,7 @@ class Upstream:
         self._reason = "it is starting"
         while True:
             began = anyio.current_time()
-            self._starting = True
-            try:
-                await self._live()
-            except TimeoutError:
-                self._reason = f"it did not start within {self._limits.start:g} seconds"
-            except IronCurtainError as error:
-                self._reason = error.what
-            except Exception as error:  # noqa: BLE001 - whatever a server causes, it is down, and the others are not
-                self._reason = cause(error)
-            finally:
-                self._starting = False
-            self._down()
+            await self._one_life()
             if self._ended_for in _OURS:
                 self._events.say(f"server {self.name} is started again: {self._ended_for}")
                 self._words.clear()
@@ -223,6 +217,48 @@ class Upstream:
             await anyio.sleep(pause)
             self._words.clear()
             pause = min(pause * 2, self._limits.longest_pause)
+
+    def for_one_call(self, events: UpstreamEvents, confiner: Confiner, more_roots: Iterable[str]) -> Upstream:
+        """Return the same server, to be started once, contained otherwise and with more roots."""
+        made = Upstream(self.name, self._server, self._directory, events, confiner, self._limits, more_roots)
+        made.log_level, made._wanted = self.log_level, self._wanted
+        return made
+
+    async def once(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Start the server, do some work with it, and end it, whatever comes of that.
+
+        Raises:
+            UpstreamError: If it does not start.
+        """
+        failed: Exception | None = None
+        self._reason = "it is starting"
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._one_life)
+            await self._tried.wait()
+            try:
+                await self._connected()
+                done = await work()
+            except Exception as error:  # noqa: BLE001 - raised outside, where no group wraps it
+                failed = error
+            tasks.cancel_scope.cancel()
+        if failed is not None:
+            raise failed
+        return done
+
+    async def _one_life(self) -> None:
+        """Start the server and serve until it ends; whatever it causes, the others are not down then."""
+        self._starting = True
+        try:
+            await self._live()
+        except TimeoutError:
+            self._reason = f"it did not start within {self._limits.start:g} seconds"
+        except IronCurtainError as error:
+            self._reason = error.what
+        except Exception as error:  # noqa: BLE001 - as said above
+            self._reason = cause(error)
+        finally:
+            self._starting = False
+        self._down()
 
     async def _live(self) -> None:
         self._ended, self._ended_for = anyio.Event(), ""
@@ -275,17 +311,18 @@ class Upstream:
         self._ended.set()
 
     def _client(self) -> Client:
+        heard = Heard(self.name, self._events, self._tools, self.roots)
         return Client(
             self._transport(),
             mode="auto",
             cache=None,
             client_info=types.Implementation(name="ironcurtain", version="1"),
-            sampling_callback=self._on_sampling if self._wanted.sampling is not None else None,
+            sampling_callback=heard.sampling if self._wanted.sampling is not None else None,
             sampling_capabilities=self._wanted.sampling,
-            elicitation_callback=self._on_elicitation if self._wanted.elicitation is not None else None,
-            list_roots_callback=self._on_roots if self._wanted.roots is not None else None,
-            logging_callback=self._on_log,
-            message_handler=self._on_message,
+            elicitation_callback=heard.elicitation if self._wanted.elicitation is not None else None,
+            list_roots_callback=heard.roots if self._wanted.roots is not None else None,
+            logging_callback=heard.log,
+            message_handler=heard.message,
         )
 
     def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
@@ -360,41 +397,3 @@ class Upstream:
                             self._tools.changed()
         except Exception as error:  # noqa: BLE001 - a server need not offer this
             _log.debug("server %s tells of no changes: %s", self.name, error)
-
-    # -- what it sends --------------------------------------------------------------------------
-
-    async def _on_message(self, message: types.ServerNotification | Exception) -> None:
-        match message:
-            case types.ToolListChangedNotification():
-                self._tools.changed()
-            case types.PromptListChangedNotification():
-                await self._events.changed(self.name, "prompts")
-            case types.ResourceListChangedNotification():
-                await self._events.changed(self.name, "resources")
-            case types.ResourceUpdatedNotification():
-                await self._events.updated(self.name, message.params.uri)
-            case _:
-                pass
-
-    async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
-        await self._events.logged(self.name, params)
-
-    # The SDK gives `context` by name.
-    async def _on_sampling(
-        self,
-        context: ClientRequestContext,  # noqa: ARG002
-        params: types.CreateMessageRequestParams,
-    ) -> Any:  # noqa: ANN401
-        return await self._events.ask(self.name, types.CreateMessageRequest(params=params))
-
-    async def _on_elicitation(
-        self,
-        context: ClientRequestContext,  # noqa: ARG002
-        params: types.ElicitRequestParams,
-    ) -> Any:  # noqa: ANN401
-        return await self._events.ask(self.name, types.ElicitRequest(params=params))
-
-    async def _on_roots(self, context: ClientRequestContext) -> Any:  # noqa: ANN401, ARG002
-        answer = await self._events.ask(self.name, types.ListRootsRequest())
-        self.roots.read()
-        return answer

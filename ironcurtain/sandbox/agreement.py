@@ -101,7 +101,7 @@ def _keeps_nothing(content: PolicyContent, name: str, config: ServerConfig, reac
     own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
     if own.filesystem.allow_write or config.sandbox.filesystem.allow_write or own.network.allowed_domains:
         return False
-    if reach.session or reach.writes != Places() or reach.domains or reach.any_domain:
+    if reach.session or reach.writes.named or reach.writes.anywhere or reach.domains or reach.any_domain:
         return False
     annotated = content.annotations.servers.get(name)
     tools = [tool for tool in annotated.tools if tool.tool not in RESERVED] if annotated else []
@@ -116,14 +116,24 @@ def _may_be_called(tool: ToolAnnotation, server: str, conditions: If | None) -> 
     return speaks_of(conditions, server, tool, meant=False) and (not named or bool(named & roles))
 
 
-def reach_words(reach: Reach) -> str:
-    """Say what a server can be asked to reach, in a few words."""
+def reach_words(reach: Reach, asked: Reach) -> str:
+    """Say what a server reaches, in a few words, and what single calls reach that a person approves.
+
+    Args:
+        reach: What rules allow.
+        asked: What they allow, or have a person asked about.
+    """
+    with_approval = "" if asked == reach else f"; a call that a person approves may {_reach_words(asked)}"
+    return f"rules let it {_reach_words(reach)}{with_approval}"
+
+
+def _reach_words(reach: Reach) -> str:
     reads = _words(reach.reads, "everything but what is hidden")
     writes = _words(reach.writes, "the visible directories of the home")
     hosts = ["any host that its configuration names"] if reach.any_domain else []
     contacts = ", ".join([*map(visible, reach.domains), *hosts]) or "no host"
     session = "and the session's sandbox" if reach.session else "and nothing of the session's sandbox"
-    return f"rules let it read {reads}, write {writes}, contact {contacts}, {session}"
+    return f"read {reads}, write {writes}, contact {contacts}, {session}"
 
 
 def _words(places: Places, anywhere: str) -> str:

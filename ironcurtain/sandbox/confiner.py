@@ -27,6 +27,7 @@ from ironcurtain.sandbox.programs import Programs, Survey, survey
 from ironcurtain.sandbox.reach import Reach
 from ironcurtain.sandbox.report import Report, Seen
 from ironcurtain.sandbox.rules import Grounds, rules_for
+from ironcurtain.sandbox.widened import Limits, widened
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.pipes import Streams, connect_pipes
 from ironcurtain.text import quoted, visible
@@ -65,8 +66,8 @@ class Confiner:
         self._reachable = _reachable(config, grounds)
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, _Watch] = {}
-        self._mounts: dict[str, Mounts] = {}
-        self._makers: dict[str, tuple[Path, ...]] = {}
+        self._limits: dict[str, Limits] = {}
+        self._makers: dict[_Watch, tuple[Path, ...]] = {}
         self._told = Told()
         self._programs: frozenset[Path] | None = None
 
@@ -107,17 +108,21 @@ class Confiner:
             self._watched[name].take()
         return self._states.get(name, UNSTARTED)
 
-    def beyond(self, name: str, subjects: Iterable[Subject]) -> str:
+    def beyond(self, name: str, subjects: Iterable[Subject], *, asked: bool = False) -> str:
         """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing.
 
         Args:
             name: The server; of one that is not contained, or does not run, nothing is known.
             subjects: The resources of a call that the policy permits or asks about.
+            asked: Whether a person is asked about it, so that a process of its own may be started for it.
         """
-        if (mounts := self._mounts.get(name)) is None:
+        if (limits := self._limits.get(name)) is None:
             return ""
         for subject in subjects:
-            if what := beyond(mounts, subject):
+            what = beyond(limits.usual, subject)
+            if what and asked:
+                what = beyond(limits.asked, subject)
+            if what:
                 mends = offer(name, what, subject.value)
                 named = visible(subject.value)
                 return f"the policy permits it to {what} {named}, and its sandbox does not: {mends}"
@@ -125,12 +130,36 @@ class Confiner:
 
     def contains(self, name: str) -> bool:
         """Tell whether a server runs in a sandbox."""
-        return name in self._mounts
+        return name in self._limits
+
+    def is_apart(self, name: str, subjects: Iterable[Subject]) -> bool:
+        """Tell whether an approved call needs a process of its own: the one that runs does not reach it."""
+        limits = self._limits.get(name)
+        return limits is not None and limits.is_apart(subjects)
+
+    def for_one_call(self, name: str, subjects: Iterable[Subject]) -> Confiner:
+        """Return what starts a process of a running server for one approved call, wide enough for that alone.
+
+        It looks at directories: use it in a thread.
+
+        Args:
+            name: The server.
+            subjects: The resources of the call.
+
+        Raises:
+            ServerFailedError: If the server does not run any more.
+        """
+        if (limits := self._limits.get(name)) is None:
+            raise ServerFailedError("the server is not running")
+        made = Confiner(self._config, widened(name, self._grounds, subjects, limits), self._found)
+        # New repositories are told of once, and every process that could have been asked to make one counts.
+        made._told, made._makers, made._programs = self._told, self._makers, self._programs
+        return made
 
     def apart(self, name: str, paths: Iterable[str]) -> str:
         """Say that files of a call lie in different mounts of a server's sandbox; nothing if they do not."""
-        mounts = self._mounts.get(name)
-        roots = {mounts.mount_of(path) for path in paths} if mounts is not None else set()
+        limits = self._limits.get(name)
+        roots = {limits.usual.mount_of(path) for path in paths} if limits is not None else set()
         if len(roots) <= 1:
             return ""
         shown = " and ".join(visible(each) for each in sorted(roots))
@@ -146,17 +175,25 @@ class Confiner:
         watch.take()
         return watch.violations
 
-    def follow(self, reaches: Mapping[str, Reach]) -> list[str]:
+    def follow(self, reaches: Mapping[str, Reach], asked: Mapping[str, Reach]) -> list[str]:
         """Take what another policy lets servers reach; return those that it is another reach for.
 
         What runs stays as it is: its mounts are those of its start.
+
+        Args:
+            reaches: By server, what it reaches.
+            asked: By server, what it could be let reach when a person approves.
         """
         before = self._grounds
-        self._grounds = replace(before, reaches=reaches)
-        return [name for name in self._config.servers if before.reach(name) != self._grounds.reach(name)]
+        self._grounds = now = replace(before, reaches=reaches, asked=asked)
+        return [
+            name
+            for name in self._config.servers
+            if before.reach(name) != now.reach(name) or before.reach_asked(name) != now.reach_asked(name)
+        ]
 
-    def _rules(self, name: str) -> dict[str, Json]:
-        """Return the settings of a server's sandbox."""
+    def _rules(self, name: str) -> tuple[dict[str, Json], Limits]:
+        """Return the settings of a server's sandbox, and what it and a wider one let through."""
         if self._programs is None:
             home = Path(os.path.realpath(self._grounds.home))
             started = [each for each in self._config.servers.values() if each.command]
@@ -164,7 +201,12 @@ class Confiner:
             ours = self._found.programs.places() if self._found.programs else []
             self._programs = frozenset([*ours, *(place for places in made for place in places)])
         runtime = self._found.programs.package() if self._found.programs else None
-        return rules_for(name, self._config.servers[name], self._grounds, self._programs, runtime)
+        server, grounds = self._config.servers[name], self._grounds
+        rules = rules_for(name, server, grounds, self._programs, runtime)
+        usual = asked = Mounts.of(rules)
+        if grounds.reach_asked(name) != grounds.reach(name):
+            asked = Mounts.of(rules_for(name, server, grounds.when_asked(), self._programs, runtime))
+        return rules, Limits(usual, asked)
 
     @asynccontextmanager
     async def connect(
@@ -198,16 +240,15 @@ class Confiner:
             async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
                 yield streams
             return
-        rules = await to_thread.run_sync(self._rules, name)
+        rules, limits = await to_thread.run_sync(self._rules, name)
         strict = self._config.sandbox.policy == "enforce"
         async with _inside(start, rules, programs, strict=strict) as inside:
-            mounts = Mounts.of(rules)
-            places = tuple(map(Path, mounts.writable))
+            places = tuple(map(Path, limits.usual.writable))
             planted = await to_thread.run_sync(Planted, places)
             watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._grounds.home)
-            self._mounts[name] = mounts
+            self._limits[name] = limits
             if self._grounds.reach(name).repositories:
-                self._makers[name] = places
+                self._makers[watch] = places
 
             def ended(why: str) -> None:
                 watch.take()
@@ -223,8 +264,8 @@ class Confiner:
             finally:
                 with anyio.CancelScope(shield=True):
                     await self._look(name, planted, tell)
-                    self._makers.pop(name, None)
-                    del self._watched[name], self._mounts[name]
+                    self._makers.pop(watch, None)
+                    del self._watched[name], self._limits[name]
                     await watch.tell_all()
 
     async def _look_again(self, name: str, planted: Planted, tell: Tell) -> None:

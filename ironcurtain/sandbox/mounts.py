@@ -51,6 +51,10 @@ class Mounts:
         """Tell whether a file can be read: the deepest place that holds it decides; of two the open one."""
         return _depth(path, self.readable) >= _depth(path, self.hidden)
 
+    def hidden_below(self, path: str) -> frozenset[str]:
+        """Return what of a tree cannot be read."""
+        return frozenset(each for each in self.hidden if PurePosixPath(path) in PurePosixPath(each).parents)
+
     def can_write(self, path: str) -> bool:
         """Tell whether a file can be written: what is held wins."""
         return _depth(path, self.writable) > 0 and not _depth(path, self.held) and self.can_read(path)
@@ -101,3 +105,13 @@ def beyond(mounts: Mounts, subject: Subject) -> str:
     if subject.role.writes:
         return "" if mounts.can_write(subject.value) else "write"
     return "" if mounts.can_read(subject.value) else "read"
+
+
+def is_within(mounts: Mounts, subject: Subject) -> bool:
+    """Tell whether a path or host of a call is one that a sandbox is known to let it reach."""
+    if subject.unresolved is not None:
+        return False
+    if isinstance(subject.resource, Url):
+        url = subject.resource
+        return mounts.can_contact(url.host.name, url.port or DEFAULT_PORTS.get(url.scheme))
+    return subject.role.category == "path" and not beyond(mounts, subject)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.sandbox.personal import files_of_home
+from ironcurtain.sandbox.personal import files_of_home, is_of_anybody
 from ironcurtain.sandbox.reach import Reach
 from ironcurtain.sandbox.repositories import searched_within
 
@@ -37,8 +37,9 @@ class Opened:
         reads: What can be read because rules name it.
         writes: What can be written because rules name it.
         of_home: What can be written because a rule names no place, or names the whole home.
-        held: What lies in these and is not written.
-        hidden: What no rule lets be read.
+        held: What lies in `of_home` and is not written.
+        kept: What is there in `writes` and is not written.
+        hidden: What no rule lets be read, and that would be open.
     """
 
     anywhere: bool
@@ -46,6 +47,7 @@ class Opened:
     writes: tuple[Path, ...]
     of_home: tuple[Path, ...]
     held: tuple[Path, ...]
+    kept: tuple[Path, ...]
     hidden: tuple[Path, ...]
 
     @property
@@ -67,20 +69,27 @@ def opened_by(reach: Reach, home: Path, real: Callable[[Iterable[str]], list[Pat
     unwritten = (*kept.unread, *kept.unwritten)
     of_home: tuple[Path, ...] = ()
     held: list[Path] = []
+    never = real(reach.writes.never)
     if reach.writes.anywhere or _is_large(writes, home):
-        never = real(reach.writes.never)
         named = [path for path in never if not is_in(path, writes)]
         entries = [path for path in files_of_home(home) if not is_in(path, [*unwritten, *named])]
         searched = searched_within([path for path in entries if not _is_taken(path, kept)], home)
         of_home, held = searched.roots, [*named, *kept.projects, *searched.code]
     return Opened(
-        anywhere=reach.reads.anywhere or _is_large(reads, home),
+        anywhere=reach.reads.anywhere,
         reads=tuple(path for path in reads if not is_in(path, kept.unread)),
         writes=tuple(path for path in writes if not is_in(path, unwritten) and not home.is_relative_to(path)),
         of_home=of_home,
         held=tuple(path for path in held if is_in(path, of_home)),
-        hidden=tuple(real(reach.reads.never)) if reach.reads.anywhere else (),
+        kept=tuple(path for path in never if path not in writes and is_in(path, writes) and path.exists()),
+        hidden=tuple(_hidden(reach, real, [*reads, *writes])),
     )
+
+
+def _hidden(reach: Reach, real: Callable[[Iterable[str]], list[Path]], opened: list[Path]) -> list[Path]:
+    """Return what is to be hidden of places that rules take away: elsewhere nothing is shown anyway."""
+    taken = [path for path in real(reach.reads.never) if path not in opened]
+    return [path for path in taken if reach.reads.anywhere or is_in(path, opened) or is_of_anybody(path)]
 
 
 def is_in(path: Path, places: Iterable[Path]) -> bool:

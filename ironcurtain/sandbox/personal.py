@@ -14,6 +14,8 @@ _SYSTEM = frozenset(
     }
 )
 """Names in the root directory that are the system's: programs need them, and anybody can read them."""
+_OF_ANYBODY = (Path("/opt"), Path("/private"), Path("/tmp"), Path("/var"))  # noqa: S108 - nothing is made there
+"""Directories of the system in which people keep files, too."""
 _NOT_FILES = frozenset({"Applications", "Library", "snap"})
 """Visible names in a home that hold programs and their settings."""
 
@@ -40,6 +42,11 @@ def files_of_home(home: Path) -> list[Path]:
         for entry in _directories(home)
         if not entry.name.startswith(".") and entry.name not in _NOT_FILES and os.access(entry.path, os.W_OK)
     ]
+
+
+def is_of_anybody(place: Path) -> bool:
+    """Tell whether a place lies in a directory of the system in which people keep files, too."""
+    return any(each in place.parents for each in _OF_ANYBODY)
 
 
 def outermost(places: Iterable[Path]) -> list[Path]:

@@ -31,7 +31,7 @@ class Places:
     Attributes:
         named: Those that rules name.
         anywhere: Whether a rule names no place, so that it could be any.
-        never: Where `anywhere` does not lead, since an earlier rule denies it.
+        never: What of all places these do not open, since an earlier rule takes it away.
     """
 
     named: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
     Args:
         content: The policy.
         server: The server's name; one that the policy does not know reaches nothing.
-        verdicts: Which verdicts count; a rule that allows still counts as itself where others only ask.
+        verdicts: Which verdicts count; what a rule with another one says first, no later rule opens.
     """
     annotated = content.annotations.servers.get(server)
     if annotated is None:
@@ -93,25 +93,36 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
             if role.category == "path":
                 (writes if role.writes else reads).add(found)
                 contained = tool.contained and role.containable and not is_reserved
-                permitted = contained or found.opens
+                permitted = contained or bool(found.opened)
                 session = session or permitted
                 repositories = repositories or (permitted and role.writes and _is_of_git(tool))
             elif role.category == "url":
                 urls.add(found)
-    hosts = tuple(dict.fromkeys(map(_host, urls.places.named)))
+    contacted = urls.places()
+    hosts = tuple(dict.fromkeys(map(_host, contacted.named)))
     return Reach(
-        reads=reads.places,
-        writes=writes.places,
+        reads=reads.places(writes),
+        writes=writes.places(),
         session=session,
         domains=tuple(host for host in hosts if host != "*"),
-        any_domain=urls.places.anywhere or "*" in hosts,
+        any_domain=contacted.anywhere or "*" in hosts,
         repositories=repositories,
     )
 
 
-def reaches(content: PolicyContent, servers: Iterable[str]) -> dict[str, Reach]:
-    """Return the reach of each of some servers."""
-    return {name: reach_of(content, name) for name in servers}
+def reaches(
+    content: PolicyContent, servers: Iterable[str], *, observe: bool
+) -> tuple[dict[str, Reach], dict[str, Reach]]:
+    """Return what each of some servers reaches, and what it could be let reach when a person approves.
+
+    Args:
+        content: The policy.
+        servers: The names of the servers.
+        observe: Whether nothing is enforced: then nobody is asked, and both are the same.
+    """
+    names = list(servers)
+    asked = {name: reach_of(content, name) for name in names}
+    return asked if observe else {name: reach_of(content, name, {Verdict.ALLOW}) for name in names}, asked
 
 
 def speaks_of(conditions: If | None, server: str, tool: ToolAnnotation, *, meant: bool) -> bool:
@@ -143,15 +154,27 @@ def _roles(tool: ToolAnnotation, registry: Registry) -> Iterator[Role]:
 
 @dataclass
 class _Found:
-    """What the rules about one tool say of one role."""
+    """What the rules about one tool say of one role.
 
-    named: list[str] = field(default_factory=list)
-    anywhere: bool = False
+    Attributes:
+        never: What rules have taken away by now.
+        opened: The places that are named, each with what had been taken away before; None is any place.
+    """
+
     never: list[str] = field(default_factory=list)
+    opened: list[tuple[str | None, tuple[str, ...]]] = field(default_factory=list)
 
-    @property
-    def opens(self) -> bool:
-        return bool(self.named) or self.anywhere
+    def open(self, place: str | None) -> None:
+        """Open a place, but for what has been taken away."""
+        if place is None or not _is_in(place, self.never):
+            self.opened.append((place, tuple(self.never)))
+
+    def leads_to(self, place: str) -> bool:
+        """Tell whether a place lies in what is opened."""
+        return any(
+            (opened is None or _is_in(place, [opened])) and not _is_in(place, never)
+            for opened, never in self.opened
+        )
 
 
 def _found(
@@ -160,26 +183,28 @@ def _found(
     lists: Mapping[str, tuple[str, tuple[str, ...]]],
     verdicts: Collection[Verdict],
 ) -> _Found:
-    """Go through the rules in their order; the first that holds decides, so a plain denial ends the rest."""
+    """Go through the rules in their order; the first that holds decides.
+
+    So a plain one that does not count, as a denial never does, takes away from those after it.
+    """
     found = _Found()
     for rule in rules:
         conditions = rule.if_
         if conditions is None or (conditions.named_roles and role not in conditions.named_roles):
             continue
         patterns = _patterns(conditions, role, lists)
-        if rule.then is Verdict.DENY:
-            if not _is_plain(conditions, role):
-                continue
-            if patterns is None:
-                break
-            found.never += patterns
-        elif rule.then not in verdicts:
+        counts = rule.then is not Verdict.DENY and rule.then in verdicts
+        if not counts and not _is_plain(conditions, role):
             continue
-        elif patterns is None:
-            found.anywhere = True
+        if patterns is None:
+            if counts:
+                found.open(None)
             break
+        if counts:
+            for each in patterns:
+                found.open(each)
         else:
-            found.named += [each for each in patterns if not _is_in(each, found.never)]
+            found.never += patterns
     return found
 
 
@@ -212,20 +237,22 @@ def _host(pattern: str) -> str:
 
 
 class _Union:
-    """What several tools reach together: closed to all is only what is closed to each that goes anywhere."""
+    """What several tools reach together: closed to all is only what none of them opens."""
 
     def __init__(self) -> None:
-        self._named: dict[str, None] = {}
-        self._never: set[str] | None = None
+        self.each: list[_Found] = []
 
     def add(self, found: _Found) -> None:
         """Add what one tool reaches under one role."""
-        self._named |= dict.fromkeys(found.named)
-        if found.anywhere:
-            self._never = {*found.never} if self._never is None else self._never & {*found.never}
+        self.each.append(found)
 
-    @property
-    def places(self) -> Places:
-        """All of it."""
-        never = tuple(sorted(self._never or ()))
-        return Places(tuple(self._named), self._never is not None, never)
+    def places(self, *others: _Union) -> Places:
+        """Return all of it; what others open is not closed either."""
+        opened = [place for found in self.each for place, _ in found.opened]
+        every = [found for union in (self, *others) for found in union.each]
+        taken = {place for found in self.each for place in found.never}
+        return Places(
+            tuple(dict.fromkeys(place for place in opened if place is not None)),
+            None in opened,
+            tuple(sorted(place for place in taken if not any(found.leads_to(place) for found in every))),
+        )

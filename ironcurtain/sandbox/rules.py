@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ironcurtain.errors import ServerConfigError
@@ -39,7 +39,10 @@ class Grounds:
         protected: What no server can write.
         configuration: What the policy and the servers are configured by, with secrets of other servers in
             it. No server can read it.
-        reaches: By server, what the policy's rules could let it reach.
+        reaches: By server, what it reaches: where calls are enforced, what rules could allow.
+        asked: By server, what rules could allow or have a person asked about; `reaches` where it is missing.
+        hidden: What is hidden beside, unless something opens it.
+        held: What is not written beside.
         directory: What relative paths of the configuration start from.
         settings: What the configuration says for every server.
     """
@@ -52,10 +55,21 @@ class Grounds:
     settings: FilesystemSettings = field(default_factory=FilesystemSettings)
     configuration: tuple[Path, ...] = ()
     reaches: Mapping[str, Reach] = field(default_factory=dict)
+    asked: Mapping[str, Reach] = field(default_factory=dict)
+    hidden: tuple[Path, ...] = ()
+    held: tuple[Path, ...] = ()
 
     def reach(self, server: str) -> Reach:
-        """Return what the policy's rules let a server reach."""
+        """Return what a server reaches."""
         return self.reaches.get(server, WITHOUT_POLICY)
+
+    def reach_asked(self, server: str) -> Reach:
+        """Return what a server could be let reach when a person approves."""
+        return self.asked.get(server, self.reach(server))
+
+    def when_asked(self) -> Grounds:
+        """Return the grounds of servers that reach all that a person could approve."""
+        return replace(self, reaches={**self.reaches, **self.asked}, asked={})
 
 
 def rules_for(
@@ -91,14 +105,14 @@ def rules_for(
     writable = [*session, *wanted.allow_write, *opened.writable]
     if sys.platform == "darwin":
         _check_running(name, running, writable)
-    hidden = [*ours, *secrets, *wanted.deny_read, *opened.hidden]
-    readable = [*wanted.allow_read, *session]
-    sealed: list[Path] = []
-    if not opened.anywhere:
-        shown = [*own, *([runtime] if runtime else []), *opened.reads, *opened.writable]
-        readable += [path for path in shown if not is_in(path, kept.unread)]
-        sealed = [path for path in personal_places(home) if path not in writable]
-        hidden += personal_places(home)
+    people = [path for path in personal_places(home) if not (opened.anywhere or is_in(path, opened.reads))]
+    taken = [*opened.hidden, *grounds.hidden]
+    shown = [*own, *([runtime] if runtime else []), *opened.reads, *opened.writable]
+    shown = [path for path in shown if is_in(path, [*people, *taken])]
+    readable = [*wanted.allow_read, *session, *(path for path in shown if not is_in(path, kept.unread))]
+    taken = [path for path in taken if path not in readable and path not in writable]
+    hidden = [*ours, *secrets, *wanted.deny_read, *people, *taken]
+    sealed = [path for path in people if path not in writable]
     code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=grounds.home)
     closed = [] if reach.repositories else closed_to_strangers(writable)
     closed = [path for path in closed if not any(each.is_relative_to(path) for each in wanted.allow_write)]
@@ -107,6 +121,8 @@ def rules_for(
     held = [
         *_once([*protected, *ours], opened.held, [*session, *wanted.allow_write, *opened.writes]),
         *wanted.deny_write,
+        *opened.kept,
+        *grounds.held,
         *closed,
         *[path for path in code if path not in wanted.allow_write],
         *[path for path in (own if programs is None else programs) if is_in(path, opened.writable)],

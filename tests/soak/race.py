@@ -1,9 +1,10 @@
 """The race between judging a call and doing it: `race.py [ROUNDS] [SETTING …]`, 10,000 rounds by default.
 
-An allowed place has a directory that is swapped for a link while calls over it are under way: by the agent's
-own allowed moves (`agent`), or by another process (`outside`). The links lead to what needs approval
-(`asked`) and to what no rule allows (`never`). Each is tried with the filesystem server `contained` and
-`open`; a setting is two of these words (`outside-contained`), and all four are the default.
+An allowed place of a home has a directory that is swapped for a link while calls over it are under way: by
+the agent's own allowed moves (`agent`), or by another process (`outside`). The links lead to what needs
+approval (`asked`) and to what no rule allows (`never`). Each is tried with the filesystem server `contained`,
+as the rules have it, and `open`; a setting is two of these words (`outside-contained`), and all four are the
+default.
 
 A call that wins reads or writes behind a link. Counted are contents that the agent was told, files that were
 written, the violations in the audit log, and what became of all calls. Only the public command line is used,
@@ -42,22 +43,21 @@ class Place:
     """The directories of one measurement, with a policy and a filesystem server."""
 
     def __init__(self, root: Path, *, contained: bool) -> None:
-        self.root, self.home, self.open = root, root / "home", root / "open"
-        self.home.mkdir()
-        self.open.mkdir()
+        self.home = root / "home"
+        self.root, self.open = root, self.home / "open"
+        self.open.mkdir(parents=True)
         for target in TARGETS:
-            (root / target).mkdir()
-            (root / target / "x.txt").write_text(f"SECRET {target}")
+            (self.home / target).mkdir()
+            (self.home / target / "x.txt").write_text(f"SECRET {target}")
         roles = ["read-path", "write-path", "delete-path"]
         rules = [
             rule("open", "allow", paths={"roles": roles, "within": [str(self.open)]}),
-            rule("asked", "escalate", paths={"roles": roles, "within": [str(root / "asked")]}),
+            rule("asked", "escalate", paths={"roles": roles, "within": [str(self.home / "asked")]}),
         ]
         annotated = json.loads((NODE.parents[1] / _ANNOTATIONS).read_text())["servers"]["filesystem"]["tools"]
         self.bundle = write_bundle(root, {"fs": annotated}, rules)
         program = str(NODE / "server-filesystem" / "dist" / "index.js")
-        opened = {"filesystem": {"allowWrite": [str(self.open), str(root / "asked")]}}
-        entry = {"command": "node", "args": [program, str(root)], "sandbox": opened if contained else False}
+        entry = {"command": "node", "args": [program, str(root)], "sandbox": None if contained else False}
         self.servers = write_servers(root, {"fs": entry})
 
     def command(self) -> list[str]:
@@ -74,11 +74,11 @@ class Place:
 
     def target(self, number: int) -> Path:
         """Return what a round's link leads to."""
-        return self.root / TARGETS[number % len(TARGETS)]
+        return self.home / TARGETS[number % len(TARGETS)]
 
     def written(self) -> int:
         """Count what was written behind the links."""
-        return sum(path.name != "x.txt" for target in TARGETS for path in (self.root / target).iterdir())
+        return sum(path.name != "x.txt" for target in TARGETS for path in (self.home / target).iterdir())
 
     def violations(self) -> int:
         """Count the violations in the audit log."""
@@ -185,14 +185,14 @@ async def look_or_write(agent: Agent, directory: str, number: int) -> str:
     return await agent.call("read_text_file", path=f"{directory}/x.txt", head=number + 1)
 
 
-def swap_for_ever(root: Path) -> None:
+def swap_for_ever(home: Path) -> None:
     """Swap `open/s` with a link, again and again, each for a drawn moment. Ends with whoever started it."""
     libc = ctypes.CDLL(None, use_errno=True)
     drawn, owner, number = Random(7), os.getppid(), 0
-    here, beside = (os.fsencode(root / "open" / name) for name in ("s", "beside"))
+    here, beside = (os.fsencode(home / "open" / name) for name in ("s", "beside"))
     while os.getppid() == owner:
         number += 1
-        Path(os.fsdecode(beside)).symlink_to(root / TARGETS[number % len(TARGETS)])
+        Path(os.fsdecode(beside)).symlink_to(home / TARGETS[number % len(TARGETS)])
         for _ in range(2):
             if libc.renameat2(_AT_FDCWD, here, _AT_FDCWD, beside, _RENAME_EXCHANGE):
                 raise OSError(ctypes.get_errno(), "renameat2")
@@ -241,7 +241,7 @@ def swapping(place: Place) -> Iterator[None]:
     pid = os.fork()
     if pid == 0:
         try:
-            swap_for_ever(place.root)
+            swap_for_ever(place.home)
         finally:
             os._exit(1)
     try:

@@ -124,7 +124,7 @@ def _changing() -> list[Row]:
                 "git__git_remote",
                 "ask",
                 {**at, "mode": "add", "name": "more", "url": "https://github.com/a/b"},
-                held="what is code in repositories",
+                held="The policy permits this call of the server",
             ),
         ]
     rows += [

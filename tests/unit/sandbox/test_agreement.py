@@ -94,6 +94,13 @@ def test_doctor_tells_of_places_that_are_not_there(project: Project) -> None:
         "server files: rules let it read ~/later, write nothing of the home, contact no host, "
         "and the session's sandbox"
     ) in words
+    asked = rule("asked", "escalate", paths={"roles": ["write-path"], "within": ["~/later"]})
+    words = {each.what for each in reach(project.content(later, asked), project.config(), project.root)}
+    assert (
+        "server files: rules let it read ~/later, write nothing of the home, contact no host, and the "
+        "session's sandbox; a call that a person approves may read ~/later, write ~/later, contact no host, "
+        "and the session's sandbox"
+    ) in words
     (project.root / "later").mkdir()
     found = list(reach(project.content(later), project.config(), project.root))
     assert all(each.status == "ok" for each in found)

@@ -107,6 +107,32 @@ def test_asked_places_count_unless_only_what_is_allowed_is_wanted(tmp_path: Path
     assert reach(tmp_path, "files", *made, verdicts={Verdict.ALLOW}).writes == Places(("~/Drop",))
 
 
+def test_what_is_asked_about_first_no_later_rule_opens_where_only_what_is_allowed_counts(
+    tmp_path: Path,
+) -> None:
+    places = {"roles": ["read-path"], "within": ["~/notes/private"]}
+    private = rule("private", "escalate", paths=places)
+    notes = rule("notes", "allow", paths=within(["read-path"], "~/notes"))
+    for made, closed in (([private, notes], ("~/notes/private",)), ([notes, private], ())):
+        assert reach(tmp_path, "files", *made, verdicts={Verdict.ALLOW}).reads == Places(
+            ("~/notes",), never=closed
+        )
+        assert reach(tmp_path, "files", *made).reads.never == ()
+    guarded = rule(
+        "private", "escalate", paths=places, caller=[{"name": "/sub", "op": "equals", "value": "x"}]
+    )
+    assert reach(tmp_path, "files", guarded, notes, verdicts={Verdict.ALLOW}).reads.never == ()
+
+
+def test_what_another_tool_opens_or_writes_is_not_closed(tmp_path: Path) -> None:
+    private = rule("private", "escalate", paths=within(["read-path"], "~/notes/private"), tool=["read"])
+    notes = rule("notes", "allow", paths=within(["read-path"], "~/notes"))
+    assert reach(tmp_path, "files", private, notes, verdicts={Verdict.ALLOW}).reads.never == ()
+    writes = rule("writes", "allow", paths=within(["write-path"], "~/notes"))
+    everywhere = rule("private", "escalate", paths=within(["read-path"], "~/notes/private"))
+    assert reach(tmp_path, "files", everywhere, writes, verdicts={Verdict.ALLOW}).reads.never == ()
+
+
 def test_a_rule_about_everybodys_files_opens_none_to_a_server_without_any(tmp_path: Path) -> None:
     everybody = rule("docs", "allow", paths=within(["read-path"], "~/Documents"))
     assert reach(tmp_path, "clock", everybody) == NOTHING
