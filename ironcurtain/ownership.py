@@ -25,11 +25,6 @@ _MOST_LINKS = 40
 _MACOS_ADMINISTRATORS = 80
 
 
-def others_can_write(status: os.stat_result) -> bool:
-    """Tell whether the mode of a file or directory lets anybody but its owner (and root) write it."""
-    return _others_can_write(status, _is_private)
-
-
 def check_own(path: Path, what: str) -> None:
     """See that nobody but us and root can change a file or directory, or put another one in its place.
 
@@ -85,6 +80,17 @@ def weakness(path: Path) -> str | None:
     return found.told.format(visible(str(found.place))) if found else None
 
 
+def weakness_above(path: Path) -> Weakness | None:
+    """Return how somebody else could put another thing in the place of a path; None if nobody can.
+
+    What stands there itself, if anything does, is not looked at.
+
+    Raises:
+        OSError: If what is above it cannot be looked at.
+    """
+    return _Check().above(path)
+
+
 def places_on_the_way(path: Path) -> Iterator[Path]:
     """Yield every directory and link that the kernel passes to a path, from the root on, then where it ends.
 
@@ -113,8 +119,14 @@ def places_on_the_way(path: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class _Weakness:
-    """How somebody else could change a place: `told` has a gap for what it is to what was asked about."""
+class Weakness:
+    """How somebody else could change a place.
+
+    Attributes:
+        told: That, as a sentence without its full stop and with a gap (`{}`) for what the place is.
+        hint: What mends it.
+        relation: What the place is to what was asked about; empty for that itself.
+    """
 
     place: Path
     told: str
@@ -132,7 +144,7 @@ class _Check:
         self._is_private = cache(_is_private)
         self._fine: set[tuple[Path, bool]] = set()
 
-    def weakness(self, path: Path) -> _Weakness | None:
+    def weakness(self, path: Path) -> Weakness | None:
         *above, end = dict.fromkeys(places_on_the_way(path))
         for place in (end, *reversed(above)):
             is_end = place == end
@@ -143,10 +155,16 @@ class _Check:
                 self._fine.add((place, is_end))
         return None
 
-    def _look(self, place: Path, *, may_be_sticky: bool) -> _Weakness | None:
+    def above(self, path: Path) -> Weakness | None:
+        """Look at the directories and links on the way to a path alone."""
+        places = dict.fromkeys(places_on_the_way(path.absolute().parent))
+        looks = (self._look(place, may_be_sticky=True) for place in places)
+        return next((found for found in looks if found is not None), None)
+
+    def _look(self, place: Path, *, may_be_sticky: bool) -> Weakness | None:
         status = place.lstat()
         if status.st_uid not in (0, os.geteuid()):
-            return _Weakness(
+            return Weakness(
                 place,
                 f"{{}} belongs to another user (id {status.st_uid}), who could change it",
                 f"Run `chown {os.geteuid()} {visible(str(place))}`, or use a copy of your own.",
@@ -157,15 +175,15 @@ class _Check:
         listed = access_list(place)
         if listed is not None and not status.st_mode & stat.S_IWOTH:
             return self._by_list(place, status.st_uid, status.st_gid, listed)
-        if _others_can_write(status, self._is_private):
-            return _Weakness(
+        if others_can_write(status, self._is_private):
+            return Weakness(
                 place,
                 f"others can write {{}} (mode {stat.S_IMODE(status.st_mode):04o})",
                 f"Run `chmod go-w {visible(str(place))}`.",
             )
         return None
 
-    def _by_list(self, place: Path, owner: int, group: int, listed: AccessList) -> _Weakness | None:
+    def _by_list(self, place: Path, owner: int, group: int, listed: AccessList) -> Weakness | None:
         """Look who can write by an access list: there the mode's group bits tell of no group."""
         users = [f"user {user}" for user in listed.users if user not in (0, os.geteuid())]
         named = [each for each in listed.groups if not self._is_private(each, owner)]
@@ -174,7 +192,7 @@ class _Check:
         others = [*users, *(f"group {each}" for each in named)]
         if not others:
             return None
-        return _Weakness(
+        return Weakness(
             place,
             f"others can write {{}} by its access list ({', '.join(others)})",
             f"Run `setfacl -b {visible(str(place))}`.",
@@ -185,12 +203,6 @@ def _relation(place: Path, path: Path, end: Path) -> str:
     if place in (path.parent, end.parent):
         return "the directory of "
     return "a link on the way to " if place.is_symlink() else "a directory on the way to "
-
-
-def _others_can_write(status: os.stat_result, is_private: Callable[[int, int], bool]) -> bool:
-    if status.st_mode & stat.S_IWOTH:
-        return True
-    return bool(status.st_mode & stat.S_IWGRP) and not is_private(status.st_gid, status.st_uid)
 
 
 def _is_private(group: int, owner: int) -> bool:
@@ -204,3 +216,15 @@ def _is_private(group: int, owner: int) -> bool:
     return {*members} <= {name} and all(
         user.pw_uid == owner for user in pwd.getpwall() if user.pw_gid == group
     )
+
+
+def others_can_write(status: os.stat_result, is_private: Callable[[int, int], bool] = _is_private) -> bool:
+    """Tell whether the mode of a file or directory lets anybody but its owner (and root) write it.
+
+    Args:
+        status: Of the file or directory.
+        is_private: Tells whether a group holds nobody but a user.
+    """
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not is_private(status.st_gid, status.st_uid)

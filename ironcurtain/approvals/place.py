@@ -18,7 +18,7 @@ from typing import Self
 from ironcurtain.canonical.paths import is_within
 from ironcurtain.errors import ApprovalsError
 from ironcurtain.model.approval import Fault
-from ironcurtain.ownership import others_can_write
+from ironcurtain.ownership import weakness_above
 from ironcurtain.text import visible
 
 TEMPORARY = ".new-"
@@ -197,18 +197,13 @@ def check_ancestors(path: Path) -> None:
         ApprovalsError: If somebody can rename something above it.
     """
     with _explained(path):
-        real = Path(os.path.realpath(path.absolute().parent))
-        above = [(place, os.lstat(place)) for place in (real, *real.parents)]
-    for place, status in above:
-        if status.st_uid not in (0, os.geteuid()):
-            raise ApprovalsError(f"it belongs to another user (id {status.st_uid})", where=str(place))
-        if others_can_write(status) and not status.st_mode & stat.S_ISVTX:
-            mode = stat.S_IMODE(status.st_mode)
-            raise ApprovalsError(
-                f"others can write a directory above the approvals directory or its key (mode {mode:04o})",
-                where=str(place),
-                hint=f"Run `chmod go-w {visible(str(place))}`, or choose another place.",
-            )
+        found = weakness_above(path)
+    if found is not None:
+        raise ApprovalsError(
+            found.told.format("a directory above the approvals directory or its key"),
+            where=str(found.place),
+            hint=found.hint,
+        )
 
 
 def check_outside(path: Path, roots: Iterable[Path]) -> None:

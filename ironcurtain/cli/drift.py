@@ -24,10 +24,10 @@ from ironcurtain.errors import Exit
 def command(**options: object) -> Exit:
     """Say which tools of the live servers are not as they were annotated.
 
-    Reads the tool lists and holds schema and description of each tool against the digests in the
-    bundle. For each tool that changed, came or went: what changed, which rules and cells of the policy
-    are touched, and what in its texts speaks to the model. Enforcement denies exactly these tools until
-    they are annotated again; the others go on.
+    Reads the tool lists and holds what each tool tells clients (description and schema, and the rest where
+    the annotation pins it) against the digests in the bundle. For each tool that changed, came or went:
+    what changed, which rules and cells of the policy are touched, and what in its texts speaks to the
+    model. Enforcement denies exactly these tools until they are annotated again; the others go on.
 
     \b
     Examples:

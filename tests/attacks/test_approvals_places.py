@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.access_lists import OTHER, access
 from support.approvals import Rendezvous, summary, written
 
 from ironcurtain.approvals.clock import Clock
@@ -19,6 +20,7 @@ from ironcurtain.errors import ApprovalsError
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0
+LISTED = r"others can write a directory above .* by its access list"
 
 
 @pytest.fixture
@@ -41,6 +43,17 @@ def test_a_directory_below_one_that_others_can_write(place: Rendezvous) -> None:
     with pytest.raises(ApprovalsError, match="others can write a directory"):
         ApprovalDirectory.open(shared / "approvals", place.key)
     with pytest.raises(ApprovalsError, match="others can write a directory"):
+        ApprovalDirectory.open(place.path, shared / "key")
+
+
+def test_a_directory_below_one_that_an_access_list_opens(place: Rendezvous) -> None:
+    """Its group may be ours alone: then its mode alone would say that nobody else can write it."""
+    shared = place.base / "shared"
+    shared.mkdir(mode=0o700)
+    access(shared, user=OTHER)
+    with pytest.raises(ApprovalsError, match=LISTED):
+        ApprovalDirectory.open(shared / "approvals", place.key)
+    with pytest.raises(ApprovalsError, match=LISTED):
         ApprovalDirectory.open(place.path, shared / "key")
 
 
