@@ -147,7 +147,7 @@ class Policy:
 
     @property
     def reachable(self) -> tuple[Path, ...]:
-        """What tools in the sandbox and contained servers can write, as real paths."""
+        """The sandbox and what servers' `allowWrite` names, as real paths: no program is taken from there."""
         return self._reachable
 
     @property
