@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.bundle.content import PolicyContent
@@ -15,6 +15,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
 from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.unknown import reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.roles.registry import NONE, Registry
 from ironcurtain.text import quoted, visible
@@ -147,21 +148,29 @@ def _check_pointers(
     """
     found = [tool for server, name in tools if (tool := annotations.find(server, name)) is not None]
     known = {name for tool in found for name in tool.argument_names}
-    for test in scope.args:
-        top, *below = pointers.steps_of(test.name)
+    for kind, name in _named(scope):
+        top, *below = pointers.steps_of(name)
         by_index = [step for step in below if step.isdecimal()]
-        if top not in known or any(
+        if kind == "caller":
+            if by_index:
+                raise GuaranteeError(f"`caller` {quoted(name)} names an element by its index", hint=_BY_INDEX)
+        elif top not in known or any(
             not any(_describes(step, tool.input_schema) for tool in found) for step in by_index
         ):
             raise GuaranteeError(
-                f"`args` {quoted(test.name)}: no tool that it speaks of has such an argument",
+                f"`args` {quoted(name)}: no tool that it speaks of has such an argument",
                 hint=_known(known) if top not in known else _BY_INDEX,
             )
-    for test in scope.caller:
-        if any(step.isdecimal() for step in pointers.steps_of(test.name)[1:]):
-            raise GuaranteeError(
-                f"`caller` {quoted(test.name)} names an element by its index", hint=_BY_INDEX
-            )
+
+
+def _named(scope: GuaranteeScope) -> Iterator[tuple[str, str]]:
+    """Yield each argument (`arg`) and fact (`caller`) that a scope tests, or compares another one with."""
+    for kind, tests in (("arg", scope.args), ("caller", scope.caller)):
+        for test in tests:
+            yield kind, test.name
+            referred = reference(test.value)
+            if referred is not None:
+                yield referred
 
 
 def _describes(name: str, node: Json) -> bool:

@@ -17,6 +17,13 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 
 INDEX = {"name": "/edits/0", "op": "present", "value": True}
+
+
+def compared(kind: str, name: str) -> dict[str, Any]:
+    """Return a test of something that is there against something that perhaps is not."""
+    return {"name": "dryRun", "op": "equals", "value": {kind: name}}
+
+
 MISSPELT = {"name": "dryrun", "op": "equals", "value": False}
 ELSEWHERE = {"server": ("filesystem",), "roles": ("delete-path",), "outside": ("sandbox", "~/Downloads")}
 
@@ -100,6 +107,9 @@ def test_always_with_roles_is_about_the_subject_and_without_about_the_call() -> 
         ({"tool": ("edit_file",), "args": (INDEX,)}, "no tool that it speaks of", "by `*`"),
         ({"tool": ("edit_file",), "args": (MISSPELT,)}, "no tool that it speaks of", "dryRun"),
         ({"tool": ("edit_file",), "caller": ({**INDEX, "name": "/teams/0"},)}, "by its index", "by `*`"),
+        ({"tool": ("edit_file",), "args": (compared("arg", "dry_run"),)}, '"dry_run": no tool', "dryRun"),
+        ({"tool": ("edit_file",), "args": (compared("caller", "/teams/0"),)}, "by its index", "by `*`"),
+        ({"tool": ("edit_file",), "caller": (compared("arg", "dry_run"),)}, '"dry_run": no tool', "dryRun"),
     ],
 )
 def test_a_guarantee_that_cannot_be_meant_is_refused(when: dict, complaint: str, hint: str) -> None:
