@@ -188,16 +188,6 @@ def _prepared(text: str) -> _Prepared | str:
     return _Prepared(_extended(draft)(schema, registry=Registry()), cost)
 
 
-def permits_null(schema: Json) -> bool:
-    """Tell whether an argument's schema accepts null; false where it refers to what stands elsewhere."""
-    if not isinstance(schema, dict):
-        return False
-    try:
-        return Draft202012Validator(schema, registry=Registry()).is_valid(None)
-    except (Unresolvable, RecursionError):
-        return False
-
-
 def type_name(value: Json) -> str:
     """Return the JSON name of a value's type."""
     return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")

@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ironcurtain.canonical import pointers
-from ironcurtain.canonical.schema import permits_null
 from ironcurtain.evidence.atoms import Atom
 from ironcurtain.evidence.narrowing_pattern import portable_pattern
 from ironcurtain.evidence.numbers import is_number
+from ironcurtain.evidence.shapes import Shapes
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import ArgCondition
@@ -66,11 +66,6 @@ def _listed(atom: Atom) -> list[Json] | None:
     return list(test.value) if test.op == "in" else [test.value]
 
 
-def may_be_null(described: dict[str, Json]) -> bool:
-    """Tell whether a schema may accept null; what it refers to is not looked at, and may."""
-    return permits_null(described) or "$ref" in jsontext.canonical(described).decode()
-
-
 def presence(atom: Atom) -> bool | None:
     """Return what a test of an argument's presence asks for, None if it is another test."""
     if atom.when is not None:
@@ -79,12 +74,13 @@ def presence(atom: Atom) -> bool | None:
     return test.value if test is not None and test.op == "present" and len(atom.path) == 1 else None
 
 
-def add_keywords(described: dict[str, Json], atom: Atom, *, truth: bool) -> None:
+def add_keywords(described: dict[str, Json], atom: Atom, shapes: Shapes, *, truth: bool) -> None:
     """Write a test that comes out the same for all live values into an argument's schema.
 
     Args:
         described: The argument's schema, changed in place.
         atom: The test.
+        shapes: Reads the tool's schemas.
         truth: Whether it holds, or fails, for all of them.
     """
     test = atom.condition
@@ -98,17 +94,17 @@ def add_keywords(described: dict[str, Json], atom: Atom, *, truth: bool) -> None
     if test.measure is not None:
         _size(target, test, truth=truth)
     elif test.op in _NEGATED:
-        _bound(target, test.op if truth else _NEGATED[test.op], test.value)
+        _bound(target, test.op if truth else _NEGATED[test.op], test.value, whole=shapes.is_whole(target))
     elif truth and test.op in ("equals", "in"):
-        _values(target, list(test.value) if test.op == "in" else [test.value])
+        values = list(test.value) if test.op == "in" else [test.value]
+        _values(target, [*values, *([None] if shapes.may_be_null(target) else [])])
     elif truth and test.op == "matches":
         _pattern(target, test.value)
 
 
-def _bound(target: dict[str, Json], op: str, value: Json) -> None:
+def _bound(target: dict[str, Json], op: str, value: Json, *, whole: bool) -> None:
     if not is_number(value):
         return
-    whole = target.get("type") == "integer"
     if op in ("le", "lt"):
         _lower(target, "maximum", math.ceil(value) - 1 if whole and op == "lt" else value)
     else:
@@ -149,7 +145,7 @@ def _raise(target: dict[str, Json], key: str, value: Json) -> None:
 def _values(target: dict[str, Json], values: list[Json]) -> None:
     if isinstance(target.get("enum"), list) or "const" in target:
         return  # the schema has its own list, whose values need not be spelled like the rule's
-    target["enum"] = [*values, *([None] if may_be_null(target) else [])]
+    target["enum"] = values
 
 
 def _pattern(target: dict[str, Json], value: Json) -> None:

@@ -6,10 +6,11 @@ list of values that were held against the classes one by one.
 
 from __future__ import annotations
 
-from ironcurtain.evidence.narrowing_keywords import add_keywords, below, equal_operands, may_be_null, presence
+from ironcurtain.evidence.narrowing_keywords import add_keywords, below, equal_operands, presence
 from ironcurtain.evidence.narrowing_live import Live
 from ironcurtain.evidence.narrowing_places import describe_places
 from ironcurtain.evidence.narrowing_references import detached
+from ironcurtain.evidence.shapes import Shapes
 from ironcurtain.evidence.sides import GIT_REMOTE
 from ironcurtain.evidence.space import ToolSpace
 from ironcurtain.evidence.variables import Variable
@@ -45,6 +46,7 @@ class _Narrower:
         self._tool = tool
         self._space = space
         self._live = live
+        self._shapes = Shapes(schema)
 
     def run(self) -> None:
         resources = {name for source in self._space.sources for name in source.places}
@@ -84,7 +86,7 @@ class _Narrower:
         finite = own = _finite(described)
         if finite is None:
             finite = equal_operands(variable.atoms, live)
-            if finite is not None and may_be_null(described):
+            if finite is not None and self._shapes.may_be_null(described):
                 finite.append(None)
         if finite is not None:
             left = [value for value in finite if value is None or _holds(variable, alive, name, value)]
@@ -94,7 +96,7 @@ class _Narrower:
         for atom in variable.atoms:
             held = {atom.key in true for true in live}
             if len(held) == 1:
-                add_keywords(described, atom, truth=held.pop())
+                add_keywords(described, atom, self._shapes, truth=held.pop())
 
     def _demand(self, name: str, variable: Variable, alive: frozenset[int]) -> None:
         """Require an argument without which every call is denied."""
@@ -112,7 +114,7 @@ class _Narrower:
 
     def _remove(self, name: str, described: dict[str, Json]) -> None:
         """Leave out an argument that no permitted call gives; null counts as not given."""
-        if may_be_null(described):
+        if self._shapes.may_be_null(described):
             described["enum"] = [None]
         else:
             del self._properties[name]

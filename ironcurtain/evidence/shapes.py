@@ -23,6 +23,7 @@ from jsonschema import (
 
 from ironcurtain.canonical import pointers
 from ironcurtain.canonical.conditional import same_json
+from ironcurtain.canonical.schema import compiled_pattern
 from ironcurtain.evidence.numbers import is_number
 from ironcurtain.model.base import Json
 
@@ -87,6 +88,17 @@ class Shape:
         """Return what a member must fit."""
         return dict(self.properties).get(name, self.others)
 
+    def takes(self, text: str) -> bool:
+        """Tell whether a text fits, as far as keywords were followed."""
+        least, most = self.bound("minLength"), self.bound("maxLength")
+        return (
+            "string" in self.types
+            and (self.enum is None or text in self.enum)
+            and (least is None or len(text) >= least)
+            and (most is None or len(text) <= most)
+            and all(compiled_pattern(each).search(text) is not None for each in self.patterns)
+        )
+
 
 class Shapes:
     """Reads the schemas of one tool.
@@ -129,10 +141,28 @@ class Shapes:
             schemas = members[0] if len(members) == 1 else ({"anyOf": [{"allOf": list(m)} for m in members]},)
         return schemas
 
+    def takes_text(self, name: str, text: str) -> bool | None:
+        """Tell whether a text fits as a top-level argument, whatever the others are; None if not known."""
+        found = self.of(self.argument(name))
+        if not self.exact or not all(shape.exact for shape in found):
+            return None
+        return any(shape.takes(text) for shape in found)
+
+    def may_be_null(self, schema: Json) -> bool:
+        """Tell whether null may fit a schema; false is certain."""
+        return any(
+            "null" in shape.types and (shape.enum is None or None in shape.enum)
+            for shape in self.of((schema,))
+        )
+
+    def is_whole(self, schema: Json) -> bool:
+        """Tell whether every number that fits a schema is an integer."""
+        return all(shape.whole or "number" not in shape.types for shape in self.of((schema,)))
+
     @property
     def exact(self) -> bool:
         """Whether nothing of the whole schema was left out that ties arguments to each other."""
-        return len(self._whole) == 1 and self._whole[0].exact
+        return len(self._whole) == 1 and self._whole[0].exact and self._whole[0].enum is None
 
     @cached_property
     def _whole(self) -> tuple[Shape, ...]:

@@ -15,21 +15,17 @@ from ironcurtain.canonical import pointers
 from ironcurtain.canonical.canonicalise import BRANCH_NAME, GIT_REMOTE, canonicalise
 from ironcurtain.canonical.conditional import roles_in_call
 from ironcurtain.canonical.fit import FittedTool, InvalidArgumentsError
-from ironcurtain.canonical.schema import compiled_pattern
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decide import structural
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.refusal import Refusal
+from ironcurtain.evidence.shapes import Shapes
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.model.base import Json
 from ironcurtain.roles.registry import Registry
 
 _WORD = re.compile(r"[\w-]*")
-_PLAIN_OBJECT = frozenset(
-    {"$schema", "title", "description", "type", "properties", "required", "additionalProperties"}
-)
-_PLAIN_TEXT = frozenset({"title", "description", "type", "default", "minLength", "maxLength", "pattern"})
 # What steps 4 and 5 do not read of a tool and of an argument; everything else tells calls apart.
 _UNREAD_TOOL = {
     "tool",
@@ -102,6 +98,7 @@ class StepsOfTool:
     def __init__(self, steps: Steps, server: str, tool: FittedTool, registry: Registry) -> None:
         self._steps, self._server, self._tool = steps, server, tool
         self._annotation = tool.annotation
+        self._shapes = Shapes(tool.schema.schema) if tool.schema else None
         self._filled: dict[Hashable, dict[str, Json] | None] = {}
         self._about_tool = tool.annotation.model_dump_json(exclude=_UNREAD_TOOL)
         self._about = [(a, a.model_dump_json(exclude=_UNREAD_ARGUMENT)) for a in tool.annotation.args]
@@ -125,11 +122,11 @@ class StepsOfTool:
 
     def _fit(self, arguments: dict[str, Json], top: str) -> dict[str, Json] | None:
         value = arguments.get(top)
-        schema = self._tool.schema.schema if self._tool.schema else None
-        kind = _kind_of_text(schema, top, value) if isinstance(value, str) else None
-        if kind is None:
+        # Texts that fit have all that step 3 asks of them in common, and so have those that do not.
+        fits = self._shapes.takes_text(top, value) if self._shapes and isinstance(value, str) else None
+        if fits is None:
             return self._steps.fit(self._server, self._tool, arguments)
-        same = (top, kind, repr({**arguments, top: None}))
+        same = (top, fits, repr({**arguments, top: None}))
         if same not in self._filled:
             self._filled[same] = self._steps.fit(self._server, self._tool, arguments)
         filled = self._filled[same]
@@ -170,15 +167,3 @@ def _is_read(argument: Argument, registry: Registry) -> bool:
 def _names_nothing(value: Json) -> bool:
     """Tell whether a value is too plain to name a place of the disk."""
     return all(not isinstance(leaf, str) or _WORD.fullmatch(leaf) for _, leaf in pointers.leaves(value))
-
-
-def _kind_of_text(schema: Mapping[str, Json] | None, top: str, value: str) -> Hashable | None:
-    """Return what all texts have in common that fit as this one does, None if that cannot be told."""
-    if schema is None or not _PLAIN_OBJECT.issuperset(schema):
-        return None
-    own = schema.get("properties", {}).get(top)
-    if not isinstance(own, dict) or not _PLAIN_TEXT.issuperset(own) or own.get("type") != "string":
-        return None
-    if not own.get("minLength", 0) <= len(value) <= own.get("maxLength", len(value)):
-        return None
-    return "pattern" not in own or compiled_pattern(own["pattern"]).search(value) is not None
