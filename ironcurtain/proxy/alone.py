@@ -26,6 +26,7 @@ from ironcurtain.proxy.reaching import Alone, explained
 from ironcurtain.proxy.upstream import Upstream
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.report import Seen
+from ironcurtain.text import visible
 
 if TYPE_CHECKING:  # the hub has one of these
     from ironcurtain.proxy.hub import Hub
@@ -79,6 +80,8 @@ class Apart:
             return await to_thread.run_sync(self._confiner.for_one_call, server, subjects)
         except IronCurtainError as error:
             raise UpstreamError(error.what) from None
+        except OSError as error:
+            raise UpstreamError(f"what it names cannot be looked at: {visible(str(error))}") from None
 
 
 def _difference(call: Call, catalogue: Catalogue) -> str:

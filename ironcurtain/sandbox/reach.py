@@ -1,8 +1,8 @@
 """What the rules of a policy could let one server reach: places to read and to write, and domains.
 
-It is an upper bound. Every rule that allows or asks counts for every tool that it could speak of, and what
-it says of arguments, callers and other resources of a call is taken to hold. What only takes away, a rule
-that denies, counts where it stands first and holds whatever else is in the call.
+It is an upper bound. Every rule with a verdict that counts does so for every tool that it could speak of, and
+what it says of arguments, callers and other resources of a call is taken to hold. What only takes away, a
+rule that denies or has another verdict, does so where it stands first and holds whatever else is in the call.
 """
 
 from __future__ import annotations

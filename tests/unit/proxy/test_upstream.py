@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ import pytest
 from anyio.lowlevel import checkpoint
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.runner import serve_loop
+from mcp.shared.exceptions import MCPError
 from mcp.shared.memory import create_client_server_memory_streams
 
 from ironcurtain.model.servers import Server as Configured
-from ironcurtain.proxy.events import UpstreamLimits
+from ironcurtain.proxy.events import UpstreamError, UpstreamLimits
 from ironcurtain.proxy.upstream import Upstream
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +39,7 @@ class Machine:
         on_start: Is done before it starts.
         on_list: Is done before it lists them.
         starts: How many times it was started.
+        ends: How many times it was ended.
         said: What the person who started the proxy is told.
         changes: What the client is told.
     """
@@ -45,7 +48,7 @@ class Machine:
         self.tools = list(tools)
         self.on_start: Callable[[], Awaitable[object]] = checkpoint
         self.on_list: Callable[[], Awaitable[object]] = checkpoint
-        self.starts = 0
+        self.starts = self.ends = 0
         self.said: list[str] = []
         self.changes: list[str] = []
         self._session: Any = None
@@ -71,8 +74,11 @@ class Machine:
         async with create_client_server_memory_streams() as (client, own), anyio.create_task_group() as tasks:
             options = server.create_initialization_options(NotificationOptions(tools_changed=True))
             tasks.start_soon(partial(serve_loop, server, *own, lifespan_state={}, init_options=options))
-            yield client
-            tasks.cancel_scope.cancel()
+            try:
+                yield client
+            finally:
+                self.ends += 1
+                tasks.cancel_scope.cancel()
 
     # -- as events --------------------------------------------------------------------------------
 
@@ -204,3 +210,54 @@ async def test_a_list_without_end_is_cut_and_does_not_hold_up_others() -> None:
         assert len(upstream.catalogue.tools) == 998
         assert "lists more than 1,000 tools; the others cannot be called" in upstream.catalogue.problems
         assert 'lists two tools named "c0"; neither can be called' in upstream.catalogue.problems
+
+
+async def no_answer(machine: Machine, upstream: Upstream) -> None:
+    machine.on_list = anyio.sleep_forever
+    await upstream.request(types.ListToolsRequest())
+
+
+async def an_error_of_its_own(_: Machine, upstream: Upstream) -> None:
+    await upstream.request(types.CallToolRequest(params=types.CallToolRequestParams(name="a")))
+
+
+async def a_fault_of_ours(_machine: Machine, _upstream: Upstream) -> None:
+    raise KeyError
+
+
+@pytest.mark.parametrize(
+    ("work", "raised"),
+    [(no_answer, UpstreamError), (an_error_of_its_own, MCPError), (a_fault_of_ours, KeyError)],
+)
+async def test_a_server_for_one_call_is_ended_whatever_comes_of_the_call(
+    work: Callable[[Machine, Upstream], Awaitable[None]], raised: type[Exception]
+) -> None:
+    machine = Machine(offer("a"))
+    upstream = only_for_one_call(machine, replace(LIMITS, call=0.2))
+    with pytest.raises(raised):
+        await upstream.once(partial(work, machine, upstream))
+    assert (machine.starts, machine.ends) == (1, 1)
+
+
+async def test_a_server_for_one_call_that_does_not_start() -> None:
+    machine = Machine(offer("a"))
+    machine.on_list = anyio.sleep_forever
+    upstream = only_for_one_call(machine, replace(LIMITS, start=0.2))
+    with pytest.raises(UpstreamError, match=r"it did not start within 0\.2 seconds"):
+        await upstream.once(partial(a_fault_of_ours, machine, upstream))
+    assert (machine.starts, machine.ends) == (1, 1)
+
+
+async def test_a_server_for_one_call_that_is_called_off() -> None:
+    machine = Machine(offer("a"))
+    upstream = only_for_one_call(machine, LIMITS)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(upstream.once, anyio.sleep_forever)
+        await until(lambda: upstream.capabilities)
+        tasks.cancel_scope.cancel()
+    assert (machine.starts, machine.ends) == (1, 1)
+
+
+def only_for_one_call(machine: Machine, limits: UpstreamLimits) -> Upstream:
+    usual = Upstream("in", Configured(command="true"), Path("/"), machine, machine, limits)  # type: ignore[arg-type]
+    return usual.for_one_call(machine, machine, ["/work"])  # type: ignore[arg-type]
