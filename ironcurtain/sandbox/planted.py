@@ -6,7 +6,9 @@ program in its configuration, which whoever runs git in it, or around it, starts
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,7 +27,7 @@ class Look:
     """What one look found that the one before did not.
 
     Attributes:
-        new: Git directories that have come.
+        new: Git directories that have come, in the places of others, too.
         gone: Those that are not there any more.
         ceased: Whether not all directories were looked at, for the first time.
     """
@@ -41,15 +43,31 @@ class Planted:
     def __init__(self, places: Iterable[Path]) -> None:
         """Take what is there for known."""
         self._places = tuple(places)
-        self._known, _ = git_directories(self._places)
+        self._known = _identities(git_directories(self._places)[0])
         self._whole = True
 
     def look(self) -> Look:
         """Return what has changed since the last look."""
-        found, whole = git_directories(self._places)
-        look = Look(found - self._known, self._known - found, self._whole and not whole)
+        places, whole = git_directories(self._places)
+        found, known = _identities(places), self._known
+        # No mount holds a link, or what a person replaced: another one in its place is as new as any.
+        new = frozenset(path for path, identity in found.items() if known.get(path) != identity)
+        look = Look(new, frozenset(known.keys() - found.keys()), self._whole and not whole)
         self._known, self._whole = found, whole
         return look
+
+
+def _identities(places: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
+    """Return what tells git directories, files and links that name one from others in their places."""
+    found: dict[Path, tuple[int, ...]] = {}
+    for path in places:
+        with suppress(OSError):
+            status = path.lstat()
+            kind = stat.S_IFMT(status.st_mode)
+            # The number of a link that was removed may be given to the next one.
+            made = status.st_ctime_ns if kind == stat.S_IFLNK else 0
+            found[path] = (status.st_dev, status.st_ino, kind, made)
+    return found
 
 
 class Told:

@@ -166,6 +166,28 @@ def test_a_nested_repository_is_not_recorded_as_a_submodule(scene: Planting) -> 
     assert scene.told("violation") == [str(nested / ".git")]
 
 
+def test_a_link_to_a_git_directory_is_not_replaced_unseen(scene: Planting) -> None:
+    """What it leads to is held, and the link cannot be."""
+    own, kept = scene.repository / ".git", scene.repository / "kept"
+    own.rename(kept)
+    own.symlink_to("kept")
+    script = f"touch {kept}/planted 2>/dev/null || rm {own}; {scene.plant(scene.repository)} echo tried >&2"
+    assert scene.run(script)[-1] == "tried"
+    assert scene.told("violation") == [str(own)]
+    assert not (kept / "planted").exists()
+
+
+def test_a_repository_is_not_moved_aside(scene: Planting) -> None:
+    """So that another one could take its place."""
+    aside, own = scene.repository.with_name("aside"), scene.repository / ".git"
+    before = own.stat().st_ino
+    script = f"mv {scene.repository} {aside}; mkdir {scene.repository}; {scene.plant(scene.repository)}"
+    assert scene.run(f"{script} echo tried >&2")[-1] == "tried"
+    git(scene.repository, "status")
+    assert not scene.ran.exists()
+    assert own.stat().st_ino == before
+
+
 def test_a_new_repository_is_told_of_when_the_server_ends(scene: Planting) -> None:
     there, bare, linked = scene.inside / "new", scene.inside / "like.any", scene.inside / "tree"
     pointer = scene.home / "notes" / "one" / ".git"
