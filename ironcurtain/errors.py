@@ -310,6 +310,13 @@ class SandboxMissingError(IronCurtainError):
     exit = Exit.NO_ANSWER
 
 
+class FetchError(IronCurtainError):
+    """A server that fetches itself was not fetched, cannot be, or is not what was fetched."""
+
+    code = "IC3203"
+    exit = Exit.NO_ANSWER
+
+
 class ModelFailedError(IronCurtainError):
     """The language model could not be reached, refused, or gave no valid answer."""
 

@@ -117,8 +117,8 @@ class Policy:
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
         content = PolicyContent.of(read)
-        named = (config.path if config else None, verify_key, engine_ca, engine_token_file)
-        ours = [bundle, *(file for file in named if file)]
+        named = (verify_key, engine_ca, engine_token_file)
+        ours = [bundle, *(config.own if config else ()), *(file for file in named if file)]
         site = _site(
             home=str(home if home is not None else Path.home()),
             sandbox=sandbox,

@@ -181,7 +181,7 @@ class _Attack:
             reaches={server: reach_of(self._content, server)},
         )
         confiner = Confiner.open(self._config, grounds)
-        start = parameters(server, self._config.servers[server], self._config.directory)
+        start = parameters(server, self._config)
 
         async def tell(_name: str, _seen: Seen) -> None:
             """What the sandbox refused is no touch."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from ironcurtain.fetched.lock import lock_of
 from ironcurtain.settings import FILE_NAME, Settings, find_settings
 
 _PROVENANCE = "provenance.json"
@@ -19,6 +20,7 @@ _WRITTEN = (
     FILE_NAME,
     _USUAL.constitution,
     _USUAL.servers,
+    str(lock_of(Path(_USUAL.servers))),
     _USUAL.scenarios,
     _USUAL.lists,
     _USUAL.confirmations,

@@ -44,9 +44,12 @@ def run(
 ) -> Exit:
     """Examine the installation and print what was found."""
     project, problem = _project(config)
+    files = (project.path("output") / "bundle", project.path("servers"))
+    named = bundle or servers or config or project.file or problem
     subject = Subject(
-        bundle=Path(bundle) if bundle else project.path("output") / "bundle",
-        servers=Path(servers) if servers else project.path("servers"),
+        bundle=Path(bundle) if bundle else files[0],
+        servers=Path(servers) if servers else files[1],
+        project=bool(named) or any(path.exists() for path in files),
         user=user_directory(),
         approvals=default_place(),
         audit=audit_directory(),

@@ -16,16 +16,19 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import servers_file
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.authoring import spending
+from ironcurtain.cli.fetching import fetch_aloud, wanted_of
 from ironcurtain.cli.permissions import Permissions
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.run_annotate import annotate_tools, annotation_lines
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.matrix_text import exactness_mark, outcome_words, places
+from ironcurtain.fetched.lock import read_lock, with_fetched, write_lock
 from ironcurtain.files import has_content, load, parse_document
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.base import Json
+from ironcurtain.model.fetched import FetchedServer
 from ironcurtain.model.matrix import Row
 from ironcurtain.model.onboarding import ListedServer, NewTool, Onboarding, ServerList
 from ironcurtain.model.servers import Server, Servers
@@ -64,11 +67,12 @@ def add(
         return _permit(project, name, more)
     if entry is not None and more.any:
         entry["sandbox"] = more.added_to({}, ())
-    tools = list_tools(
-        check_servers(_proposed(project, name, entry), _file(project)), visits(), only=[name], timeout=timeout
-    )
+    proposed = _proposed(project, name, entry)
+    fetched = _fetched(project, name, proposed.servers[name])
+    lock = with_fetched(read_lock(_file(project)), fetched)
+    tools = list_tools(check_servers(proposed, _file(project), lock), visits(), only=[name], timeout=timeout)
     _say(f"read: {len(tools[name])} tools of {name}")
-    if _write_down(project, name, entry):
+    if _write_down(project, name, entry, fetched):
         _say(f"written: {name} in {_file(project).name}")
     with spending(max_cost) as ledger:
         annotations = annotate_tools(project, tools, model, ledger).annotations
@@ -121,6 +125,10 @@ def remove(*, name: str, config: str | None) -> Exit:
     with servers_file.alone(file):
         text = servers_file.read_or_start(file)
         servers_file.write(file, servers_file.without_server(text, str(file), name))
+        lock = read_lock(file)
+        if name in lock.servers:
+            left = {each: found for each, found in lock.servers.items() if each != name}
+            write_lock(file, lock.model_copy(update={"servers": left}))
     published = published_annotations(project.path("output"))
     if published is not None and name in published.servers:
         _say(f"the published policy knows {name} until the next `ironcurtain compile`")
@@ -209,10 +217,23 @@ def _with_entry(project: Project, name: str, entry: dict[str, Json] | None) -> s
     return servers_file.with_server(text, str(file), name, entry)
 
 
-def _write_down(project: Project, name: str, entry: dict[str, Json] | None) -> bool:
+def _fetched(project: Project, name: str, server: Server) -> dict[str, FetchedServer]:
+    """Fetch the server where its command would, by what is pinned of it."""
+    wanted = wanted_of(server) if server.sandbox is not False else None
+    if wanted is None:
+        return {}
+    return {name: fetch_aloud(name, wanted, read_lock(_file(project)).servers.get(name))}
+
+
+def _write_down(
+    project: Project, name: str, entry: dict[str, Json] | None, fetched: dict[str, FetchedServer]
+) -> bool:
     """Write the server into the file as that is now; tell whether it was not there yet."""
     file = _file(project)
     with servers_file.alone(file):
+        lock = read_lock(file)
+        if (made := with_fetched(lock, fetched)) != lock:
+            write_lock(file, made)
         text = _with_entry(project, name, entry)
         if file.exists() and text == servers_file.read_or_start(file):
             return False

@@ -15,6 +15,7 @@ import click
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import proxy, terminal
 from ironcurtain.cli.bundle_argument import no_bundle, one_bundle
+from ironcurtain.cli.fetching import fetch_aloud
 from ironcurtain.clients.places import CLIENTS, Place, Scope, places
 from ironcurtain.clients.target import file_of, read_target
 from ironcurtain.clients.undo import ENTRY
@@ -59,14 +60,18 @@ def run(
     command = _command(policy, _named(bundle), site, proxy_options)
 
     def act(*, dry_run: bool) -> ClientReport:
-        report = wrap(place, command, search_path=_search_path(), only=only, dry_run=dry_run)
+        report = wrap(
+            place, command, search_path=_search_path(), only=only, dry_run=dry_run, fetch=fetch_aloud
+        )
         notes = (*report.notes, *_unknown(policy, report), *_disagreeing(policy, report))
         return report.model_copy(update={"notes": notes})
 
     if print_:
         report = _print_would_be(act(dry_run=True))
-    elif not (dry_run or yes) and terminal.is_there():
+    elif not (dry_run or yes):
         preview = act(dry_run=True)
+        if not terminal.is_there():
+            return _unasked(preview, format_)
         if not _agreed(preview):
             click.echo("nothing was changed", err=True)
             return Exit.NO
@@ -151,6 +156,15 @@ def _there(name: str) -> list[Place]:
     # In the home directory the project's file can be the user's own.
     there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
     return list({file_of(place): place for place in there}.values())
+
+
+def _unasked(report: ClientReport, format_: str) -> Exit:
+    """Show what would change where nobody can be asked; what is as it should be needs no answer."""
+    print_report(report, format_)
+    if report.status == "unchanged":
+        return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+    click.echo("nothing was changed: nobody is there to be asked, and --yes was not given", err=True)
+    return Exit.NO
 
 
 def _agreed(report: ClientReport) -> bool:

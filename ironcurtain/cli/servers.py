@@ -11,7 +11,7 @@ from ironcurtain.errors import Exit
 
 @click.group()
 def command() -> None:
-    """Show, add and remove the MCP servers of a project.
+    """Show, add, fetch and remove the MCP servers of a project.
 
     \b
     Example:
@@ -42,8 +42,9 @@ def add(**options: object) -> Exit:
     """Take the server NAME into the project: read its tools, write it down, annotate, show what is new.
 
     COMMAND starts the server over stdio; relative paths in it start from the directory of
-    mcp-servers.json. Every step can be left: the same command, or NAME alone, goes on where it
-    stopped. Until a policy is compiled with it, all calls to the server are denied.
+    mcp-servers.json. One that fetches the server (npx, uvx and their like) is fetched first, as
+    `ironcurtain servers fetch` does. Every step can be left: the same command, or NAME alone, goes on
+    where it stopped. Until a policy is compiled with it, all calls to the server are denied.
 
     The server's sandbox lets through what the rules permit. --allow-write and --allow-domain add what it
     needs for itself, as a database; with NAME alone they change its entry and do nothing else.
@@ -52,6 +53,7 @@ def add(**options: object) -> Exit:
     Examples:
       ironcurtain servers add notes --allow-write ~/notes.db.d --allow-domain api.example.com
       ironcurtain servers add notes -- node node_modules/notes-server/index.js
+      ironcurtain servers add memory -- npx -y @modelcontextprotocol/server-memory
       ironcurtain servers add notes --compile
 
     \b
@@ -59,6 +61,32 @@ def add(**options: object) -> Exit:
     or files, 3 the server, a model or the engine fails, 4 a question waits for a person.
     """  # noqa: D301 - click reads the escape
     return lazy.run("servers", "add", **options)
+
+
+@command.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
+@click.option("--update", is_flag=True, help="Pin what the registry has now, not what was pinned.")
+@CONFIG
+@FORMAT
+def fetch(**options: object) -> Exit:
+    """Fetch the servers whose command fetches them (npx, uvx, pipx run and their like), all or those named.
+
+    Each is installed once into your data directory, outside the sandbox, from the registry that your own npm,
+    uv or pip is configured for; none of its code is run: no install scripts, wheels only. What was installed
+    is pinned by version and digest beside the configuration, in mcp-servers.lock.json, and is what runs from
+    then on. What is there already stays.
+
+    \b
+    Examples:
+      ironcurtain servers fetch
+      ironcurtain servers fetch time --update
+
+    \b
+    Exit: 0 all are there, 2 wrong options or files, or a command that cannot be pinned, 3 one cannot be
+    fetched, or is not what is pinned.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("fetch", **options)
 
 
 @command.command("list")

@@ -10,7 +10,7 @@ from ironcurtain.cli.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 CLIENT = click.argument("client", metavar="CLIENT|FILE")
-YES = click.option("--yes", is_flag=True, help="On a terminal, too: do it without asking first.")
+YES = click.option("--yes", is_flag=True, help="Do it without asking; needed where no terminal is.")
 SCOPE = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
@@ -46,8 +46,10 @@ def command(**options: object) -> Exit:
     CLIENT is claude-desktop, claude-code, cursor or vscode; FILE is any file of their shape. The servers go
     to a file of our own, below ~/.ironcurtain, and the client gets one server, "ironcurtain". Comments and
     everything else in the file stay. `ironcurtain unwrap` gives back the same bytes. What follows `--`
-    goes to the proxy. On a terminal the change is shown first, and you are asked. Without CLIENT it says
-    which clients it finds here.
+    goes to the proxy. The change is shown first, and you are asked; where there is no terminal to ask at,
+    nothing is changed without --yes. Servers that fetch themselves (npx, uvx and their like) are fetched
+    now, once, and pinned; one that would not run behind the proxy is an error, and nothing is changed.
+    Without CLIENT it says which clients it finds here.
 
     \b
     Examples:
@@ -56,7 +58,8 @@ def command(**options: object) -> Exit:
 
     \b
     Exit: 0 every server that is switched on or named is behind the proxy, 1 some servers have to stay
-    outside, or you said no, 2 wrong options, or a file that is not what it should be, 3 no engine, no
-    intact bundle, or the file is busy or not writable.
+    outside, you said no or could not be asked, 2 wrong options, a file that is not what it should be, or
+    a server that would not run, 3 no engine, no intact bundle, a server that cannot be fetched, or the file
+    is busy or not writable.
     """  # noqa: D301 - click reads the escape
     return lazy.run("wrap", **options)

@@ -32,7 +32,6 @@ _OURS = ("sandbox", "passMeta", "workingRoot", "tools")
 that a server is not contained."""
 _MOST_SERVERS = 500
 _REMOTE = {None, "http", "streamable-http", "streamableHttp"}
-_FETCHING = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx"})
 _CLIENTS_OWN = {
     "envFile": "its environment comes from a file that only the client reads (envFile)",
     "headersHelper": "its headers come from a program that only the client runs (headersHelper)",
@@ -96,11 +95,6 @@ def is_switched_off(server: Json) -> bool:
     return isinstance(server, dict) and (server.get("disabled") is True or server.get("enabled") is False)
 
 
-def fetches_itself(command: str) -> bool:
-    """Tell whether a server's command is one that fetches the server from the network at each start."""
-    return Path(command).name in _FETCHING
-
-
 def of_projects(document: Document, place: Place) -> list[LeftServer]:
     """Return the servers that Claude Code keeps in the same file for one project each."""
     projects = document.root.value.get("projects") if place.client == "claude-code" else None
@@ -125,7 +119,7 @@ def _written(server: dict[str, Json], place: Place, search_path: str) -> dict[st
         return written
     directory = place.directory / Path(cwd).expanduser()
     path = env.get("PATH", search_path)
-    # Not resolved: npx, uvx and their like look at the name that they are called by.
+    # Not resolved: some programs look at the name that they are called by.
     program = directory / command if "/" in command else shutil.which(command, path=str(path))
     return {
         **written,
@@ -192,15 +186,7 @@ def _texts(value: Json) -> list[str]:
 def _notes(name: str, server: dict[str, Json]) -> list[str]:
     if "url" in server and not server.get("headers"):
         return [f"{name} has no headers: if the client signs in to it (OAuth), the proxy cannot"]
-    if "command" not in server:
-        return []
-    command = Path(server["command"])
-    notes = [] if command.is_absolute() else [f"{name}: the command {quoted(str(command))} was not found"]
-    if fetches_itself(command.name):
-        what = f"{quoted(command.name)} fetches servers from the network, which its sandbox does not let it"
-        fix = "install the server, and write its own program as the command (docs/sandbox.md)"
-        notes.append(f"{name}: {what}: {fix}")
-    return notes
+    return []
 
 
 def _not_taken(name: str, server: dict[str, Json]) -> list[str]:

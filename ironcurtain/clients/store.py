@@ -3,6 +3,7 @@
     clients/NAME-DIGEST/GENERATION/original          the file before, byte for byte
                                    wrapped           the file after
                                    mcp-servers.json  what the proxy reads
+                                   mcp-servers.lock.json  what was fetched of it, if something was
                                    record.json       written last: without it there is no generation
 
 A generation is named by the servers that moved and by how the proxy is started; the client's entry names it.
@@ -22,11 +23,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ironcurtain.errors import BusyError, FileError
+from ironcurtain.errors import BusyError, FileError, IronCurtainError
+from ironcurtain.fetched.lock import read_lock, write_lock
 from ironcurtain.files import atomic_write, load, read_bytes
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import WrapRecord
+from ironcurtain.model.fetched import ServerLock
 from ironcurtain.settings import user_directory
 
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
@@ -83,8 +86,23 @@ class Generation:
         """Tell whether somebody edited the proxy's servers since they were written."""
         return not self.servers.exists() or _digest(self.servers) != self.record().servers
 
+    def read_lock(self) -> ServerLock:
+        """Read what was fetched of the servers; nothing where that cannot be read, and is fetched anew."""
+        try:
+            return read_lock(self.servers)
+        except IronCurtainError:
+            return ServerLock()
+
+    def write_lock(self, lock: ServerLock) -> None:
+        """Write what was fetched of the servers.
+
+        Raises:
+            PublishError: If it cannot be written.
+        """
+        write_lock(self.servers, lock, mode=_PRIVATE_FILE)
+
     def write(self, record: WrapRecord, original: bytes, wrapped: bytes, servers: bytes) -> None:
-        """Write everything; the record, which makes it whole, last."""
+        """Write everything but the lock; the record, which makes it whole, last."""
         _make_private(self.directory)
         (self.directory / "record.json").unlink(missing_ok=True)
         contents = {"original": original, "wrapped": wrapped, "mcp-servers.json": servers}

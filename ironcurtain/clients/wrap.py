@@ -6,11 +6,13 @@ import json
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from ironcurtain.clients.difference import unified
 from ironcurtain.clients.edit import collapsed
 from ironcurtain.clients.moving import Sorted, of_projects, sort
 from ironcurtain.clients.places import Place
+from ironcurtain.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
 from ironcurtain.clients.store import Generation, Store
 from ironcurtain.clients.target import Document, Target, file_of, read_target, write_target
 from ironcurtain.clients.undo import ENTRY, Undone, undone, with_servers
@@ -19,6 +21,7 @@ from ironcurtain.files import load
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport, WrapRecord
+from ironcurtain.model.fetched import ServerLock
 from ironcurtain.model.servers import Servers
 from ironcurtain.ownership import weakness
 from ironcurtain.text import quoted, visible
@@ -46,6 +49,7 @@ def wrap(
     search_path: str,
     only: tuple[str, ...] = (),
     dry_run: bool = False,
+    fetch: Fetch | None = None,
 ) -> ClientReport:
     """Rewrite a client's configuration so that its servers run behind the proxy.
 
@@ -58,9 +62,12 @@ def wrap(
         search_path: Where programs are found.
         only: The names of the servers that move; empty means all.
         dry_run: Write nothing, and report the difference.
+        fetch: Fetches a server whose command would fetch it. With it, a server that would not run behind the
+            proxy is an error; without, all are moved as they are.
 
     Raises:
         UsageError: If there is nothing to wrap, or the file is not of a shape that we know.
+        ServerConfigError, FetchError: For each server that would not run; nothing was changed.
         FileError: If the file may not be changed.
         FormatError: If it is no JSON with comments.
         BusyError: If somebody else is changing it.
@@ -71,21 +78,43 @@ def wrap(
         plain = undone(target, store)
         found = _sorted(target, plain, only, search_path)
         change = _change(target, plain, found, command, store)
+        ready = _ready(plain, change, place, dry_run=dry_run, fetch=fetch)
         kept: list[str] = []
         if change.is_change and not dry_run:
             kept = _apply(target, plain, change, store)
+        if ready.is_change and not dry_run:
+            change.generation.write_lock(ready.lock)
         return ClientReport(
             client=place.client,
             file=str(place.path),
-            status="unchanged" if not change.is_change else "would-wrap" if dry_run else "wrapped",
+            status=_status(change, ready, dry_run=dry_run),
             moved=tuple(found.moved),
             left=(*found.left, *of_projects(target.document, place)),
             entry=change.entry,
             servers=str(change.generation.servers),
             kept=(str(change.generation.original), *kept),
-            notes=(*found.notes, *_of_others(place)),
+            notes=(*found.notes, *ready.notes, *_of_others(place)),
             diff=unified(target, change.document) if dry_run else "",
         )
+
+
+def _status(change: _Change, ready: Ready, *, dry_run: bool) -> Literal["unchanged", "would-wrap", "wrapped"]:
+    if dry_run:
+        return "would-wrap" if change.is_change or ready.notes else "unchanged"
+    return "wrapped" if change.is_change else "unchanged"
+
+
+def _ready(plain: Undone, change: _Change, place: Place, *, dry_run: bool, fetch: Fetch | None) -> Ready:
+    """Fetch what has to be, by what an earlier wrap pinned where there was one."""
+    known = change.generation.read_lock()
+    earlier = plain.generation.read_lock() if plain.generation is not None else known
+    if fetch is None:
+        return Ready(known, is_change=False)
+    before = ServerLock(servers={**earlier.servers, **known.servers})
+    check_runnable(change.carried, place)
+    if dry_run:
+        return Ready(before, is_change=False, notes=to_fetch(change.carried, before))
+    return fetched(change.carried, before, known, fetch)
 
 
 def _of_others(place: Place) -> list[str]:
@@ -100,6 +129,7 @@ class _Change:
     entry: dict[str, Json]
     generation: Generation
     record: WrapRecord
+    carried: dict[str, dict[str, Json]]
     servers: bytes
     is_change: bool
 
@@ -151,7 +181,7 @@ def _change(target: Target, plain: Undone, found: Sorted, command: ProxyCommand,
     )
     carried = {**found.moved, **_carried(plain, found)}
     is_change = document.data != target.document.data or not generation.is_whole
-    return _Change(document, entry, generation, record, _servers(carried), is_change)
+    return _Change(document, entry, generation, record, carried, _servers(carried), is_change)
 
 
 def _apply(target: Target, plain: Undone, change: _Change, store: Store) -> list[str]:

@@ -18,9 +18,23 @@ from ironcurtain.errors import Exit, IronCurtainError, SystemFailedError
 from ironcurtain.model.doctor import Diagnosis, DoctorReport
 from ironcurtain.text import visible
 
+
+def project(subject: Subject) -> Iterator[Diagnosis]:
+    """Say where there is no project to look at."""
+    if not subject.project:
+        where = visible(str(subject.cwd))
+        yield Diagnosis(
+            name="project",
+            status="skip",
+            what=f"{where} is in no project: neither a bundle nor the servers of one are looked at",
+            fix="Run it in a project's directory, or name --bundle and --servers.",
+        )
+
+
 CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
     python,
     packages,
+    project,
     settings,
     model,
     engine_program,
@@ -35,11 +49,16 @@ CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
     publishing,
     decision,
 )
+_OF_A_PROJECT = frozenset({model, bundle, servers, decision})
 
 
 def examine(subject: Subject) -> DoctorReport:
-    """Look at everything; what fails does not keep the rest from being looked at."""
-    found = tuple(diagnosis for check in CHECKS for diagnosis in _looked_at(check, subject))
+    """Look at everything; what fails does not keep the rest from being looked at.
+
+    Outside a project that is all that does not need one.
+    """
+    checks = [check for check in CHECKS if subject.project or check not in _OF_A_PROJECT]
+    found = tuple(diagnosis for check in checks for diagnosis in _looked_at(check, subject))
     return DoctorReport(ok=all(each.status != "fail" for each in found), checks=found)
 
 

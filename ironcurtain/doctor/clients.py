@@ -31,7 +31,9 @@ def clients(subject: Subject) -> Iterator[Diagnosis]:
     """Look at the clients that were named, which have to be wrapped, or else at all that are there."""
     found = 0
     for name in subject.clients or CLIENTS:
-        there = [place for place in places(name, None, subject.cwd) if place.path.exists()]
+        existing = [place for place in places(name, None, subject.cwd) if place.path.exists()]
+        # In the home directory the project's file can be the user's own.
+        there = list({place.path.resolve(): place for place in existing}.values())
         found += len(there)
         if subject.clients and not there:
             what = f"{visible(name)} has no configuration"
@@ -105,6 +107,13 @@ def _behind(name: str, entry: Mapping[str, Json], directory: Path) -> Iterator[D
         yield from failed(name, error)
         return
     for server, each in config.servers.items():
+        if server in config.installed:
+            try:
+                config.installed[server].check()
+            except IronCurtainError as error:
+                what = f"behind the proxy, {server} cannot run: {error.what}"
+                yield Diagnosis(name=name, status="fail", what=what, fix=error.hint, code=error.code)
+                continue
         path = each.env.get("PATH") or _path(entry)
         place = config.directory / (each.cwd or "")
         reason = _no_program(each.command, place, path) if each.command else ""

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.clients.moving import fetches_itself
 from ironcurtain.doctor.reach import reach
 from ironcurtain.doctor.subject import Subject, failed
-from ironcurtain.errors import IronCurtainError, SandboxMissingError
+from ironcurtain.errors import FetchError, IronCurtainError, SandboxMissingError
 from ironcurtain.evidence.drift import drift
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.ownership import check_own
@@ -63,16 +62,29 @@ def servers(subject: Subject) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 name=f"servers/{name}", status="ok", what=f"starts and lists {len(live[name])} tools"
             )
+        elif name not in broken and (unfetched := _unfetched(config, name)) is not None:
+            yield from failed(f"servers/{name}", unfetched)
         elif name not in broken:
             what = "it is not started, because it cannot be contained"
             yield Diagnosis(name=f"servers/{name}", status="skip", what=what)
         for each in broken.get(name, ()):
-            yield from failed(f"servers/{name}", each, _by_hand(config, name))
+            fix = "" if isinstance(each, FetchError) else _by_hand(config, name)
+            yield from failed(f"servers/{name}", each, fix)
     yield from _drift(subject, live)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
     yield from _reach(subject, config)
     yield from _tried(told)
+
+
+def _unfetched(config: ServerConfig, name: str) -> FetchError | None:
+    """Return why a server that is not started could not be: it is not what was fetched, or nothing was."""
+    try:
+        if name in config.installed:
+            config.installed[name].check()
+    except FetchError as error:
+        return error
+    return None
 
 
 def _own(subject: Subject) -> Iterator[Diagnosis]:
@@ -187,11 +199,6 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     server = config.servers[name]
     if not server.command:
         return f"Correct the entry of {name} in {config.path.name}."
-    if server.sandbox is not False and fetches_itself(server.command):
-        return (
-            "It fetches itself from the network, which its sandbox does not let it: install it, and write "
-            "its own program as the command (docs/sandbox.md)."
-        )
     command = visible(shlex.join([server.command, *server.args]))
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 

@@ -21,7 +21,8 @@ class Subject:
         user: The directory of the user's own files.
         approvals: The approvals directory and its key.
         audit: The directory of audit logs.
-        cwd: The project's directory.
+        cwd: The directory that the command runs in.
+        project: Whether there is a project, or a bundle or servers were named.
         opa: The OPA executable, if one is named.
         sandbox: The session's working directory, if there is one.
         verify_key: The public key that the bundle has to be signed with, if there is one.
@@ -54,6 +55,7 @@ class Subject:
     expect_revision: str | None = None
     min_serial: int | None = None
     problem: IronCurtainError | None = None
+    project: bool = True
     models: tuple[str, ...] = ()
     sources: tuple[Path, Path | None, Path] | None = None
     engine: tuple[str, ...] = ()

@@ -51,18 +51,22 @@ class Written:
         kept: Files that were there, and stay as they were.
         servers: The servers that were configured already, which the new files are about.
         saved: Whether every server has a saved tool list, so that a compile need not start any.
+        unfetched: Whether a server has to be fetched before it can be started.
     """
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
     servers: tuple[str, ...] = ()
     saved: bool = True
+    unfetched: bool = False
 
     @property
     def next(self) -> tuple[tuple[str, str], ...]:
-        """The next three commands, and what each is for."""
+        """The next commands, and what each is for."""
+        fetch = ("ironcurtain servers fetch", "install the servers that npx or uvx would fetch, and pin them")
         compile_ = "ironcurtain compile" + (" --saved-tools" if self.saved else "")
         return (
+            *((fetch,) if self.unfetched else ()),
             ("ironcurtain lint", "see what stands out in the constitution"),
             (compile_, "make a policy of it; it asks questions on the way"),
             ("ironcurtain verify", "check the policy against the scenarios"),
@@ -84,7 +88,9 @@ def init(directory: Path) -> Written:
         new = _write_new(directory / target, data, 0o755 if target in _PROGRAMS else 0o644)
         (written if new else kept).append(target)
     saved = all(server.tools for server in configured.values())
-    return Written(tuple(written), tuple(kept), servers, saved)
+    installed = load_servers(directory / SERVERS).installed
+    unfetched = any(each.missing is not None for each in installed.values())
+    return Written(tuple(written), tuple(kept), servers, saved, unfetched)
 
 
 def _configured(path: Path) -> Mapping[str, Server]:

@@ -22,6 +22,7 @@ from ironcurtain.model.difference import Difference
 from ironcurtain.model.doctor import DoctorReport
 from ironcurtain.model.drift import DriftReport
 from ironcurtain.model.explanation import AgentView, Explanation
+from ironcurtain.model.fetched import ServerLock
 from ironcurtain.model.findings import FindingReport
 from ironcurtain.model.forecast import Forecast, Profile
 from ironcurtain.model.gate import GateReport
@@ -96,6 +97,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "scenarios": _of(Scenarios),
     "status": _of(Status),
     "server-list": _of(ServerList),
+    "server-lock": _of(ServerLock),
     "servers": _of(Servers),
     "verification": _of(Verification),
     "waivers": _of(Waivers),

@@ -62,7 +62,7 @@ class Hub:
         self._tasks: TaskGroup | None = None
         self._gone = anyio.Event()
         self.upstreams = {
-            name: Upstream(name, server, config.directory, self, confiner, self._limits)
+            name: Upstream(name, config, self, confiner, self._limits)
             for name, server in config.servers.items()
             if server.command or server.url
         }

@@ -23,6 +23,7 @@ from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.audit.witness import Witness
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.origin import origin
+from ironcurtain.fetched.lock import lock_of
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
@@ -116,7 +117,9 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     Raises:
         IronCurtainError: If something that is needed cannot be had; then nothing was served.
     """
-    check_configuration({"the servers' file": options.servers, **options.files})
+    lock = lock_of(options.servers)
+    fetched = {"what pins the servers": lock} if lock.exists() else {}
+    check_configuration({"the servers' file": options.servers, **fetched, **options.files})
     config = load_servers(options.servers)
     policy = await to_thread.run_sync(load_own, options.load, options.bundle)
     check_sandbox(policy)
@@ -201,7 +204,7 @@ def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Gro
         protected=tuple(map(Path, site.protected)),
         directory=config.directory,
         settings=config.sandbox.filesystem,
-        configuration=(config.path, *options.files.values(), *origin(options.bundle, ())),
+        configuration=(*config.files, *options.files.values(), *origin(options.bundle, ())),
         reaches=reached,
         asked=asked,
     )

@@ -10,12 +10,12 @@ import logging
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
 import httpx2
 import mcp_types as types
+from anyio import to_thread
 from mcp import Client
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
@@ -25,14 +25,14 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from ironcurtain.errors import IronCurtainError
+from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.model.base import Json
-from ironcurtain.model.servers import Server
 from ironcurtain.proxy.catalogue import Catalogue, LiveCatalogue
 from ironcurtain.proxy.events import UpstreamError, UpstreamEvents, UpstreamLimits
 from ironcurtain.proxy.heard import Heard
 from ironcurtain.proxy.roots import RootsTold
 from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause, parameters
 
 _RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
@@ -54,15 +54,15 @@ class Upstream:
     def __init__(
         self,
         name: str,
-        server: Server,
-        directory: Path,
+        config: ServerConfig,
         events: UpstreamEvents,
         confiner: Confiner,
         limits: UpstreamLimits,
         more_roots: Iterable[str] = (),
     ) -> None:
         self.name = name
-        self._server, self._directory, self._events, self._limits = server, directory, events, limits
+        self._config, self._server = config, config.servers[name]
+        self._events, self._limits = events, limits
         self._confiner = confiner
         self._session: ClientSession | None = None
         self._up, self._tried, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
@@ -220,7 +220,7 @@ class Upstream:
 
     def for_one_call(self, events: UpstreamEvents, confiner: Confiner, more_roots: Iterable[str]) -> Upstream:
         """Return the same server, to be started once, contained otherwise and with more roots."""
-        made = Upstream(self.name, self._server, self._directory, events, confiner, self._limits, more_roots)
+        made = Upstream(self.name, self._config, events, confiner, self._limits, more_roots)
         made.log_level, made._wanted = self.log_level, self._wanted
         return made
 
@@ -254,6 +254,7 @@ class Upstream:
             self._reason = f"it did not start within {self._limits.start:g} seconds"
         except IronCurtainError as error:
             self._reason = error.what
+            self._words.extend([error.hint] if isinstance(error, FetchError) else [])
         except Exception as error:  # noqa: BLE001 - as said above
             self._reason = cause(error)
         finally:
@@ -263,7 +264,7 @@ class Upstream:
     async def _live(self) -> None:
         self._ended, self._ended_for = anyio.Event(), ""
         with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
-            async with self._client() as client:
+            async with self._client(await self._transport()) as client:
                 self._session = client.session
                 self._tools.changed()  # by what was there before, no call may be judged
                 if self._logs and self.log_level is not None and not self.modern:
@@ -310,10 +311,10 @@ class Upstream:
         self._reason = self._ended_for = reason
         self._ended.set()
 
-    def _client(self) -> Client:
+    def _client(self, transport: Any) -> Client:  # noqa: ANN401 - the SDK's transports have no common public type
         heard = Heard(self.name, self._events, self._tools, self.roots)
         return Client(
-            self._transport(),
+            transport,
             mode="auto",
             cache=None,
             client_info=types.Implementation(name="ironcurtain", version="1"),
@@ -325,7 +326,7 @@ class Upstream:
             message_handler=heard.message,
         )
 
-    def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
+    async def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
         if self._server.url is not None:
             client = httpx2.AsyncClient(
                 headers=dict(self._server.headers),
@@ -339,7 +340,7 @@ class Upstream:
             self._reason = self._ended_for or reason
             ended.set()
 
-        start = parameters(self.name, self._server, self._directory)
+        start = await to_thread.run_sync(parameters, self.name, self._config)
         return self._confiner.connect(
             self.name, start, on_words=self._on_words, on_end=on_end, tell=self._events.seen
         )

@@ -51,7 +51,7 @@ def call_tool(
         )
     words = LastWords()
     try:
-        program = parameters(server, configured, config.directory)
+        program = parameters(server, config)
         start = starter(replace(config, servers={server: configured}))
 
         async def ask() -> CallToolResult:

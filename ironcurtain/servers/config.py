@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
+from ironcurtain.fetched.lock import lock_of, read_lock
+from ironcurtain.fetched.resolve import Installation, resolved
 from ironcurtain.files import load
+from ironcurtain.model.fetched import ServerLock
 from ironcurtain.model.servers import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.text import quoted
 
@@ -27,12 +30,26 @@ class ServerConfig:
         servers: By name, sorted.
         notes: One line for each key that is not ours: kept, and named once.
         sandbox: How they are contained, beside what each of them says.
+        installed: Of servers whose command fetches them, what was fetched, by name: `servers` says how that
+            is started, and the command itself is not run.
     """
 
     path: Path
     servers: dict[str, Server]
     notes: tuple[str, ...] = ()
     sandbox: SandboxDefaults = field(default_factory=SandboxDefaults)
+    installed: Mapping[str, Installation] = field(default_factory=dict)
+
+    @property
+    def own(self) -> tuple[Path, ...]:
+        """What no tool may touch: the file, its lock, and what its servers were fetched into."""
+        places = [each.directory for each in self.installed.values() if each.directory is not None]
+        return (*self.files, *places)
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The file and its lock."""
+        return self.path, lock_of(self.path)
 
     @property
     def directory(self) -> Path:
@@ -62,18 +79,23 @@ def real_paths(written: Iterable[str], *, home: Path, directory: Path) -> list[P
 
 
 def load_servers(path: Path) -> ServerConfig:
-    """Read the servers' configuration.
+    """Read the servers' configuration, and beside it what was fetched.
 
     Raises:
-        FileError: If the file cannot be read.
+        FileError: If a file cannot be read.
         FormatError: If it is not of the shape of `mcp-servers.json`.
         ServerConfigError: If a key is nearly one of ours, or the file names no server.
     """
-    return check_servers(load(path, Servers), path)
+    return check_servers(load(path, Servers), path, read_lock(path))
 
 
-def check_servers(document: Servers, path: Path) -> ServerConfig:
-    """Hold a document's keys against ours; `path` is where it is or will be.
+def check_servers(document: Servers, path: Path, lock: ServerLock | None = None) -> ServerConfig:
+    """Hold a document's keys against ours.
+
+    Args:
+        document: The configuration.
+        path: Where it is or will be.
+        lock: What was fetched.
 
     Raises:
         ServerConfigError: If a key is nearly one of ours, or the document names no server.
@@ -96,7 +118,17 @@ def check_servers(document: Servers, path: Path) -> ServerConfig:
             else:
                 notes.append(_note(key, f"{path}, server {name}"))
     raise_all(errors)
-    return ServerConfig(path, dict(sorted(document.servers.items())), tuple(notes), document.sandbox)
+    ready = {
+        name: resolved(name, server, lock or ServerLock(), path)
+        for name, server in sorted(document.servers.items())
+    }
+    return ServerConfig(
+        path,
+        {name: server for name, (server, _) in ready.items()},
+        tuple(notes),
+        document.sandbox,
+        {name: found for name, (_, found) in ready.items() if found is not None},
+    )
 
 
 def _note(key: str, where: str) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import deque
-from pathlib import Path
 
 from mcp import StdioServerParameters
 from mcp.client.stdio import get_default_environment
 
 from ironcurtain.errors import ServerFailedError
-from ironcurtain.model.servers import Server
+from ironcurtain.servers.config import ServerConfig
 from ironcurtain.text import quoted, visible
 
 _LAST_LINES = 5
@@ -28,17 +27,22 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 logging.getLogger("client").addHandler(logging.NullHandler())
 
 
-def parameters(name: str, server: Server, directory: Path) -> StdioServerParameters:
+def parameters(name: str, config: ServerConfig) -> StdioServerParameters:
     """Return how a server is started: program, arguments, a minimal environment, working directory.
 
+    What was fetched is held against its digest each time.
+
     Args:
-        name: Its name, for errors.
-        server: Its configuration, with a command.
-        directory: The directory that relative paths of the configuration start from.
+        name: Its name.
+        config: The servers; it has a command.
 
     Raises:
         ServerFailedError: If its program or its working directory does not exist.
+        FetchError: If it has to be fetched, or is not what was fetched.
     """
+    if name in config.installed:
+        config.installed[name].check()
+    server, directory = config.servers[name], config.directory
     cwd = directory / (server.cwd or "")
     if not cwd.is_dir():
         raise ServerFailedError(f"the working directory {quoted(str(cwd))} does not exist", where=name)

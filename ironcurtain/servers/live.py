@@ -76,7 +76,7 @@ async def _list_one(
     """Return one server's tools or what is wrong with it; errors are values so that none hides another's."""
     words = LastWords()
     try:
-        program = parameters(name, config.servers[name], config.directory)
+        program = parameters(name, config)
         async with (
             asyncio.timeout(seconds),
             Client(start(name, program, words.line, words.end), mode="auto", cache=None) as client,

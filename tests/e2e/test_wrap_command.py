@@ -21,7 +21,9 @@ from support.terminal import in_terminal
 from support.wrapped import read_as_an_editor
 
 Run: TypeAlias = Callable[..., Ended]
-TWO = (ROOT / "tests" / "fixtures" / "clients" / "claude-desktop-two.json").read_bytes()
+CORPUS = ROOT / "tests" / "fixtures" / "clients"
+# With programs that are there: what is fetched has tests of its own (test_fetch_command.py).
+TWO = re.sub(rb'"(npx|uvx)"', b'"true"', (CORPUS / "claude-desktop-two.json").read_bytes())
 
 
 @pytest.fixture
@@ -42,7 +44,8 @@ def run(inside: Inside, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 @pytest.fixture
 def wrap(run: Callable[..., Ended]) -> Callable[..., Ended]:
-    return lambda client, *more, cwd=None: run("wrap", client, "--bundle", str(SHIPPED), *more, cwd=cwd)
+    given = ("--bundle", str(SHIPPED), "--yes")
+    return lambda client, *more, cwd=None: run("wrap", client, *given, *more, cwd=cwd)
 
 
 def test_a_desktop_client_with_almost_no_environment_uses_its_servers(tmp_path: Path) -> None:
@@ -52,7 +55,7 @@ def test_a_desktop_client_with_almost_no_environment_uses_its_servers(tmp_path: 
     server = {"command": sys.executable, "args": LEGACY, "env": {"FIXTURE_JOURNAL": str(place.journal)}}
     written = json.dumps({"mcpServers": {"fix": server}}, indent=2)
     config.write_text(written)
-    options = ("--bundle", "bundle.tar.gz", "--format", "json", "--", "--no-approver")
+    options = ("--bundle", "bundle.tar.gz", "--yes", "--format", "json", "--", "--no-approver")
     ended = program(
         "wrap", "claude-desktop", *options, cwd=tmp_path, HOME=str(place.home), XDG_CONFIG_HOME=""
     )
@@ -145,7 +148,9 @@ def test_without_a_name_it_says_what_it_finds(home: Path, run: Run) -> None:
 def test_on_a_terminal_it_shows_the_change_and_asks(said: str, code: int, tmp_path: Path) -> None:
     """One server stays outside, so that even a wrap ends with 1."""
     path = tmp_path / "mcp.json"
-    path.write_text('{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${K}"]}}}')
+    path.write_text(
+        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "true", "args": ["${K}"]}}}'
+    )
     before = path.read_bytes()
     words = [*PROGRAM, "wrap", "mcp.json", "--bundle", str(SHIPPED), "--format", "json"]
     command = ["sh", "-c", 'exec "$0" "$@" > result', *words]
@@ -163,7 +168,11 @@ def test_a_closed_standard_input_is_no_terminal(
 ) -> None:
     (home / "mcp.json").write_bytes(TWO)
     monkeypatch.setattr(sys, "stdin", None)  # as Python itself does where it is closed
+    ended = run("wrap", "mcp.json", "--bundle", str(SHIPPED))
+    assert (ended.code, (home / "mcp.json").read_bytes()) == (1, TWO)
+    assert "nothing was changed: nobody is there to be asked, and --yes was not given" in ended.err
     assert wrap("mcp.json").code == 0
+    assert run("wrap", "mcp.json", "--bundle", str(SHIPPED)).code == 0, "nothing is left to be done"
     assert_clear(run("customize", "x"), 2, "IC1001")
 
 

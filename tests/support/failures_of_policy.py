@@ -221,10 +221,10 @@ def a_server_whose_command_is_not_there(house: House) -> list[Sign]:
     return [Sign("servers/absent", "was not found", "Start it by hand in", "IC3201")]
 
 
-@PLANTS.take("a server that fetches itself", "IC3201")
+@PLANTS.take("a server that fetches itself", "IC3203")
 def a_server_that_would_fetch_itself(house: House) -> list[Sign]:
-    house.server(command=str(house.program("npx", "exit 1")))
-    return [Sign("servers/notes", "the server failed", "fetches itself from the network", "IC3201")]
+    house.server(command=str(house.program("npx", "exit 1")), args=["-y", "notes"])
+    return [Sign("servers/notes", "is not fetched yet", "ironcurtain servers fetch notes", "IC3203")]
 
 
 @PLANTS.take("servers that fail", "IC3201")

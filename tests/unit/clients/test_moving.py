@@ -9,6 +9,8 @@ import pytest
 
 from ironcurtain.clients.moving import Sorted, sort
 from ironcurtain.clients.places import places
+from ironcurtain.clients.ready import check_runnable
+from ironcurtain.errors import ServerConfigError
 
 NAME = "a policy cannot have its name"
 STAYS: list[tuple[str, dict[str, Any], str, bool]] = [
@@ -88,15 +90,23 @@ def test_remote_servers_move_as_they_are(tmp_path: Path) -> None:
     assert "OAuth" in bare.notes[0]
 
 
-@pytest.mark.parametrize("command", ["/usr/local/bin/npx", "uvx"])
-def test_a_server_that_would_be_fetched_in_its_sandbox_is_named(command: str, tmp_path: Path) -> None:
-    fetched = {"command": command, "args": ["-y", "some-server"]}
-    note = sorted_("cursor", "a", fetched, tmp_path).notes[-1]
-    assert f'a: "{Path(command).name}" fetches servers from the network' in note
-    assert "install the server" in note
+NEVER_RUN = {
+    "no program": ({"command": "no-such-program"}, 'the command "no-such-program" was not found'),
+    "a container": ({"command": "docker", "args": ["run", "x"]}, '"docker" needs a socket'),
+    "no registry": ({"command": "npx", "args": ["git+https://x/y"]}, "is no package of a registry"),
+}
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    found = sorted_("cursor", "a", {"command": "no-such-program"}, tmp_path)
-    assert found.moved["a"]["command"] == "no-such-program"
-    assert found.notes == ('a: the command "no-such-program" was not found',)
+@pytest.mark.parametrize(("server", "reason"), NEVER_RUN.values(), ids=NEVER_RUN)
+def test_what_would_not_run_is_refused_with_what_helps(
+    server: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    place = places("cursor", None, tmp_path)[0]
+    servers = {"fine": {"command": "sh"}, "a": server}
+    moved = sort(servers, place, (), "/usr/bin:/bin").moved
+    with pytest.raises(ServerConfigError) as refused:
+        check_runnable(moved, place)
+    assert refused.value.what.startswith("a would not run behind the proxy: ")
+    assert reason in refused.value.what
+    assert "`ironcurtain wrap cursor --only fine …`" in refused.value.hint
+    check_runnable({"a": {**moved["a"], "command": "/bin/sh", "args": []}}, place)

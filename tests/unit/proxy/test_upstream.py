@@ -21,8 +21,10 @@ from mcp.shared.memory import create_client_server_memory_streams
 from ironcurtain.model.servers import Server as Configured
 from ironcurtain.proxy.events import UpstreamError, UpstreamLimits
 from ironcurtain.proxy.upstream import Upstream
+from ironcurtain.servers.config import ServerConfig
 
 pytestmark = pytest.mark.anyio
+SERVERS = ServerConfig(Path("/mcp-servers.json"), {"in": Configured(command="true")})
 LIMITS = UpstreamLimits(start=120, pulse=120, first_pause=0.01, longest_pause=0.01, patience=120, rest=0.01)
 
 
@@ -94,7 +96,7 @@ class Machine:
 
 @asynccontextmanager
 async def running(machine: Machine) -> AsyncIterator[Upstream]:
-    upstream = Upstream("in", Configured(command="true"), Path("/"), machine, machine, LIMITS)  # type: ignore[arg-type]
+    upstream = Upstream("in", SERVERS, machine, machine, LIMITS)  # type: ignore[arg-type]
     async with anyio.create_task_group() as tasks:
         with anyio.fail_after(90):
             assert upstream.reason == "it has not been started"

@@ -1,0 +1,196 @@
+"""Packages to be fetched without the internet: an npm registry on loopback, and a directory of wheels.
+
+Each package is a small MCP server of one tool, which says what it is. Real npm, uv and pip fetch it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+NEEDS_NPM = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+_JAVASCRIPT = """\
+#!/usr/bin/env node
+const tool = {
+  name: "tell",
+  description: "Tells what it is.",
+  inputSchema: { type: "object", properties: {}, additionalProperties: false },
+};
+const answers = {
+  initialize: (params) => ({
+    protocolVersion: params.protocolVersion, capabilities: { tools: {} },
+    serverInfo: { name: "SAID", version: "1" },
+  }),
+  ping: () => ({}),
+  "tools/list": () => ({ tools: [tool] }),
+  "tools/call": () => ({
+    content: [{ type: "text", text: ["SAID", ...process.argv.slice(2)].join(" ") }],
+  }),
+};
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const answer = answers[method];
+  const body = answer ? { result: answer(params) } : { error: { code: -32601, message: "no such method" } };
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+});
+"""
+_PYTHON = """\
+import json
+import sys
+
+TOOL = {"name": "tell", "description": "Tells what it is.",
+        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False}}
+
+
+def answer(method, params):
+    if method == "initialize":
+        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "SAID", "version": "1"}}
+    said = " ".join(["SAID", *sys.argv[1:]])
+    return {"ping": {}, "tools/list": {"tools": [TOOL]},
+            "tools/call": {"content": [{"type": "text", "text": said}]}}.get(method)
+
+
+def main():
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "id" not in asked:
+            continue
+        found = answer(asked["method"], asked.get("params"))
+        unknown = {"error": {"code": -32601, "message": "no such method"}}
+        body = unknown if found is None else {"result": found}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **body}), flush=True)
+"""
+
+
+def javascript(said: str) -> str:
+    """Return a server for Node.js."""
+    return _JAVASCRIPT.replace("SAID", said)
+
+
+class NpmRegistry:
+    """An npm registry on loopback; what it has not, as any Python package, is not found."""
+
+    def __init__(self) -> None:
+        self.tarballs: dict[str, bytes] = {}
+        self._described: dict[str, dict[str, Any]] = {}
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                data = registry.answer(unquote(self.path).lstrip("/"))
+                self.send_response(200 if data is not None else 404)
+                self.end_headers()
+                self.wfile.write(data or b"{}")
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop it."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, path: str) -> bytes | None:
+        """Return what a path holds."""
+        if path in self.tarballs:
+            return self.tarballs[path]
+        return json.dumps(self._described[path]).encode() if path in self._described else None
+
+    def publish(
+        self, name: str, version: str, files: Mapping[str, str] | None = None, **manifest: Any
+    ) -> None:
+        """Publish a version of a package, the newest from then on; it has one program of its own name."""
+        program = name.rpartition("/")[2]
+        described = {"name": name, "version": version, "bin": {program: "server.js"}, **manifest}
+        contents = {"server.js": javascript(f"{name} {version}"), **(files or {})}
+        data = _tarball({**contents, "package.json": json.dumps(described)})
+        place = f"{name}/-/{program}-{version}.tgz"
+        self.tarballs[place] = data
+        digest = base64.b64encode(hashlib.sha512(data).digest()).decode()
+        has_scripts = "install" in "".join(described.get("scripts", {}))
+        dist = {"tarball": self.url + place, "integrity": f"sha512-{digest}"}
+        entry = self._described.setdefault(name, {"name": name, "versions": {}})
+        entry["versions"][version] = {**described, "dist": dist, "hasInstallScript": has_scripts}
+        entry["dist-tags"] = {"latest": version}
+
+
+def write_wheel(place: Path, name: str, version: str, said: str | None = None) -> Path:
+    """Write a wheel of a server into a directory; it has one program of its own name."""
+    module = name.replace("-", "_")
+    about = f"{module}-{version}.dist-info"
+    files = {
+        f"{module}.py": _PYTHON.replace("SAID", said or f"{name} {version}"),
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/entry_points.txt": f"[console_scripts]\n{name} = {module}:main\n",
+    }
+    listed = "".join(f"{each},,\n" for each in (*files, f"{about}/RECORD"))
+    path = place / f"{module}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, content in {**files, f"{about}/RECORD": listed}.items():
+            archive.writestr(zipfile.ZipInfo(each), content)
+    return path
+
+
+def write_sdist(place: Path, name: str, version: str, setup: str) -> None:
+    """Write a source package, which a setup script builds."""
+    files = {"setup.py": setup, "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"}
+    (place / f"{name}-{version}.tar.gz").write_bytes(_tarball(files, f"{name}-{version}"))
+
+
+def _tarball(files: Mapping[str, str], top: str = "package") -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry.size, entry.mode = len(content.encode()), 0o755
+            archive.addfile(entry, io.BytesIO(content.encode()))
+    return made.getvalue()
+
+
+class Packages:
+    """Both, and an environment in which only they are there."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.npm = NpmRegistry()
+        self.wheels, self.data = root / "wheels", root / "data"
+        self.wheels.mkdir()
+        self.npm.publish("@tests/teller", "1.0.0")
+        write_wheel(self.wheels, "py-teller", "1.0.0")
+        for name, value in {
+            "XDG_DATA_HOME": str(self.data),
+            "npm_config_registry": self.npm.url,
+            "npm_config_cache": str(root / "npm-cache"),
+            "npm_config_userconfig": str(root / "npmrc"),
+            "PIP_FIND_LINKS": str(self.wheels),
+            "PIP_INDEX_URL": f"{self.npm.url}simple/",
+            "UV_FIND_LINKS": str(self.wheels),
+            "UV_DEFAULT_INDEX": f"{self.npm.url}simple/",
+            "UV_CACHE_DIR": str(root / "uv-cache"),
+        }.items():
+            monkeypatch.setenv(name, value)
+
+    @property
+    def installed(self) -> list[Path]:
+        """The installations that are there."""
+        place = self.data / "ironcurtain" / "servers"
+        return sorted(path for path in place.glob("[!.]*") if path.is_dir())
