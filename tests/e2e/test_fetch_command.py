@@ -16,7 +16,9 @@ from mcp.client.stdio import stdio_client
 from support.contained import NEEDS_SANDBOX
 from support.policies import rule, tool, write_bundle
 from support.proxied import text_of
-from support.registry import NEEDS_NPM, Packages, write_wheel
+from support.registry import NEEDS_NPM, TOOL, Packages, write_wheel
+
+from ironcurtain.servers.tools import ToolListing, tool_digest
 
 NPX = {"command": "npx", "args": ["-y", "@tests/teller", "from npm"]}
 UVX = {"command": "uvx", "args": ["py-teller", "from python"]}
@@ -146,8 +148,10 @@ class Desktop:
         self.config.parent.mkdir(parents=True)
         self.write(BOTH)
         (root / "work").mkdir()
-        names = {name: [tool("tell")] for name in ("js", "py")}
-        bundle = write_bundle(root, names, [rule("telling", "allow", tool=["tell"])])
+        listed = ToolListing.of(TOOL)
+        schema = {"schema_digest": tool_digest(listed), "input_schema": listed.input_schema}
+        known = {name: [{**tool("tell"), **schema}] for name in ("js", "py")}
+        bundle = write_bundle(root, known, [rule("telling", "allow", tool=["tell"])])
         self.wrap = ("wrap", "claude-desktop", "--bundle", str(bundle), "--sandbox", str(root / "work"))
 
     def write(self, value: Any) -> None:

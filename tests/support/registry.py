@@ -22,13 +22,16 @@ from urllib.parse import unquote
 import pytest
 
 NEEDS_NPM = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+TOOL = {
+    "name": "tell",
+    "description": "Tells what it is.",
+    "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+}
+"""The tool of each server, as it lists it."""
+_LISTED = json.dumps(TOOL)
 _JAVASCRIPT = """\
 #!/usr/bin/env node
-const tool = {
-  name: "tell",
-  description: "Tells what it is.",
-  inputSchema: { type: "object", properties: {}, additionalProperties: false },
-};
+const tool = TOOL;
 const answers = {
   initialize: (params) => ({
     protocolVersion: params.protocolVersion, capabilities: { tools: {} },
@@ -52,8 +55,7 @@ _PYTHON = """\
 import json
 import sys
 
-TOOL = {"name": "tell", "description": "Tells what it is.",
-        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False}}
+TOOL = json.loads('''LISTED''')
 
 
 def answer(method, params):
@@ -79,7 +81,7 @@ def main():
 
 def javascript(said: str) -> str:
     """Return a server for Node.js."""
-    return _JAVASCRIPT.replace("SAID", said)
+    return _JAVASCRIPT.replace("SAID", said).replace("TOOL", _LISTED)
 
 
 class NpmRegistry:
@@ -138,7 +140,7 @@ def write_wheel(place: Path, name: str, version: str, said: str | None = None) -
     module = name.replace("-", "_")
     about = f"{module}-{version}.dist-info"
     files = {
-        f"{module}.py": _PYTHON.replace("SAID", said or f"{name} {version}"),
+        f"{module}.py": _PYTHON.replace("SAID", said or f"{name} {version}").replace("LISTED", _LISTED),
         f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{about}/entry_points.txt": f"[console_scripts]\n{name} = {module}:main\n",
