@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.policies import rule, tool, write_bundle
 from support.registry import NEEDS_NPM, Packages, javascript, write_sdist, write_wheel
 
 from ironcurtain.errors import FetchError, ServerConfigError
@@ -21,6 +22,7 @@ from ironcurtain.fetched.fetch import fetch
 from ironcurtain.fetched.lock import write_lock
 from ironcurtain.fetched.request import request_of
 from ironcurtain.model.fetched import FetchedServer, ServerLock, Wanted
+from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.connect import parameters
 
@@ -86,6 +88,20 @@ def test_another_wheel_under_the_version_that_was_pinned(packages: Packages) -> 
     with pytest.raises(FetchError, match="py-teller cannot be fetched"):
         fetch(wanted(UVX), found)
     assert packages.installed == []
+
+
+@NEEDS_NPM
+def test_a_tool_call_that_rewrites_what_was_installed_or_its_lock(packages: Packages, tmp_path: Path) -> None:
+    config = configured(tmp_path, NPX, fetch(wanted(NPX)))
+    (installed,) = packages.installed
+    bundle = write_bundle(
+        tmp_path, {"teller": [tool("write", path=["write-path"])]}, [rule("any", "allow", tool=["write"])]
+    )
+    with Policy.load(bundle, servers=config.path) as policy:
+        for place in (installed / "node_modules" / "x.js", installed, config.path.with_suffix(".lock.json")):
+            decision = policy.decide("teller", "write", {"path": str(place)})
+            assert (decision.verdict, decision.rule) == ("deny", "structural-protected-path"), place
+        assert policy.decide("teller", "write", {"path": str(tmp_path / "fine")}).verdict == "allow"
 
 
 def _changed(installed: Path) -> None:

@@ -252,7 +252,7 @@ def test_what_cannot_work_changes_nothing(
     assert not list(home.glob(".ironcurtain/clients/*/*"))
 
 
-def test_what_the_page_tells_people_to_type(home: Path, run: Run) -> None:
+def test_what_the_page_tells_people_to_type(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "clients.md").read_text()
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (configuration,) = [text for language, text in blocks if language == "jsonc"]
@@ -262,6 +262,10 @@ def test_what_the_page_tells_people_to_type(home: Path, run: Run) -> None:
         (project / name).symlink_to(ROOT / name)
     path = project / ".vscode" / "mcp.json"
     path.write_text(configuration)
+    (home / "bin").mkdir()
+    for name in ("mcp-server-filesystem", "git-mcp-server"):
+        (home / "bin" / name).symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}")
     states = []
     for text in [text for language, text in blocks if language == "sh"]:
         for line in text.splitlines():
