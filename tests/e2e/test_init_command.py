@@ -34,7 +34,7 @@ def test_twice_is_once(tmp_path: Path, inside: Inside) -> None:
     first = program("init", "agent", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
     assert first.out.count("  ironcurtain ") == 4
-    assert "  ironcurtain servers fetch  # install the servers" in first.out
+    assert "  ironcurtain servers fetch          # install the servers that npx" in first.out
     before = tree(tmp_path)
     second = inside("init", "agent", cwd=tmp_path)
     assert second.code == 0

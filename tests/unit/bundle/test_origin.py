@@ -12,6 +12,7 @@ INPUTS = {
     "ironcurtain.toml",
     "constitution.md",
     "mcp-servers.json",
+    "mcp-servers.lock.json",
     "scenarios.yaml",
     "dynamic-lists.json",
     "confirmations.yaml",
