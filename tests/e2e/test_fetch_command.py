@@ -83,6 +83,7 @@ def test_another_machine_fetches_the_same_by_the_lock(
     assert [path.name for path in packages.installed] == names
 
 
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
 def test_uv_and_pip_fetch_the_same(
     inside: Inside, servers: Path, packages: Packages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
