@@ -70,7 +70,7 @@ class Planting(Scene):
             self.seen.append(seen)
             self.on_seen(seen)
 
-        start = parameters("escaping", config.servers["escaping"], self.root)
+        start = parameters("escaping", config)
         async with Confiner.open(config, self.grounds(config)).connect(
             "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
         ):

@@ -200,7 +200,7 @@ async def plant_after_another_server_has_ended(scene: Scene) -> str:
         """Nothing is asked of it."""
 
     def client(name: str) -> Client:
-        start = parameters(name, config.servers[name], scene.root)
+        start = parameters(name, config)
         said = scene.said.append
         return Client(
             confiner.connect(name, start, on_words=said, on_end=said, tell=tell), mode="legacy", cache=None

@@ -76,7 +76,7 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
         seen[name].append(one)
 
     async def work(name: str) -> list[str]:
-        start = parameters(name, servers[name], tmp_path)
+        start = parameters(name, config)
         streams = confiner.connect(name, start, on_words=lambda _: None, on_end=lambda _: None, tell=tell)
         answers = []
         async with Client(streams, mode="auto", cache=None) as client:

@@ -150,7 +150,7 @@ class Scene:
             self.said.append(seen.text)
 
         confiner = Confiner.open(config, self.grounds(config))
-        start = parameters("escaping", config.servers["escaping"], self.root)
+        start = parameters("escaping", config)
         async with confiner.connect(
             "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
         ):
@@ -164,7 +164,7 @@ class Scene:
             told.seen.append(seen)
 
         confiner = Confiner.open(config, self.grounds(config))
-        start = parameters("escaping", config.servers["escaping"], self.root)
+        start = parameters("escaping", config)
         began = time.perf_counter()
         streams = confiner.connect(
             "escaping", start, on_words=self.said.append, on_end=self.said.append, tell=tell

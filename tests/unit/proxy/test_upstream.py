@@ -261,5 +261,5 @@ async def test_a_server_for_one_call_that_is_called_off() -> None:
 
 
 def only_for_one_call(machine: Machine, limits: UpstreamLimits) -> Upstream:
-    usual = Upstream("in", Configured(command="true"), Path("/"), machine, machine, limits)  # type: ignore[arg-type]
+    usual = Upstream("in", SERVERS, machine, machine, limits)  # type: ignore[arg-type]
     return usual.for_one_call(machine, machine, ["/work"])  # type: ignore[arg-type]
