@@ -143,7 +143,7 @@ def test_rules_let_no_tool_write_the_libraries_that_the_proxy_runs(tmp_path: Pat
     prefix, library = Path(sys.prefix).resolve(), Path(pytest.__file__).resolve()
     rules = [rule("environment", "allow", paths={"roles": ["write-path"], "within": [str(prefix.parent)]})]
     bundle = write_bundle(tmp_path, {"s": [tool("write", path=["write-path"])]}, rules)
-    written = [library, library.parents[1] / "planted.pth", prefix / "pyvenv.cfg", prefix / "bin" / "python"]
+    written = [library, library.parents[1] / "planted.pth", prefix / "pyvenv.cfg", prefix / "bin" / "new"]
     with Policy.load(bundle, home=tmp_path, protected=places_that_run(None)) as policy:
         beside = policy.decide("s", "write", {"path": str(prefix.parent / "notes")})
         verdicts = [policy.decide("s", "write", {"path": str(path)}) for path in written]

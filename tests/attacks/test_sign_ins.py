@@ -68,6 +68,7 @@ def test_a_configuration_that_lies_in_the_sandbox_is_not_read_either(scene: Home
     assert (scene.inside / "file").exists()
 
 
+@NEEDS_SANDBOX
 @pytest.mark.parametrize("key", ["allowRead", "allowWrite"])
 def test_no_configuration_shows_itself(key: str, scene: Home) -> None:
     with pytest.raises((ServerConfigError, ExceptionGroup)):
