@@ -28,10 +28,9 @@ from ironcurtain.opa.locate import Opa, find
 from ironcurtain.pipeline.build import Built, Options, build
 from ironcurtain.pipeline.directories import canonical_directories
 from ironcurtain.pipeline.judged import Gate, Judged
-from ironcurtain.pipeline.load import Sources
 from ironcurtain.pipeline.progress import Silent, for_terminal
 from ironcurtain.pipeline.recorded import Recorded
-from ironcurtain.pipeline.sources import sources_of
+from ironcurtain.pipeline.sources import Sources, sources_of
 from ironcurtain.roles.registry import Registry
 from ironcurtain.settings import Settings, defaults, find_settings, load_settings
 

@@ -14,7 +14,8 @@ from ironcurtain.files import atomic_write, read_text
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.customize import Proposal, Turn, customize_question, proposal
-from ironcurtain.pipeline.load import MAX_CONSTITUTION_BYTES, read_constitution
+from ironcurtain.pipeline.load import read_constitution
+from ironcurtain.pipeline.sources import MAX_CONSTITUTION_BYTES
 from ironcurtain.text import printable, visible
 
 _KEPT = "kept-customize"

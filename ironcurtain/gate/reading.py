@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import UsageError
@@ -19,9 +20,11 @@ from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.waivers import Waivers
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.proof import FILE_NAME, Evidence
-from ironcurtain.pipeline.recorded import Recorded
 from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
 from ironcurtain.settings import Settings, find_settings, load_settings
+
+if TYPE_CHECKING:
+    from ironcurtain.pipeline.recorded import Recorded  # a part of a compile, which a gate does not load
 
 _PROVENANCE = "provenance.json"
 _SCENARIOS = "test-scenarios.json"

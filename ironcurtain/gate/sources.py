@@ -13,7 +13,6 @@ from ironcurtain.gate.document import shown_path
 from ironcurtain.gate.subject import Subject
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.provenance import Source
-from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.pipeline.sources import project_sources
 
 _NAME = "sources"
@@ -72,6 +71,8 @@ def _with_clause(problem: Problem, subject: Subject) -> Problem:
     compiled = subject.content.clauses
     if not has_content(path):
         return problem
+    from ironcurtain.pipeline.load import read_constitution  # noqa: PLC0415 - a tenth of a gate's time
+
     for placed in read_constitution(path, None, subject.root)[1]:
         clause = placed.clause
         before = compiled.get(clause.id)

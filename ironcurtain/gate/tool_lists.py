@@ -28,7 +28,9 @@ _FATE = {
 
 def tool_lists(subject: Subject) -> tuple[Check, ...]:
     """Hold the tool lists that lie beside the bundle against the digests of its annotations."""
-    recorded = read_recorded(subject.published)
+    servers = subject.content.annotations.servers.values()
+    annotated = {tool.schema_digest for server in servers for tool in server.tools if tool.schema_digest}
+    recorded = read_recorded(subject.published, annotated)
     if not recorded:
         return (Check(name=_NAME, status="skipped", summary="no compile recorded any beside the bundle"),)
     report = drift(subject.content, recorded, lambda _server, _tool: ())

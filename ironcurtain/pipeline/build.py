@@ -37,7 +37,7 @@ from ironcurtain.pipeline.judged import Gate, judge
 from ironcurtain.pipeline.linter import remaining
 from ironcurtain.pipeline.lists import resolve_lists
 from ironcurtain.pipeline.lists_resolve import Site
-from ironcurtain.pipeline.load import Inputs, Sources, load_inputs, shown_path
+from ironcurtain.pipeline.load import Inputs, load_inputs
 from ironcurtain.pipeline.outputs import Documents, archives, files, origin
 from ironcurtain.pipeline.previous_rules import published_policy
 from ironcurtain.pipeline.progress import Progress, Stages
@@ -54,6 +54,7 @@ from ironcurtain.pipeline.recorded import record_policy
 from ironcurtain.pipeline.repair import Draft, Settled, settle
 from ironcurtain.pipeline.reserved_tools import with_reserved_tools
 from ironcurtain.pipeline.scenarios import Ground, generate_calls
+from ironcurtain.pipeline.sources import Sources, shown_path
 from ironcurtain.pipeline.stability import Compared, compare
 from ironcurtain.pipeline.verify import report_lines
 from ironcurtain.pipeline.workshop import Workshop, without_rules

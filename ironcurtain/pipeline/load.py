@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,40 +17,14 @@ from ironcurtain.pipeline.clauses import PlacedClause, read_clauses, read_user_c
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.linter import Finding, contradictions, lint
 from ironcurtain.pipeline.lists_edit import read_lists
+from ironcurtain.pipeline.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.pipeline.unread import unread_lines
 from ironcurtain.servers.config import ServerConfig, load_servers
 
-MAX_CONSTITUTION_BYTES = 1 << 20
 _BETWEEN = "\0"
 """It keeps two files apart from one that holds both texts."""
 
 F = TypeVar("F", bound=Frozen)
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Where a compile reads from.
-
-    Attributes:
-        root: Directory that places in results are relative to, so that no result names a machine's path.
-        user_constitution: The user's own guidance, which supersedes the constitution, if it is to be read.
-        guarantees: The file of what the policy has to keep, which need not exist.
-        custom: Directory of the project's own Rego modules, if it has one.
-        output: The published directory, `generated/`.
-        pending: Directory for answers that are paid for and not published yet.
-    """
-
-    root: Path
-    constitution: Path
-    servers: Path
-    scenarios: Path
-    lists: Path
-    confirmations: Path
-    output: Path
-    pending: Path
-    guarantees: Path | None = None
-    custom: Path | None = None
-    user_constitution: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -127,12 +100,6 @@ def read_constitution(base: Path, user: Path | None, root: Path) -> tuple[str, t
         return text, clauses
     own = read_text(user, max_bytes=MAX_CONSTITUTION_BYTES)
     return f"{text}{_BETWEEN}{own}", (*read_user_clauses(own, shown_path(user, root)), *clauses)
-
-
-def shown_path(path: Path, root: Path) -> str:
-    """Return a path relative to the project, or its last part where it lies outside."""
-    relative = os.path.relpath(path.absolute(), root.absolute())
-    return path.name if relative.startswith("..") else Path(relative).as_posix()
 
 
 def _optional(path: Path, default: F) -> F:

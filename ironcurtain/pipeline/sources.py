@@ -6,19 +6,47 @@ against them. Line ends do not count: a checkout may change them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.files import MAX_BYTES, has_content, read_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.provenance import Source, SourceKind
-from ironcurtain.pipeline.load import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.pipeline.questions import ANSWERS_FILE
 from ironcurtain.settings import FILE_NAME, Settings
 
+MAX_CONSTITUTION_BYTES = 1 << 20
 _CONSTITUTIONS = ("constitution", "user constitution")
 _COMPILED_SETTINGS = ("case_insensitive_hosts", "directories", "roles")
 """The settings that change what a compile makes, and that no option replaces."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a compile reads from.
+
+    Attributes:
+        root: Directory that places in results are relative to, so that no result names a machine's path.
+        user_constitution: The user's own guidance, which supersedes the constitution, if it is to be read.
+        guarantees: The file of what the policy has to keep, which need not exist.
+        custom: Directory of the project's own Rego modules, if it has one.
+        output: The published directory, `generated/`.
+        pending: Directory for answers that are paid for and not published yet.
+    """
+
+    root: Path
+    constitution: Path
+    servers: Path
+    scenarios: Path
+    lists: Path
+    confirmations: Path
+    output: Path
+    pending: Path
+    guarantees: Path | None = None
+    custom: Path | None = None
+    user_constitution: Path | None = None
 
 
 def sources_of(read: Sources, settings: Settings) -> tuple[Source, ...]:
@@ -81,3 +109,9 @@ def _source(kind: SourceKind, path: Path, root: Path) -> Source:
 def _settings(settings: Settings) -> Source:
     compiled = settings.model_dump(mode="json", include=set(_COMPILED_SETTINGS))
     return Source(kind="settings", path=FILE_NAME, digest=jsontext.digest(compiled))
+
+
+def shown_path(path: Path, root: Path) -> str:
+    """Return a path relative to the project, or its last part where it lies outside."""
+    relative = os.path.relpath(path.absolute(), root.absolute())
+    return path.name if relative.startswith("..") else Path(relative).as_posix()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,14 +26,18 @@ def recorded_files(tools: Tools) -> dict[str, bytes]:
     }
 
 
-def read_recorded(output: Path) -> Tools:
+def read_recorded(output: Path, known: Collection[str]) -> Tools:
     """Read every tool list that a compile recorded in a published directory, whatever is configured now.
+
+    Args:
+        output: The published directory.
+        known: Digests of tools that were annotated, whose schemas were looked at then.
 
     Raises:
         FileError, FormatError, ServerFailedError: If a file is no usable tool list.
     """
     files = sorted((output / DIRECTORY).glob("*.json"))
-    return {file.stem: read_saved_tools(file.stem, file) for file in files}
+    return {file.stem: read_saved_tools(file.stem, file, known) for file in files}
 
 
 def list_without_starting(config: ServerConfig, starter: Starter, output: Path) -> Tools:

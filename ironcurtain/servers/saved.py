@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -35,8 +35,8 @@ class SavedTools(BaseModel):
     tools: tuple[_SavedTool, ...]
 
 
-def read_saved_tools(server: str, path: Path) -> tuple[ToolListing, ...]:
-    """Read a saved tool list, held to the same rules as a live one.
+def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> tuple[ToolListing, ...]:
+    """Read a saved tool list, held to the same rules as a live one; `known` as in `check_tools`.
 
     Raises:
         FileError, FormatError: If the file is no tool list.
@@ -53,7 +53,7 @@ def read_saved_tools(server: str, path: Path) -> tuple[ToolListing, ...]:
         )
         for tool in saved.tools
     )
-    raise_all(check_tools(f"{server} ({path})", tools))
+    raise_all(check_tools(f"{server} ({path})", tools, known))
     return tools
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pydantic import Field
 
@@ -54,8 +54,16 @@ def tool_digest(tool: ToolListing) -> str:
     )
 
 
-def check_tools(server: str, tools: Iterable[ToolListing]) -> list[IronCurtainError]:
-    """Return what makes a server's tool list unusable: bad or repeated names, schemas that are none."""
+def check_tools(
+    server: str, tools: Iterable[ToolListing], known: Collection[str] = ()
+) -> list[IronCurtainError]:
+    """Return what makes a server's tool list unusable: bad or repeated names, schemas that are none.
+
+    Args:
+        server: What the errors name.
+        tools: The list.
+        known: Digests of tools whose schemas were looked at before, which costs more than all the rest.
+    """
     listed = list(tools)
     if len(listed) > MAX_TOOLS:
         return [
@@ -71,7 +79,7 @@ def check_tools(server: str, tools: Iterable[ToolListing]) -> list[IronCurtainEr
         for tool in listed
         if not _TOOL_NAME.match(tool.name)
     ]
-    for tool in listed:
+    for tool in (each for each in listed if not known or tool_digest(each) not in known):
         problem = schema_problem(tool.input_schema)
         if problem:
             problems.append(f"the input schema of {quoted(tool.name)} is no usable JSON Schema: {problem}")

@@ -12,7 +12,8 @@ from fixtures.tiny_project import write_project
 
 from ironcurtain.errors import ConstitutionError, FileError, IronCurtainError
 from ironcurtain.pipeline.clauses import SUPERSEDING
-from ironcurtain.pipeline.load import MAX_CONSTITUTION_BYTES, Sources, load_inputs, shown_path
+from ironcurtain.pipeline.load import load_inputs
+from ironcurtain.pipeline.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 
 
 def sources(root: Path) -> Sources:
