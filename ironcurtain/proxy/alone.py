@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # the hub has one of these
     from ironcurtain.proxy.hub import Hub
 
 MOST = 4
-"""So many run at once; each is a whole server, with its sandbox."""
+"""So many of one server run at once: one that keeps them from ending keeps no other server waiting."""
 PATIENCE = 120.0
 """Seconds that a call waits for one of them to end."""
 
@@ -41,11 +41,11 @@ Sending = Callable[[Upstream], Awaitable[dict[str, Json]]]
 
 
 class Apart:
-    """Starts server processes for single calls, a few at a time."""
+    """Starts server processes for single calls, a few of each server at a time."""
 
     def __init__(self, hub: Hub, confiner: Confiner) -> None:
         self._hub, self._confiner = hub, confiner
-        self._room = anyio.Semaphore(MOST)
+        self._rooms = {name: anyio.Semaphore(MOST) for name in hub.upstreams}
 
     async def send(self, call: Call, alone: Alone, exchange: Exchange, sending: Sending) -> dict[str, Json]:
         """Start a process of a call's server, hold its tool against the judged one, send, and end it.
@@ -54,10 +54,11 @@ class Apart:
             UpstreamError: If it does not start, lists another tool, or gives no answer.
             MCPError: The server's own error.
         """
+        room = self._rooms[call.server]
         with anyio.move_on_after(PATIENCE) as waited:
-            await self._room.acquire()
+            await room.acquire()
         if waited.cancelled_caught:
-            raise UpstreamError(f"{MOST} processes for single calls run already")
+            raise UpstreamError(f"{MOST} of its processes for single calls run already")
         try:
             confiner = await self._confiner_for(call.server, alone.subjects)
             paths = [each.value for each in alone.subjects if each.role.category == "path"]
@@ -73,7 +74,7 @@ class Apart:
 
             return await made.once(work)
         finally:
-            self._room.release()
+            room.release()
 
     async def _confiner_for(self, server: str, subjects: Sequence[Subject]) -> Confiner:
         try:

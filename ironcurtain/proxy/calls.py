@@ -58,13 +58,12 @@ async def send(hub: Hub, upstream: Upstream, make: Make, exchange: Exchange) -> 
         UpstreamError: If it gives no answer.
     """
     more: dict[str, Any] = {}
-    with hub.clients.served_by(upstream.name, exchange):
-        for _ in range(_MOST_ROUNDS):
-            request = make({"_meta": _meta(upstream, exchange), **more})
-            result = await upstream.request(request, on_progress=exchange.on_progress)
-            if result.get("resultType") != "input_required":
-                return _unstamped(result)
-            more = await _answers(hub, upstream, result, exchange)
+    for _ in range(_MOST_ROUNDS):
+        request = make({"_meta": _meta(upstream, exchange), **more})
+        result = await upstream.request(request, on_progress=exchange.on_progress)
+        if result.get("resultType") != "input_required":
+            return _unstamped(result)
+        more = await _answers(hub, upstream, result, exchange)
     raise UpstreamError("the server asked for more input without end")
 
 

@@ -124,7 +124,7 @@ class Enforcer:
         """Let a call happen, or not.
 
         Args:
-            call: The call as it arrived, without an id.
+            call: The call as it arrived, without an id, caller and client.
             forward: Sends it on; called at most once, with exactly the arguments that were judged.
             exchange: The client's request behind it, through which a person can be asked.
             live: Tells which tool the server offers by now, when a person has approved the call.
@@ -138,7 +138,9 @@ class Enforcer:
             MCPError: The server's own error.
         """
         id_ = secrets.token_hex(8)
-        judged = await self._judge(replace(call, id=id_, caller=self.caller), counted=True)
+        client = exchange.client_name if exchange is not None else call.client
+        arrived = replace(call, id=id_, caller=self.caller, client=client)
+        judged = await self._judge(arrived, counted=True)
         if self.observe:
             return await self._carry_out(observed(judged, is_tool=live is not None), forward, id_)
         judged = within_reach(judged, self.reaching)

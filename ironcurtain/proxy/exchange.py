@@ -94,7 +94,7 @@ class Exchange:
         """Begin with a request, and with what of its `_meta` was let through when it was judged."""
         self.context = context
         self.passed = dict(passed or {})
-        self.client = client_of(context)
+        self.client, self.client_name = client_of(context), client_name(context)
         self.modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._questions: list[_Question] = []
         self._event: anyio.Event

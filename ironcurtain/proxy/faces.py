@@ -23,7 +23,7 @@ from ironcurtain.proxy.catalogue import Catalogue
 from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, Live, RefusedError
 from ironcurtain.proxy.events import UpstreamError
-from ironcurtain.proxy.exchange import Exchange, Suspended, client_name
+from ironcurtain.proxy.exchange import Exchange, Suspended
 from ironcurtain.proxy.hub import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
 from ironcurtain.proxy.listing import Listing
 from ironcurtain.proxy.reaching import Alone
@@ -234,7 +234,7 @@ class Face:
                 raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
             return await exchange.resume(context, params.input_responses or {}, self._held)
         meta = passed_meta(context.meta, self._hub.passes.get(call.server, ()))
-        call = replace(call, meta=meta, client=client_name(context))
+        call = replace(call, meta=meta)
         exchange = Exchange(context, call.meta)
 
         async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
@@ -245,7 +245,8 @@ class Face:
                 return await self._hub.apart.send(call, alone, exchange, send_to)
             if (upstream := self._hub.upstreams.get(call.server)) is None:
                 raise UpstreamError("the server is not running")
-            return await send_to(upstream)
+            with self._clients.served_by(call.server, exchange):
+                return await send_to(upstream)
 
         return await exchange.answer(
             lambda: self._enforcer.enforce(call, forward, exchange, live), self._held
@@ -273,13 +274,19 @@ class Face:
         """
         call = reserved.read_resource(await self._owner(uri), uri)
 
-        async def nothing(_: Mapping[str, Json], __: Alone | None = None) -> Result:
+        async def nothing(_: Mapping[str, Json], alone: Alone | None = None) -> Result:
+            if alone is not None:
+                raise UpstreamError(
+                    "the server that runs does not see it, so nobody can be told of its changes"
+                )
             return {}
 
         try:
             await self._enforcer.enforce(call, nothing, Exchange(context))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
+        except UpstreamError as error:
+            raise MCPError(types.INVALID_REQUEST, f"server {call.server}: {error.reason}") from None
         return call.server
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:

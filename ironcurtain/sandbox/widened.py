@@ -76,13 +76,16 @@ def widened(name: str, grounds: Grounds, subjects: Iterable[Subject], limits: Li
         domains=tuple(dict.fromkeys([*reach.domains, *hosts])),
         repositories=reach.repositories or (asked.repositories and bool(changed)),
     )
-    beside = list(_beside({Path(place) for place in writes}, [Path(each.value) for each in paths]))
+    beside = {Path(place) for place in writes}
+    unread = _beside(beside, [Path(each.value) for each in paths])
+    # What a call only reads is not to be changed, though it may lie beside what is.
+    unchanged = _beside(beside, [Path(each.value) for each in changed])
     return replace(
         grounds,
         reaches={**grounds.reaches, name: widest},
         asked={},
-        hidden=tuple(path for path in beside if not limits.usual.can_read(str(path))),
-        held=tuple(path for path in beside if not limits.usual.can_write(str(path))),
+        hidden=tuple(path for path in unread if not limits.usual.can_read(str(path))),
+        held=tuple(path for path in unchanged if not limits.usual.can_write(str(path))),
     )
 
 

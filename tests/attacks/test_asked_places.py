@@ -23,6 +23,8 @@ from support.contained import NEEDS_SANDBOX
 from support.policies import rule, write_bundle, write_servers
 from support.proxied import Living, Place, annotated, descendants, text_of, until, visit_all
 
+from ironcurtain.proxy.alone import MOST
+
 pytestmark = [
     NEEDS_SANDBOX,
     pytest.mark.skipif(not NODE.is_dir(), reason="the servers are not installed (make demo)"),
@@ -48,7 +50,8 @@ class Asked(Place):
         (self.open / "within").mkdir()
         (self.open / "within" / "x.txt").write_text("SECRET within")
         shipped = json.loads((ROOT / "generated" / "tool-annotations.json").read_text())["servers"]
-        tools = [annotated(name) for name in fixture_server.TOOLS]
+        tools = [annotated(name) for name in fixture_server.TOOLS if name != "echo"]
+        tools.append(annotated("echo", text=["read-path"], path=["write-path"]))
         roles = ["read-path", "write-path", "delete-path"]
         places = [str(self.asked), str(self.open / "within")]
         made = [
@@ -146,6 +149,28 @@ async def an_approved_change_shows_nothing_that_lies_beside(client: Client, plac
     (place.asked / "two").write_text("SECRET two")
 
 
+async def what_an_approved_call_only_reads_is_not_changed(client: Client, place: Asked) -> None:
+    """Both lie in the directory that is open so that one of them can be replaced."""
+    read, written = str(place.asked / "one"), str(place.asked / "two")
+    said = text_of(await client.call_tool("spy__echo", {"text": read, "path": written}))
+    assert (said, place.alone()[-1]) == ("Read-only file system", True)
+    assert (place.asked / "one").read_text() == "SECRET one"
+
+
+async def processes_of_one_server_that_hang_keep_no_other_server_waiting(
+    client: Client, place: Asked
+) -> None:
+    before = sum(place.alone())
+    async with anyio.create_task_group() as tasks:
+        for number in range(MOST):
+            hang = {"path": str(place.asked / str(number) / "hang")}
+            tasks.start_soon(client.call_tool, "spy__read", hang)
+        await until(lambda: sum(place.alone()) == before + MOST)
+        said = text_of(await fs(client, "read_text_file", path=str(place.asked / "two")))
+        tasks.cancel_scope.cancel()
+    assert said == "SECRET two"
+
+
 async def what_needs_approval_within_an_allowed_place_is_closed_too(client: Client, place: Asked) -> None:
     within = place.open / "within" / "x.txt"
     (place.open / "link.txt").symlink_to(within)
@@ -202,6 +227,8 @@ VISITS: dict[str, Any] = {
         a_link_put_in_the_place_of_a_directory_leads_nowhere,
         an_approved_call_reads_what_was_approved_and_nothing_beside,
         an_approved_change_shows_nothing_that_lies_beside,
+        what_an_approved_call_only_reads_is_not_changed,
+        processes_of_one_server_that_hang_keep_no_other_server_waiting,
         what_needs_approval_within_an_allowed_place_is_closed_too,
         the_process_is_gone_when_the_call_is_over,
         it_is_gone_when_it_dies_or_its_client_waits_no_longer,

@@ -11,16 +11,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
+from fixtures.fixture_server import NOTE
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from support.faulty import OWN
-from support.proxied import LONG, Place, wait_for
+from support.policies import rule
+from support.proxied import LEGACY, LONG, Place, wait_for
 
 from ironcurtain.approvals.answering import Answer, Desk
 
@@ -49,9 +52,21 @@ def listening(place: Place, *options: str) -> Iterator[str]:
             assert process.wait(LONG) == 0
 
 
+def _with_tokens(place: Place) -> Path:
+    """Write the clients' tokens; return the directory of what is ours."""
+    own = place.home / OWN
+    own.mkdir(mode=0o700)
+    tokens = own / "http-clients.json"
+    tokens.write_text(json.dumps({"format": "ironcurtain/http-clients/v1", "clients": TOKENS}))
+    tokens.chmod(0o600)
+    return own
+
+
 async def _remove(url: str, token: str, place: Place) -> tuple[str, str]:
     """Call, as a client, what a person has to approve."""
-    with_token = httpx2.AsyncClient(trust_env=False, headers={"authorization": f"Bearer {token}"})
+    with_token = httpx2.AsyncClient(
+        timeout=LONG, trust_env=False, headers={"authorization": f"Bearer {token}"}
+    )
     async with Client(
         streamable_http_client(url, http_client=with_token), mode="legacy", cache=None
     ) as client:
@@ -88,11 +103,7 @@ def _anothers_session(url: str) -> None:
 
 def test_another_user_and_another_client_at_a_port(tmp_path: Path) -> None:
     place = Place(tmp_path.resolve())
-    own = place.home / OWN
-    own.mkdir(mode=0o700)
-    tokens = own / "http-clients.json"
-    tokens.write_text(json.dumps({"format": "ironcurtain/http-clients/v1", "clients": TOKENS}))
-    tokens.chmod(0o600)
+    own = _with_tokens(place)
     with listening(place, "--http", "127.0.0.1:0", "--patience", "0.2") as url:
         _without_a_token(url)
         assert not place.decisions
@@ -107,6 +118,36 @@ def test_another_user_and_another_client_at_a_port(tmp_path: Path) -> None:
         assert anyio.run(_remove, url, TOKENS["two"], place) == ("pending", again)
         _anothers_session(url)
     assert len([entry for entry in place.sent() if entry.get("tool") == "remove"]) == 1
+
+
+async def _subscribe(url: str, token: str, place: Place) -> tuple[str, str]:
+    """Ask to be told of changes of what a person has to let be read."""
+    with_token = httpx2.AsyncClient(
+        timeout=LONG, trust_env=False, headers={"authorization": f"Bearer {token}"}
+    )
+    async with Client(
+        streamable_http_client(url, http_client=with_token), mode="legacy", cache=None
+    ) as client:
+        with suppress(MCPError):  # it waits for a person
+            await client.subscribe_resource(NOTE)
+    found = place.decisions[-1]
+    assert found["client"] == {token: name for name, token in TOKENS.items()}[token]
+    return found["approval"]["state"], found["approval"]["request"]
+
+
+def test_an_approved_subscription_is_good_for_one_client(tmp_path: Path) -> None:
+    place = Place(tmp_path.resolve(), {"fix": LEGACY})
+    asked_about = {"roles": ["resource-uri"], "allowed": [NOTE]}
+    place.publish([*place.made, rule("notes-uris", "escalate", lists=asked_about)], place.names)
+    own = _with_tokens(place)
+    with listening(place, "--http", "127.0.0.1:0", "--patience", "0.2") as url:
+        state, asked = anyio.run(_subscribe, url, TOKENS["one"], place)
+        assert state == "pending"
+        with Desk.open(own / "approvals", own / "approvals.key") as desk:
+            assert desk.answer(desk.status(asked).request, Answer("approved", scope="once")) == "recorded"
+        state, again = anyio.run(_subscribe, url, TOKENS["two"], place)
+        assert (state, again == asked) == ("pending", False)
+        assert anyio.run(_subscribe, url, TOKENS["one"], place) == ("approved", asked)
 
 
 def test_the_tokens_are_made_for_the_user_alone(tmp_path: Path) -> None:

@@ -37,11 +37,11 @@ RESERVED_TOOLS = [
 PATHS = {"echo": {"path": ["none"]}, "read": {"path": ["read-path"]}, "remove": {"path": ["delete-path"]}}
 
 
-def annotated(name: str) -> dict[str, Any]:
-    """Annotate a tool of the fixture server, with the digest of what it really lists."""
+def annotated(name: str, **roles: list[str]) -> dict[str, Any]:
+    """Annotate a tool of the fixture server, with the digest of what it really lists; roles by argument."""
     listed = fixture_server.TOOLS[name]
     schema = listed.input_schema
-    arguments = {arg: ["none"] for arg in schema["properties"]} | PATHS.get(name, {})
+    arguments = {arg: ["none"] for arg in schema["properties"]} | PATHS.get(name, {}) | roles
     digest = tool_digest(ToolListing(name=name, description=listed.description or "", input_schema=schema))
     return {**tool(name, contained=False, **arguments), "schema_digest": digest, "input_schema": schema}
 
