@@ -33,7 +33,7 @@ from ironcurtain.text import quoted
 
 Context = ServerRequestContext[Any, Any]
 
-Judged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
+FromJudged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
 """Makes the server's request from the judged arguments and the rest of its params."""
 
 Sending = Callable[[Hub, Upstream, Make, Exchange], Awaitable[Result]]
@@ -208,7 +208,7 @@ class Face:
 
         return await self._reserved(context, params, reserved.complete(server, params), make)
 
-    async def _reserved(self, context: Context, params: Any, call: Call, make: Judged) -> Result:  # noqa: ANN401
+    async def _reserved(self, context: Context, params: Any, call: Call, make: FromJudged) -> Result:  # noqa: ANN401
         """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
         await self._hub.tried(call.server)
         try:
@@ -223,7 +223,7 @@ class Face:
         context: Context,
         params: Any,  # noqa: ANN401 - the params of any request that can be asked back about
         call: Call,
-        make: Judged,
+        make: FromJudged,
         sending: Sending,
         live: Live | None = None,
     ) -> Result:

@@ -149,7 +149,7 @@ async def explained(
     content = result.get("content")
     if result.get("isError") is not True or not isinstance(content, list) or not confiner.contains(server):
         return result
-    words = confiner.apart(server, [subject.value for subject in subjects if subject.role.writes])
+    words = confiner.across_mounts(server, [subject.value for subject in subjects if subject.role.writes])
     is_held = any(_HELD.search(str(block)) for block in content)
     if seen := await _refused(confiner, server, before, seconds=_PATIENCE if is_held else 0):
         words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"

@@ -156,7 +156,7 @@ class Confiner:
         made._told, made._makers, made._programs = self._told, self._makers, self._programs
         return made
 
-    def apart(self, name: str, paths: Iterable[str]) -> str:
+    def across_mounts(self, name: str, paths: Iterable[str]) -> str:
         """Say that files of a call lie in different mounts of a server's sandbox; nothing if they do not."""
         limits = self._limits.get(name)
         roots = {limits.usual.mount_of(path) for path in paths} if limits is not None else set()
