@@ -261,6 +261,7 @@ def test_doctor_names_wrapped_servers_that_cannot_run_also_outside_a_project(
     assert doctor()["ok"] is True
 
 
+@NEEDS_SANDBOX
 def test_drift_says_that_a_server_is_not_fetched(inside: Inside, project: Path, packages: Packages) -> None:
     """The project is one with a policy; `packages` gives it a home of its own."""
     assert packages.installed == []

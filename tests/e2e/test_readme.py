@@ -63,7 +63,7 @@ def test_a_shell_block(text: str, checkout: Path, environment: dict[str, str]) -
 def test_the_library_example(checkout: Path, environment: dict[str, str]) -> None:
     ended = run([sys.executable, "-c", PYTHON[0]], checkout, environment)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.startswith("allow filesystem-allow-read-documents ")
+    assert ended.stdout.startswith("True allow filesystem-allow-read-documents ")
 
 
 def test_the_demo(checkout: Path, environment: dict[str, str]) -> None:
