@@ -224,10 +224,15 @@ class _ClassMaker:
         return builder.values(tree_of(self._atoms, place, equals), schemas)
 
     def _constants(self) -> list[Json]:
-        """Return values that equal something on either side of a comparison, or nothing."""
+        """Return values that equal something on either side of a comparison, or nothing.
+
+        What is in an array or object that a test compares as a whole is among them: where that is given, a
+        part of it may be what another test compares.
+        """
         operands = [a.condition.value for a in self._atoms if a.condition and a.reference is None]
         listed = [v for one in operands for v in (one if isinstance(one, list | tuple) else [one])]
-        return [*listed, *self._fresh, 7, 8, True, False]
+        parts = [part for one in listed for part in _parts_of(one)]
+        return [*parts, *self._fresh, 7, 8, True, False]
 
     def _absent(self, place: Place, schemas: Schemas) -> Iterator[Chosen]:
         """Yield what a call that does not give an argument counts for, nothing where it must be given."""
@@ -251,6 +256,14 @@ class _ClassMaker:
             for argument in self._tool.annotation.args
             if any(self._registry[role].resource for role in argument.possible_roles)
         ]
+
+
+def _parts_of(value: Json) -> Iterator[Json]:
+    """Yield a value and all that is in it."""
+    yield value
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inside:
+        yield from _parts_of(each)
 
 
 def _truth(atoms: Sequence[Atom], values: Values) -> frozenset[str]:

@@ -212,6 +212,16 @@ def test_whole_containers_are_compared_with_facts_and_constants() -> None:
     assert guaranteed(bundle, when=known).status == "proved"
 
 
+def test_a_fact_equals_what_is_in_an_object_that_is_compared_as_a_whole() -> None:
+    known = [{"key": "alice", "size": {"n": 2}, "value": "a"}]
+    own = [equals("/v/deep", known, op="in"), equals("/v/deep/key", {"caller": "/team"})]
+    rules = [on("own", "allow", *own, {"name": "/v/deep/size/n", "op": "ge", "value": 1})]
+    size = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    deep = {"type": "object", "properties": {"key": TEXT, "size": size, "value": TEXT}, "required": ["key"]}
+    schema = {"type": "object", "properties": {"deep": deep}, "required": ["deep"]}
+    assert guaranteed(bundle_of(rules, {"v": schema}, required=("v",))).status == "broken"
+
+
 LETTER = {"type": "string", "pattern": "^[x-z]$"}
 
 
