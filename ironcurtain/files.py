@@ -40,6 +40,8 @@ MAX_BYTES = 8 << 20
 _MAX_TOKEN = 16 << 10
 _CHUNK = 4096
 _YAML_SUFFIXES = {".yaml", ".yml"}
+SCHEMA_KEY = "$schema"
+"""The key by which JSON editors find a document's schema."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -146,10 +148,15 @@ def load(path: Path, model: type[M]) -> M:
 
 
 def parse_document(text: str, source: str, model: type[M]) -> M:
-    """Validate the text of a document; `source` names it in errors and tells YAML from JSON by its suffix."""
+    """Validate the text of a document; `source` names it in errors and tells YAML from JSON by its suffix.
+
+    The key `$schema`, by which editors find a document's JSON Schema, says nothing to us.
+    """
     value = (
         _yaml().parse(text, source) if Path(source).suffix in _YAML_SUFFIXES else _json_value(text, source)
     )
+    if isinstance(value, dict) and isinstance(value.get(SCHEMA_KEY), str):
+        del value[SCHEMA_KEY]
     _check_format(value, source, model)
     try:
         return model.model_validate_json(jsontext.canonical(value))
@@ -208,7 +215,8 @@ def _json_value(text: str, source: str) -> Json:
     try:
         return jsontext.parse(text, max_bytes=MAX_BYTES, any_double=True)
     except jsontext.MalformedJsonError as error:
-        raise FormatError(f"not valid JSON: {visible(str(error))}", where=source) from None
+        place = Place(source, error.line, error.column)
+        raise FormatError(f"not valid JSON: {visible(str(error))}", where=place) from None
 
 
 def _yaml() -> ModuleType:

@@ -147,3 +147,14 @@ def cut(text: str, limit: int = 120) -> str:
     """Return the text, cut in the middle where it exceeds `limit` characters."""
     half = (limit - 1) // 2
     return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with the name of what is counted: `1 scenario`, `2 scenarios`, `1,000 calls`.
+
+    Args:
+        number: How many there are.
+        one: The name of one.
+        many: The name of several, where that is not the name of one and an `s`.
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

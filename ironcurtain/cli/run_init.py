@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ironcurtain.errors import Exit
-from ironcurtain.pipeline.init import SERVERS, init
-from ironcurtain.text import visible
+from ironcurtain.pipeline.init import SCHEMAS, SERVERS, init
+from ironcurtain.text import counted, visible
 
 
 def run(*, directory: str, quiet: bool) -> Exit:
@@ -18,6 +18,10 @@ def run(*, directory: str, quiet: bool) -> Exit:
         return Exit.YES
     for name in done.written:
         click.echo(f"wrote  {visible(str(Path(directory) / name))}")
+    if done.schemas:
+        place = visible(str(Path(directory) / SCHEMAS))
+        many = counted(done.schemas, "JSON Schema")
+        click.echo(f"wrote  {place} ({many}, by which an editor checks what you type)")
     for name in done.kept:
         click.echo(f"kept   {visible(str(Path(directory) / name))}")
     if done.servers:

@@ -35,7 +35,16 @@ _LARGEST, _SMALLER = str(MAX_INTEGER).encode(), b"9" * 15
 
 
 class MalformedJsonError(ValueError):
-    """The text or value is not strict JSON; the message says why."""
+    """The text or value is not strict JSON; the message says why.
+
+    Attributes:
+        line: 1-based line of a mistake in the syntax, `column` its 1-based column; else None.
+    """
+
+    def __init__(self, why: str, *, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
+        self.column = column
 
 
 def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = False) -> Json:
@@ -67,7 +76,9 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
             parse_float=_finite if any_double else _float,
         )
     except json.JSONDecodeError as error:
-        raise MalformedJsonError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
+        raise MalformedJsonError(
+            f"{error.msg} at line {error.lineno} column {error.colno}", line=error.lineno, column=error.colno
+        ) from None
     except RecursionError:
         raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels") from None
     check(value, any_double=any_double)

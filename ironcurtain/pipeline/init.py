@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from ironcurtain import assets
 from ironcurtain.errors import FileError
+from ironcurtain.files import atomic_write
 from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import load_servers
 
@@ -41,6 +43,24 @@ _OF_ONE_SERVER = Template("""\
 
 _PROGRAMS = {"ci/ironcurtain.sh"}
 
+SCHEMAS = ".ironcurtain/schemas"
+"""Directory of the JSON Schemas by which an editor checks what is typed; the starter files name them."""
+
+WRITTEN_BY_PEOPLE = (
+    "annotations",
+    "confirmations",
+    "diff-approvals",
+    "guarantees",
+    "lists",
+    "policy",
+    "profile",
+    "scenarios",
+    "servers",
+    "settings",
+    "waivers",
+)
+"""The schemas of the files that people write."""
+
 
 @dataclass(frozen=True)
 class Written:
@@ -49,6 +69,7 @@ class Written:
     Attributes:
         written: Files that are new.
         kept: Files that were there, and stay as they were.
+        schemas: How many schemas for editors are new, or are of this version now.
         servers: The servers that were configured already, which the new files are about.
         saved: Whether every server has a saved tool list, so that a compile need not start any.
         unfetched: Whether a server has to be fetched before it can be started.
@@ -56,6 +77,7 @@ class Written:
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
+    schemas: int = 0
     servers: tuple[str, ...] = ()
     saved: bool = True
     unfetched: bool = False
@@ -76,6 +98,8 @@ class Written:
 def init(directory: Path) -> Written:
     """Write each starter file that is not there yet; the directory is made where it is missing.
 
+    The schemas for editors are no one's own files: they are written anew where they are of another version.
+
     Raises:
         FileError: If something that is no directory stands in the way.
         FormatError, ServerConfigError: If servers are configured there, and not as they have to be.
@@ -87,10 +111,11 @@ def init(directory: Path) -> Written:
     for target, data in (_fitted(servers) if servers else _starter()).items():
         new = _write_new(directory / target, data, 0o755 if target in _PROGRAMS else 0o644)
         (written if new else kept).append(target)
+    schemas = sum(_write_schema(directory / SCHEMAS, name) for name in WRITTEN_BY_PEOPLE)
     saved = all(server.tools for server in configured.values())
     installed = load_servers(directory / SERVERS).installed
     unfetched = any(each.missing is not None for each in installed.values())
-    return Written(tuple(written), tuple(kept), servers, saved, unfetched)
+    return Written(tuple(written), tuple(kept), schemas, servers, saved, unfetched)
 
 
 def _configured(path: Path) -> Mapping[str, Server]:
@@ -115,6 +140,15 @@ def _fitted(servers: tuple[str, ...]) -> Mapping[str, bytes]:
     }
     general = {target: data for target, data in _starter().items() if target not in _OF_THE_FILE_SERVER}
     return {**general, **filled}
+
+
+def _write_schema(directory: Path, name: str) -> bool:
+    """Write a schema where it is missing or another version's; tell whether it was written."""
+    path, data = directory / f"{name}.json", (assets.SCHEMAS / f"{name}.json").read_bytes()
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    atomic_write(path, data)
+    return True
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> bool:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ironcurtain.canonical.patterns import DOMAIN, canonical_member
 from ironcurtain.errors import ListError, PatternError, UsageError, raise_all
-from ironcurtain.files import atomic_write, has_content, load
+from ironcurtain.files import MAX_BYTES, SCHEMA_KEY, atomic_write, has_content, load, read_text
 from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.roles.registry import Registry
 from ironcurtain.text import is_hidden, quoted
@@ -61,7 +62,7 @@ def _completed(own: NamedList, compiled: NamedList | None) -> NamedList:
 
 
 def write_lists(file: Path, lists: Lists) -> None:
-    """Write the project's own lists.
+    """Write the project's own lists; where the file names its schema, it still does.
 
     Raises:
         UsageError: If the file is YAML, whose comments would be lost.
@@ -70,7 +71,13 @@ def write_lists(file: Path, lists: Lists) -> None:
         raise UsageError(
             "the lists are kept in YAML, whose comments would be lost; edit the file", where=str(file)
         )
-    atomic_write(file, jsontext.pretty(lists.model_dump(mode="json", exclude_unset=True)).encode())
+    document = {**_named_schema(file), **lists.model_dump(mode="json", exclude_unset=True)}
+    atomic_write(file, jsontext.pretty(document).encode())
+
+
+def _named_schema(file: Path) -> dict[str, Json]:
+    before = jsontext.parse(read_text(file), max_bytes=MAX_BYTES) if has_content(file) else {}
+    return {key: before[key] for key in (SCHEMA_KEY,) if isinstance(before, dict) and key in before}
 
 
 def list_types(registry: Registry) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from ironcurtain.files import SCHEMA_KEY
 from ironcurtain.llm.question import Answer
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.approval import Approvals, SealedAnswer, SealedRequest
@@ -45,15 +46,27 @@ from ironcurtain.pipeline.input_schema import policy_input_schema
 from ironcurtain.pipeline.linter import LintReport
 from ironcurtain.pipeline.questions import OpenQuestions
 from ironcurtain.roles.registry import Registry
+from ironcurtain.settings import Settings
 
 
 def _of(model: type[BaseModel]) -> Callable[[], Json]:
     return lambda: model.model_json_schema(by_alias=True)
 
 
+def _written(model: type[BaseModel]) -> Callable[[], Json]:
+    """Make the schema of a file that people write, which may name its schema for an editor."""
+
+    def make() -> Json:
+        schema = model.model_json_schema(by_alias=True)
+        key = {"description": "Where an editor finds this schema.", "title": "Schema", "type": "string"}
+        return {**schema, "properties": {SCHEMA_KEY: key, **schema["properties"]}}
+
+    return make
+
+
 SCHEMAS: dict[str, Callable[[], Json]] = {
     "agent-view": _of(AgentView),
-    "annotations": _of(Annotations),
+    "annotations": _written(Annotations),
     "answer": _of(Answer),
     "approval-answer": _of(SealedAnswer),
     "approval-request": _of(SealedRequest),
@@ -69,9 +82,9 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "coverage": _of(CoverageReport),
     "clause-explanation": _of(ClauseExplanation),
     "clause-report": _of(ClauseReport),
-    "confirmations": _of(Confirmations),
+    "confirmations": _written(Confirmations),
     "decision": _of(Decision),
-    "diff-approvals": _of(DiffApprovals),
+    "diff-approvals": _written(DiffApprovals),
     "difference": _of(Difference),
     "doctor": _of(DoctorReport),
     "drift": _of(DriftReport),
@@ -80,26 +93,27 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "findings": _of(FindingReport),
     "explanation": _of(Explanation),
     "guarantee-report": _of(GuaranteeReport),
-    "guarantees": _of(Guarantees),
+    "guarantees": _written(Guarantees),
     "input": lambda: policy_input_schema(Registry()),
     "lint": _of(LintReport),
-    "lists": _of(Lists),
+    "lists": _written(Lists),
     "matrix": _of(Matrix),
     "narrowing": _of(Narrowing),
     "mutation": _of(MutationReport),
     "onboarding": _of(Onboarding),
     "open-questions": _of(OpenQuestions),
-    "policy": _of(CompiledPolicy),
-    "profile": _of(Profile),
+    "policy": _written(CompiledPolicy),
+    "profile": _written(Profile),
     "provenance": _of(Statement),
     "proxy-status": _of(ProxyStatus),
     "replay": _of(Replay),
-    "scenarios": _of(Scenarios),
+    "scenarios": _written(Scenarios),
+    "settings": _of(Settings),
     "status": _of(Status),
     "server-list": _of(ServerList),
     "server-lock": _of(ServerLock),
-    "servers": _of(Servers),
+    "servers": _written(Servers),
     "verification": _of(Verification),
-    "waivers": _of(Waivers),
+    "waivers": _written(Waivers),
 }
 """By name: what makes the schema. `input` is the policy input, in the words of OPA's type checker."""
