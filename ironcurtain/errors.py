@@ -143,6 +143,13 @@ class ApprovalsError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class ExtraMissingError(IronCurtainError):
+    """A command needs packages that come with an extra, and the extra is not installed."""
+
+    code = "IC1009"
+    exit = Exit.USAGE
+
+
 class AnnotationError(IronCurtainError):
     """An annotation contradicts its tool's schema or the role registry."""
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Self
 
-from ironcurtain.errors import UsageError
+from ironcurtain.extras import missing_extra
 from ironcurtain.model.audit import DecisionRecord, ResultRecord
 
 _NAME = "ironcurtain"
@@ -61,14 +61,12 @@ class Telemetry:
         The providers are ours alone: no other library's spans, which could hold arguments, come with it.
 
         Raises:
-            UsageError: If the extra `otel` is not installed.
+            ExtraMissingError: If the extra `otel` is not installed.
         """
         try:
             trace, spans, metrics, readings, *exporters = map(importlib.import_module, _MODULES)
-        except ImportError as error:
-            raise UsageError(
-                "OpenTelemetry is not installed", hint="pip install 'ironcurtain[otel]'"
-            ) from error
+        except ModuleNotFoundError as error:
+            raise missing_extra(error) or error from error
         tracers = trace.TracerProvider(shutdown_on_exit=False)
         tracers.add_span_processor(spans.BatchSpanProcessor(exporters[0].OTLPSpanExporter()))
         reader = readings.PeriodicExportingMetricReader(exporters[1].OTLPMetricExporter())

@@ -15,6 +15,7 @@ from ironcurtain.errors import (
     SystemFailedError,
     UsageError,
 )
+from ironcurtain.extras import missing_extra
 from ironcurtain.text import printable, visible
 
 _SHOWN_LINE = 160
@@ -47,6 +48,8 @@ def _ours(error: Exception) -> IronCurtainError:
         context = getattr(error, "ctx", None)
         program = context.command_path if context else "ironcurtain"
         return UsageError(error.format_message(), hint=f"`{program} --help` shows what there is.")
+    if missing := missing_extra(error):
+        return missing
     if isinstance(error, OSError):
         return SystemFailedError(
             error.strerror or str(error), where=str(error.filename) if error.filename is not None else None

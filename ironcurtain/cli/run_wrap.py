@@ -21,6 +21,7 @@ from ironcurtain.clients.target import file_of, read_target
 from ironcurtain.clients.undo import ENTRY
 from ironcurtain.clients.wrap import ProxyCommand, proxy_entry, wrap
 from ironcurtain.errors import Exit, FileError, UsageError
+from ironcurtain.extras import need
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport
 from ironcurtain.policy import Policy
@@ -48,6 +49,7 @@ def run(
     **site: Json,
 ) -> Exit:
     """Wrap a client's configuration, or print how a client would start the proxy."""
+    need("mcp")  # a client would be left with a proxy that cannot start
     first, client, proxy_options = _divided(positions, unnamed=print_ and servers is not None)
     bundle = one_bundle(bundle, first)
     if client is None:

@@ -14,7 +14,8 @@ from ironcurtain.doctor.project import model, settings
 from ironcurtain.doctor.proxies import proxies
 from ironcurtain.doctor.servers import servers
 from ironcurtain.doctor.subject import Subject, failed
-from ironcurtain.errors import Exit, IronCurtainError, SystemFailedError
+from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
+from ironcurtain.extras import missing_extra
 from ironcurtain.model.doctor import Diagnosis, DoctorReport
 from ironcurtain.text import visible
 
@@ -71,12 +72,7 @@ def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject
     try:
         yield from check(subject)
     except ImportError as error:
-        yield Diagnosis(
-            name=check.__name__,
-            status="fail",
-            what=f"a package is not installed: {visible(str(error))}",
-            fix="Run `pip install 'ironcurtain[mcp]'`.",
-        )
+        yield from failed(check.__name__, missing_extra(error) or _broken(error))
     except IronCurtainError as error:
         yield from failed(check.__name__, error)
     except OSError as error:
@@ -88,3 +84,10 @@ def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject
             fix="Give yourself the permission, or run as whoever has it.",
             code=SystemFailedError.code,
         )
+
+
+def _broken(error: ImportError) -> ExtraMissingError:
+    return ExtraMissingError(
+        f"a package cannot be loaded: {visible(str(error))}",
+        hint="Run `pip install --force-reinstall ironcurtain`.",
+    )
