@@ -12,6 +12,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from support.policies import rule, tool, write_bundle
@@ -26,6 +27,9 @@ from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.connect import parameters
 
+Locked: TypeAlias = dict[str, FetchedServer]
+"""What a lock has of servers, by the program that would fetch them."""
+Kept: TypeAlias = tuple[Packages, Locked]
 NPX, UVX = ("npx", "-y", "@tests/teller"), ("uvx", "py-teller")
 
 
@@ -36,10 +40,34 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packag
     found.npm.close()
 
 
+@pytest.fixture(scope="module")
+def fetched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Locked]:
+    """Return where both servers were fetched to, and their parts of the lock, by the runner that asks."""
+    with pytest.MonkeyPatch.context() as patch:
+        packages = Packages(tmp_path_factory.mktemp("fetched"), patch)
+        locked = {words[0]: fetch(wanted(words)) for words in (NPX, UVX)}
+        packages.npm.close()
+    return packages.data, locked
+
+
+@pytest.fixture
+def kept(packages: Packages, fetched: tuple[Path, Locked]) -> Kept:
+    """Return packages that were fetched already: a copy of what was, to be spoilt."""
+    shutil.copytree(fetched[0], packages.data, symlinks=True)
+    return packages, fetched[1]
+
+
 def wanted(words: tuple[str, ...]) -> Wanted:
     request = request_of(words[0], words[1:])
     assert request is not None
     return request.wanted
+
+
+def installation_of(packages: Packages, found: FetchedServer) -> Path:
+    (installed,) = (
+        path for path in packages.installed if found.package.strip("@").replace("/", "-") in path.name
+    )
+    return installed
 
 
 def configured(place: Path, words: tuple[str, ...], found: FetchedServer | None) -> ServerConfig:
@@ -91,9 +119,10 @@ def test_another_wheel_under_the_version_that_was_pinned(packages: Packages) -> 
 
 
 @NEEDS_NPM
-def test_a_tool_call_that_rewrites_what_was_installed_or_its_lock(packages: Packages, tmp_path: Path) -> None:
-    config = configured(tmp_path, NPX, fetch(wanted(NPX)))
-    (installed,) = packages.installed
+def test_a_tool_call_that_rewrites_what_was_installed_or_its_lock(kept: Kept, tmp_path: Path) -> None:
+    packages, locked = kept
+    config = configured(tmp_path, NPX, locked["npx"])
+    installed = installation_of(packages, locked["npx"])
     bundle = write_bundle(
         tmp_path, {"teller": [tool("write", path=["write-path"])]}, [rule("any", "allow", tool=["write"])]
     )
@@ -139,15 +168,29 @@ CHANGES = [_changed, _another_program, _added, _compiled, _executable]
 @pytest.mark.parametrize("words", [NPX, UVX], ids=["npm", "python"])
 @pytest.mark.parametrize("change", CHANGES, ids=[each.__name__.strip("_") for each in CHANGES])
 def test_what_was_installed_is_changed_before_the_next_start(
-    packages: Packages, tmp_path: Path, words: tuple[str, ...], change: Callable[[Path], None]
+    kept: Kept, tmp_path: Path, words: tuple[str, ...], change: Callable[[Path], None]
 ) -> None:
-    found = fetch(wanted(words))
-    config = configured(tmp_path, words, found)
-    (installed,) = packages.installed
+    packages, locked = kept
+    config = configured(tmp_path, words, locked[words[0]])
+    installed = installation_of(packages, locked[words[0]])
     assert str(installed) in " ".join(
         (parameters("teller", config).command, *parameters("teller", config).args)
     )
     change(installed)
+    with pytest.raises(FetchError, match="was changed on disk"):
+        parameters("teller", config)
+
+
+@NEEDS_NPM
+@pytest.mark.parametrize("words", [NPX, UVX], ids=["npm", "python"])
+def test_what_was_changed_is_fetched_again_by_the_lock(
+    kept: Kept, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    packages, locked = kept
+    found = locked[words[0]]
+    config = configured(tmp_path, words, found)
+    for change in CHANGES:
+        change(installation_of(packages, found))
     with pytest.raises(FetchError, match="was changed on disk"):
         parameters("teller", config)
     assert fetch(wanted(words), found) == found

@@ -6,6 +6,7 @@ Each package is a small MCP server of one tool, which says what it is. Real npm,
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import json
@@ -104,7 +105,8 @@ class NpmRegistry:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        # It is looked so often whether to stop, which each test waits for.
+        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
         """Stop it."""
@@ -160,8 +162,12 @@ def write_sdist(place: Path, name: str, version: str, setup: str) -> None:
 
 
 def _tarball(files: Mapping[str, str], top: str = "package") -> bytes:
+    """Return an archive, the same bytes at any time: another registry has the same package."""
     made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    with (
+        gzip.GzipFile(fileobj=made, mode="wb", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
         for name, content in files.items():
             entry = tarfile.TarInfo(f"{top}/{name}")
             entry.size, entry.mode = len(content.encode()), 0o755
