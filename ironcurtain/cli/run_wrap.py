@@ -123,7 +123,8 @@ def _check_unnamed(*, print_: bool, **others: Json) -> None:
     """See that no client is meant: only --print can do without one, and takes little else then."""
     if not print_:
         found = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
-        hint = f"Found: {visible(', '.join(found))}." if found else "Name one, or a file of their shape."
+        known = f"None was found here. Name one ({', '.join(CLIENTS)}), or a file of their shape."
+        hint = f"Found: {visible(', '.join(found))}." if found else known
         raise UsageError("which client is to be wrapped?", hint=hint)
     for name, value in others.items():
         if value:

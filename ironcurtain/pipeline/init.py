@@ -92,6 +92,8 @@ class Written:
             ("ironcurtain lint", "see what stands out in the constitution"),
             (compile_, "make a policy of it; it asks questions on the way"),
             ("ironcurtain verify", "check the policy against the scenarios"),
+            ("ironcurtain matrix", "read what it allows, asks about and denies, tool by tool"),
+            ("ironcurtain wrap --help", "put it in front of the MCP client that you have"),
         )
 
 

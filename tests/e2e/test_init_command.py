@@ -4,36 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from e2e.program import Inside, program
 from fixtures.tiny_project import answer, tree
+from support.agent_project import annotations, rules
 from support.notes import LIST, READ, TOOLS
-
-PATHS: dict[str, tuple[str, ...]] = {
-    "read_file": ("read-path",),
-    "read_text_file": ("read-path",),
-    "read_media_file": ("read-path",),
-    "write_file": ("write-path",),
-    "edit_file": ("read-path", "write-path"),
-    "create_directory": ("write-path",),
-    "list_directory": ("read-path",),
-    "list_directory_with_sizes": ("read-path",),
-    "directory_tree": ("read-path",),
-    "search_files": ("read-path",),
-    "get_file_info": ("read-path",),
-}
-OTHERS = {
-    "read_multiple_files": [("paths", ("read-path",))],
-    "move_file": [("source", ("read-path", "delete-path")), ("destination", ("write-path",))],
-    "list_allowed_directories": [],
-}
 
 
 def test_twice_is_once(tmp_path: Path, inside: Inside) -> None:
     first = program("init", "agent", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
-    assert first.out.count("  ironcurtain ") == 4
+    assert first.out.count("  ironcurtain ") == 6
     assert "  ironcurtain servers fetch          # install the servers that npx" in first.out
     before = tree(tmp_path)
     second = inside("init", "agent", cwd=tmp_path)
@@ -84,57 +65,3 @@ def test_beside_servers_that_are_there_init_leads_to_a_verified_bundle_of_them(
     ended = inside("compile", "--saved-tools", cwd=tmp_path)
     assert ended.code == 0, ended.err
     assert inside("verify", cwd=tmp_path).code == 0
-
-
-def annotations(project: Path) -> dict[str, Any]:
-    """Annotate every tool of the saved list; arguments that are no paths are nothing."""
-    listed = json.loads((project / "tools" / "filesystem.json").read_text())["tools"]
-    tools = []
-    for tool in listed:
-        roles = dict(OTHERS.get(tool["name"]) or [("path", PATHS.get(tool["name"], ()))])
-        args = [
-            {"name": name, "roles": list(roles.get(name, ())) or ["none"]}
-            for name in tool["inputSchema"].get("properties", {})
-        ]
-        tools.append(
-            {
-                "tool": tool["name"],
-                "side_effects": bool(args),
-                "contained": bool(args),
-                "comment": "",
-                "args": args,
-            }
-        )
-    return {"tools": tools}
-
-
-def rules() -> dict[str, Any]:
-    def rule(name: str, clause: str, then: str, **condition: Any) -> dict[str, Any]:
-        return {
-            "name": f"filesystem-{name}",
-            "description": "",
-            "clause": clause,
-            "if": condition,
-            "then": then,
-            "reason": f"{clause} says so.",
-        }
-
-    documents = ["~/Documents"]
-    return {
-        "rules": [
-            rule("reachable", "C3", "allow", tool=["list_allowed_directories"]),
-            rule("read-documents", "C5", "allow", paths=[{"roles": ["read-path"], "within": documents}]),
-            rule(
-                "documents-stay",
-                "C6",
-                "deny",
-                paths=[{"roles": ["write-path", "delete-path"], "within": documents}],
-            ),
-            rule("nothing-away", "C9", "deny", roles=["delete-path"]),
-            rule("ask-reading", "C7", "escalate", roles=["read-path"]),
-            rule("ask-writing", "C8", "escalate", roles=["write-path"]),
-        ],
-        "not_enforceable": [
-            {"clause": "C4", "kind": "structural", "reason": "The sandbox is excused before any rule."}
-        ],
-    }

@@ -120,12 +120,13 @@ class NpmRegistry:
         return json.dumps(self._described[path]).encode() if path in self._described else None
 
     def publish(
-        self, name: str, version: str, files: Mapping[str, str] | None = None, **manifest: Any
+        self, name: str, version: str, files: Mapping[str, str | bytes] | None = None, **manifest: Any
     ) -> None:
         """Publish a version of a package, the newest from then on; it has one program of its own name."""
         program = name.rpartition("/")[2]
         described = {"name": name, "version": version, "bin": {program: "server.js"}, **manifest}
-        contents = {"server.js": javascript(f"{name} {version}"), **(files or {})}
+        server = {} if "bin" in manifest else {"server.js": javascript(f"{name} {version}")}
+        contents: dict[str, str | bytes] = {**server, **(files or {})}
         data = _tarball({**contents, "package.json": json.dumps(described)})
         place = f"{name}/-/{program}-{version}.tgz"
         self.tarballs[place] = data
@@ -135,6 +136,38 @@ class NpmRegistry:
         entry = self._described.setdefault(name, {"name": name, "versions": {}})
         entry["versions"][version] = {**described, "dist": dist, "hasInstallScript": has_scripts}
         entry["dist-tags"] = {"latest": version}
+
+
+def installed_package(name: str, modules: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return manifest and files of a package that is installed, with all that it needs bundled in it.
+
+    Args:
+        name: The package.
+        modules: The `node_modules` that it is installed in.
+    """
+    manifest = json.loads((modules / name / "package.json").read_text())
+    files, needed, seen = _files(modules / name, ""), [*manifest.get("dependencies", {})], {name}
+    while needed:
+        found = needed.pop()
+        if found in seen:
+            continue
+        seen.add(found)
+        needed += json.loads((modules / found / "package.json").read_text()).get("dependencies", {})
+        files |= _files(modules / found, f"node_modules/{found}/")
+    bundled = sorted(seen - {name})
+    kept = {
+        key: manifest[key] for key in ("name", "version", "type", "bin", "dependencies") if key in manifest
+    }
+    return {**kept, "bundleDependencies": bundled}, files
+
+
+def _files(place: Path, above: str) -> dict[str, bytes]:
+    """Return what runs of a package: neither types nor maps."""
+    return {
+        f"{above}{path.relative_to(place).as_posix()}": path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file() and path.suffix not in {".map", ".md", ".ts", ".cts", ".mts"}
+    }
 
 
 def write_wheel(place: Path, name: str, version: str, said: str | None = None) -> Path:
@@ -161,31 +194,35 @@ def write_sdist(place: Path, name: str, version: str, setup: str) -> None:
     (place / f"{name}-{version}.tar.gz").write_bytes(_tarball(files, f"{name}-{version}"))
 
 
-def _tarball(files: Mapping[str, str], top: str = "package") -> bytes:
+def _tarball(files: Mapping[str, str | bytes], top: str = "package") -> bytes:
     """Return an archive, the same bytes at any time: another registry has the same package."""
     made = io.BytesIO()
     with (
-        gzip.GzipFile(fileobj=made, mode="wb", mtime=0) as packed,
+        gzip.GzipFile(fileobj=made, mode="wb", compresslevel=1, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as archive,
     ):
         for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
             entry = tarfile.TarInfo(f"{top}/{name}")
-            entry.size, entry.mode = len(content.encode()), 0o755
-            archive.addfile(entry, io.BytesIO(content.encode()))
+            entry.size, entry.mode = len(data), 0o755
+            archive.addfile(entry, io.BytesIO(data))
     return made.getvalue()
 
 
 class Packages:
-    """Both, and an environment in which only they are there."""
+    """Both, and an environment in which only they are there.
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Attributes:
+        environment: What npm, uv and pip have to be given.
+    """
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
         self.npm = NpmRegistry()
         self.wheels, self.data = root / "wheels", root / "data"
         self.wheels.mkdir()
         self.npm.publish("@tests/teller", "1.0.0")
         write_wheel(self.wheels, "py-teller", "1.0.0")
-        for name, value in {
-            "XDG_DATA_HOME": str(self.data),
+        self.environment = {
             "npm_config_registry": self.npm.url,
             "npm_config_cache": str(root / "npm-cache"),
             "npm_config_userconfig": str(root / "npmrc"),
@@ -194,8 +231,10 @@ class Packages:
             "UV_FIND_LINKS": str(self.wheels),
             "UV_DEFAULT_INDEX": f"{self.npm.url}simple/",
             "UV_CACHE_DIR": str(root / "uv-cache"),
-        }.items():
-            monkeypatch.setenv(name, value)
+        }
+        if monkeypatch is not None:
+            for name, value in {**self.environment, "XDG_DATA_HOME": str(self.data)}.items():
+                monkeypatch.setenv(name, value)
 
     @property
     def installed(self) -> list[Path]:

@@ -34,6 +34,10 @@ class Transcript:
     def say(self, heading: str, text: str = "") -> None:
         self._parts.append(f"## {heading}\n" + (f"\n{text}\n" if text else ""))
 
+    def remark(self, text: str) -> None:
+        """Say something within a part."""
+        self._parts.append(f"{text}\n")
+
     def show(self, text: str, kind: str = "text") -> None:
         self._parts.append(f"```{kind}\n{settled(text).rstrip()}\n```\n")
 
