@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from ironcurtain.opa.locate import find
 from ironcurtain.opa.pin import pin
+from support.installed import Installed
 from support.terminal import in_terminal
 from support.transcript import ROOT, Transcript
 
@@ -30,40 +30,6 @@ _SETTLED = (
 )
 
 
-class CannotInstallError(Exception):
-    """The wheel's packages cannot be had on this machine."""
-
-
-def build_wheel(place: Path) -> Path:
-    """Build the wheel of the checkout into a directory."""
-    _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)], cwd=ROOT)
-    (wheel,) = place.glob("*.whl")
-    return wheel
-
-
-def install(wheel: Path, environment: Path, extras: str = "mcp") -> None:
-    """Install the wheel, with pip beside it, into an empty virtual environment, with the locked packages.
-
-    Raises:
-        CannotInstallError: If uv is not here, or cannot get them.
-    """
-    uv = shutil.which("uv")
-    if uv is None:
-        raise CannotInstallError("uv is not installed")
-    _run([sys.executable, "-m", "venv", "--without-pip", str(environment)])
-    wanted = [f"{wheel}[{extras}]", "pip"]
-    options = ["--quiet", "--python", str(environment), "--constraint", str(ROOT / "requirements.txt")]
-    try:
-        _run([uv, "pip", "install", *options, *wanted], UV_SYSTEM_CERTS="true", UV_NATIVE_TLS="true")
-    except subprocess.CalledProcessError as error:
-        raise CannotInstallError(f"uv cannot get the packages: {error.stderr.strip()[:300]}") from error
-
-
-def _run(command: list[str], cwd: Path | None = None, **more: str) -> None:
-    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    subprocess.run(command, cwd=cwd, env={**kept, **more}, capture_output=True, text=True, check=True)
-
-
 class Journey:
     """A home in which somebody types commands, and the transcript of it.
 
@@ -73,11 +39,11 @@ class Journey:
         environment: What programs get.
     """
 
-    def __init__(self, root: Path, installed: Path, transcript: Transcript, **more: str) -> None:
+    def __init__(self, root: Path, installed: Installed, transcript: Transcript, **more: str) -> None:
         self.home = self.here = root.resolve() / "you"
         self.transcript = transcript
         self._programs = root.resolve() / "programs"
-        self._installed = installed
+        self._environment = installed.program.parent.parent
         self._known: dict[str, str] = {}
         self._make_home()
         self.environment = {
@@ -103,7 +69,7 @@ class Journey:
 
     def _path(self) -> str:
         """Return the machine's own PATH behind the environment's: nothing of the checkout is on it."""
-        mine = [str(self._installed / "bin"), str(self._programs)]
+        mine = [str(self._environment / "bin"), str(self._programs)]
         own = {ROOT, Path(sys.prefix)}
         others = os.environ["PATH"].split(os.pathsep)
         return os.pathsep.join([*mine, *(each for each in others if not own & {*Path(each).parents})])
@@ -170,7 +136,7 @@ class Journey:
             **self._known,
             self.environment["PATH"]: "SEARCH-PATH",
             str(find().path): "OPA",
-            str(self._installed): "/opt/venv",
+            str(self._environment): "/opt/venv",
             str(self._programs): "/usr/local/bin",
             str(self.home): "/home/you",
         }
