@@ -150,6 +150,13 @@ class ExtraMissingError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class ClauseIdError(IronCurtainError):
+    """The id that is written behind a clause is none, is written twice, or is that of another clause."""
+
+    code = "IC1010"
+    exit = Exit.USAGE
+
+
 class AnnotationError(IronCurtainError):
     """An annotation contradicts its tool's schema or the role registry."""
 

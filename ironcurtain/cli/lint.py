@@ -12,6 +12,7 @@ from ironcurtain.errors import Exit
 @click.command()
 @click.argument("constitution", required=False)
 @CONFIG
+@click.option("--clauses", is_flag=True, help="Print each clause with its id and place, and no findings.")
 @click.option("--strict", is_flag=True, help="Fail for warnings too.")
 @FORMAT
 @QUIET
@@ -23,8 +24,9 @@ def command(**options: object) -> Exit:
     what may be done. No model is asked.
 
     \b
-    Example:
+    Examples:
       ironcurtain lint
+      ironcurtain lint --clauses
 
     \b
     Exit: 0 nothing is wrong, 1 there is an error (with --strict: or a warning), 2 wrong options or files.

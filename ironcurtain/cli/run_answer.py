@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from ironcurtain.cli.constitution import project_clauses
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.pipeline.publish import only_one
 from ironcurtain.pipeline.questions import (
     ANSWERS_FILE,
@@ -72,5 +72,4 @@ def _verdict(question: OpenQuestion, said: str) -> Verdict:
 
 
 def _clauses(project: Project) -> dict[str, str]:
-    _, clauses = read_constitution(project.path("constitution"), project.existing_guidance, project.root)
-    return {placed.clause.id: placed.clause.text for placed in clauses}
+    return {placed.clause.id: placed.clause.text for placed in project_clauses(project)}

@@ -8,13 +8,13 @@ import click
 
 from ironcurtain.cli import terminal
 from ironcurtain.cli.authoring import answer_book, spending
+from ironcurtain.cli.constitution import project_clauses
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import Exit, OpenQuestionError, UsageError
 from ironcurtain.files import atomic_write, read_text
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.customize import Proposal, Turn, customize_question, proposal
-from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.pipeline.sources import MAX_CONSTITUTION_BYTES
 from ironcurtain.text import printable, visible
 
@@ -39,7 +39,7 @@ def run(
     if not wish and not terminal.is_there():
         raise UsageError("there is no wish", hint="Say it: ironcurtain customize 'WISH'.")
     project = read_project(config)
-    _, base = read_constitution(project.path("constitution"), None, project.root)
+    base = project_clauses(project, own=False)
     file = project.own_guidance
     own = _existing(file)
     said = " ".join(wish) or click.prompt("What shall change?", err=True)

@@ -8,25 +8,31 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.cli.project import read_project
+from ironcurtain.cli.constitution import named_clauses, project_ids
+from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import Exit
 from ironcurtain.model import jsontext
+from ironcurtain.model.policy import ClauseList
+from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.linter import LintReport, lint
 from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.text import printable
 
 
-def run(*, constitution: str | None, config: str | None, strict: bool, format_: str, quiet: bool) -> Exit:
-    """Print the findings about a constitution."""
-    if constitution is not None:
-        base, user = Path(constitution), None
-    else:
-        project = read_project(config)
-        base, user = project.path("constitution"), project.existing_guidance
-        # Places are shown as an editor finds them from here.
-        base = Path(os.path.relpath(base))
-    _, clauses = read_constitution(base, user, Path.cwd())
-    findings = lint(clauses)
+def run(
+    *,
+    constitution: str | None,
+    config: str | None,
+    clauses: bool,
+    strict: bool,
+    format_: str,
+    quiet: bool,
+) -> Exit:
+    """Print the findings about a constitution, or its clauses."""
+    read = _read(constitution, read_project(config))
+    if clauses:
+        return _list(read, format_)
+    findings = lint(read)
     counts = Counter(finding.severity for finding in findings)
     ok = not counts["error"] and not (strict and counts["warning"])
     if format_ == "json":
@@ -37,5 +43,25 @@ def run(*, constitution: str | None, config: str | None, strict: bool, format_: 
             click.echo(printable(finding.line))
         if not quiet:
             shown = ", ".join(f"{counts[each]} {each}s" for each in ("error", "warning", "note"))
-            click.echo(f"{len(clauses)} clauses: {shown}", err=True)
+            click.echo(f"{len(read)} clauses: {shown}", err=True)
     return Exit.YES if ok else Exit.NO
+
+
+def _read(constitution: str | None, project: Project) -> tuple[PlacedClause, ...]:
+    if constitution is not None:
+        return named_clauses(Path(constitution), project)
+    # Places are shown as an editor finds them from here.
+    base = Path(os.path.relpath(project.path("constitution")))
+    return read_constitution(base, project.existing_guidance, Path.cwd(), project_ids(project))[1]
+
+
+def _list(read: tuple[PlacedClause, ...], format_: str) -> Exit:
+    """Print each clause with its id and place."""
+    listed = ClauseList(clauses=tuple(placed.clause for placed in read))
+    if format_ == "json":
+        click.echo(jsontext.pretty(listed.model_dump(mode="json")), nl=False)
+        return Exit.YES
+    width = max((len(each.id) for each in listed.clauses), default=0)
+    for each in listed.clauses:
+        click.echo(printable(f"{each.id.ljust(width)}  {each.source}  {each.text}"))
+    return Exit.YES

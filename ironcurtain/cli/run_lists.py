@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from ironcurtain.cli.authoring import answer_book, spending
+from ironcurtain.cli.constitution import project_clauses
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.cli.visiting import visits
 from ironcurtain.errors import Exit, ListError, UsageError
@@ -25,7 +26,6 @@ from ironcurtain.pipeline.lists_edit import (
 )
 from ironcurtain.pipeline.lists_resolve import Site
 from ironcurtain.pipeline.lists_resolve import refresh as refresh_lists
-from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import list_tools
@@ -96,13 +96,12 @@ def refresh(
 def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> Site:
     servers, starter = load_servers(project.path("servers")), visits()
     annotations = project.path("output") / "tool-annotations.json"
-    _, clauses = read_constitution(project.path("constitution"), project.existing_guidance, project.root)
     return Site(
         servers=servers,
         tools=list_tools(servers, starter),
         starter=starter,
         annotations=load(annotations, Annotations) if annotations.exists() else None,
-        clauses=clauses,
+        clauses=project_clauses(project),
         registry=Registry(project.settings.roles),
         confirmed=frozenset(confirm),
         ask_again=ask_again,

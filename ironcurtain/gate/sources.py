@@ -71,9 +71,12 @@ def _with_clause(problem: Problem, subject: Subject) -> Problem:
     compiled = subject.content.clauses
     if not has_content(path):
         return problem
-    from ironcurtain.pipeline.load import read_constitution  # noqa: PLC0415 - a tenth of a gate's time
+    # Reading Markdown is a tenth of a gate's time, so only a change pays for it.
+    from ironcurtain.pipeline.clause_record import known_clauses  # noqa: PLC0415
+    from ironcurtain.pipeline.load import read_constitution  # noqa: PLC0415
 
-    for placed in read_constitution(path, None, subject.root)[1]:
+    read = read_constitution(path, None, subject.root, known_clauses(subject.published))[1]
+    for placed in read:
         clause = placed.clause
         before = compiled.get(clause.id)
         if before == clause.text:
@@ -83,7 +86,15 @@ def _with_clause(problem: Problem, subject: Subject) -> Problem:
         return problem.model_copy(
             update={"clause": clause.id, "line": line, "details": (f"now: {clause.text}", words)}
         )
-    return problem
+    ids = {placed.clause.id for placed in read}
+    places = subject.bundle.data("rules")["clauses"]
+    own = f"{subject.settings.constitution}:"
+    gone = tuple(
+        f"gone: {id_}: {text}"
+        for id_, text in compiled.items()
+        if id_ not in ids and places[id_]["source"].startswith(own)
+    )
+    return problem.model_copy(update={"details": gone})
 
 
 def _skipped(why: str) -> Check:

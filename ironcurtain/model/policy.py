@@ -102,18 +102,28 @@ class Rule(Frozen):
     reason: str = Field(min_length=1)
 
 
+CLAUSE_ID = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
+
+
 class Clause(Frozen):
-    """One numbered sentence (or paragraph) of the constitution.
+    """One sentence (or paragraph) of the constitution, by the id that it keeps.
 
     Attributes:
         source: `file:line` where it stands.
         principle: A guiding principle that no single rule implements.
     """
 
-    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,63}$")
+    id: str = Field(pattern=CLAUSE_ID)
     text: str
     source: str = ""
     principle: bool = False
+
+
+class ClauseList(Frozen):
+    """The clauses of a constitution in their order (`ironcurtain lint --clauses`)."""
+
+    format: Literal["ironcurtain/clauses/v1"] = "ironcurtain/clauses/v1"
+    clauses: tuple[Clause, ...]
 
 
 ClaimKind: TypeAlias = Literal[
@@ -146,16 +156,18 @@ class CompiledPolicy(Frozen):
 
     Attributes:
         claims: What is said of clauses that no rule can keep, or not alone.
+        former: Clauses of earlier compiles that are gone, as they were last: no other one gets their ids.
     """
 
     format: Literal["ironcurtain/policy/v1"]
     clauses: tuple[Clause, ...] = ()
     rules: tuple[Rule, ...]
     claims: tuple[Claim, ...] = ()
+    former: tuple[Clause, ...] = ()
 
     @model_validator(mode="after")
     def _clauses_are_distinct(self) -> CompiledPolicy:
-        ids = [clause.id for clause in self.clauses]
+        ids = [clause.id for clause in (*self.clauses, *self.former)]
         if len(ids) != len(set(ids)):
             msg = "two clauses have the same id"
             raise ValueError(msg)

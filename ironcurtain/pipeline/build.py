@@ -29,6 +29,13 @@ from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.assemble import Release
+from ironcurtain.pipeline.clause_record import (
+    forget_noted,
+    id_changes,
+    note_clauses,
+    published_policy,
+    with_former,
+)
 from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
 from ironcurtain.pipeline.custom import CustomModule, check_modules, read_modules
 from ironcurtain.pipeline.ground_truth import GroundTruth
@@ -39,7 +46,6 @@ from ironcurtain.pipeline.lists import resolve_lists
 from ironcurtain.pipeline.lists_resolve import Site
 from ironcurtain.pipeline.load import Inputs, load_inputs
 from ironcurtain.pipeline.outputs import Documents, archives, files, origin
-from ironcurtain.pipeline.previous_rules import published_policy
 from ironcurtain.pipeline.progress import Progress, Stages
 from ironcurtain.pipeline.publish import only_one, publish
 from ironcurtain.pipeline.questions import (
@@ -138,7 +144,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
     book = AnswerBook(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
-            inputs = load_inputs(sources)
+            inputs = _inputs(sources, options)
             truth = _ground_truth(inputs, sources)
             summary.append(f"{len(inputs.clauses)} clauses, {len(truth.scenarios)} scenarios")
         with stages.stage("annotate") as summary:
@@ -172,9 +178,8 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             _require_no_questions(settled, compared, sources, inputs, progress)
             recorded = record_policy(settled, workshop, inputs.guarantees)
             verification = judge(recorded, options.gate, progress, inputs.unread)
-            documents = Documents(
-                annotations, settled.draft.policy, resolved.lists, recorded, verification, tools
-            )
+            policy = with_former(settled.draft.policy, inputs.published)
+            documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
             bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, book, documents))
             summary.append(
                 f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
@@ -192,6 +197,7 @@ def _publish(
     """Publish the result, close all questions, and return how many files it has."""
     result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
     publish(sources.output, result)
+    forget_noted(sources.pending.parent)
     book.published()
     write_open(_open_file(sources), ())
     return len(result)
@@ -202,6 +208,7 @@ def _findings(
 ) -> tuple[str, ...]:
     """Return what a person should know: of the inputs, of the stages, of the result."""
     return (
+        *id_changes(inputs.published, [placed.clause for placed in inputs.clauses]),
         *_lint_lines(inputs, documents.policy),
         *inputs.servers.notes,
         *notes,
@@ -209,6 +216,15 @@ def _findings(
         *(each.line for each in disagreements(PolicyContent.of(bundle), inputs.servers)),
         *book.notes,
     )
+
+
+def _inputs(sources: Sources, options: Options) -> Inputs:
+    """Read the project; the ids of its clauses stay from here on, whether or not a result is published."""
+    inputs = load_inputs(sources)
+    if options.provider is not None:
+        clauses = [placed.clause for placed in inputs.clauses]
+        note_clauses(sources.output, sources.pending.parent, clauses)
+    return inputs
 
 
 def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
@@ -229,7 +245,7 @@ def _ground_truth(inputs: Inputs, sources: Sources) -> GroundTruth:
     path = sources.scenarios.with_name(ANSWERS_FILE)
     demanded = with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
     truth = GroundTruth(demanded, sources.scenarios, path)
-    truth.require_clauses([placed.clause.id for placed in inputs.clauses])
+    truth.require_clauses([placed.clause for placed in inputs.clauses], inputs.published)
     return truth
 
 

@@ -1,7 +1,8 @@
-"""Splitting a constitution into numbered clauses, to which every rule and finding refers.
+"""Splitting a constitution into clauses with ids, to which every rule and finding refers.
 
-Each sentence of a paragraph or a list item is one clause, `C1`, `C2`, … in the order of the document; a
-block of code is one, too, so that nothing a person wrote is passed over. A clause of a nested list carries
+Each sentence of a paragraph or a list item is one clause, with the id that `clause_ids` gives it or that its
+author wrote behind it (`{#payments}`); a block of code is one, too, so that nothing a person wrote is passed
+over. A clause of a nested list carries
 the items that it stands below. Headings are no clauses but their context; below a heading that contains the
 word "principles", clauses are guiding principles, which no single rule needs to implement. HTML comments are
 not read.
@@ -13,21 +14,25 @@ a heading of ours that says that they supersede the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ironcurtain.errors import FileError
+from ironcurtain.errors import ClauseIdError, FileError
 from ironcurtain.model.policy import Clause
+from ironcurtain.pipeline.clause_ids import NOTHING_KNOWN, KnownClauses, Said, clause_ids
 from ironcurtain.pipeline.sentences import sentence_spans
+from ironcurtain.text import quoted
 
 SUPERSEDING = "The user's own guidance, which supersedes every clause C… that it contradicts"
 """The heading above all clauses of the user's own file, as a model reads it."""
 
 _PRINCIPLES = re.compile(r"\bprinciples\b", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+_WRITTEN = re.compile(r"\s*\{#(?P<id>[^{}\s]+)\}(?=\s|$)")
 _LISTS = {"bullet_list", "ordered_list"}
 
 
@@ -40,25 +45,32 @@ class PlacedClause:
         lead: What introduces the clause's list: the sentence above it that ends in a colon, and the items
             that it is nested in, outermost first.
         lines: First line and the line after the last of the clause's paragraph, counted from 0.
+        written: The id that its author wrote behind it; empty if there is none.
     """
 
     clause: Clause
     headings: tuple[str, ...]
     lead: str = ""
     lines: tuple[int, int] = (0, 0)
+    written: str = ""
 
 
-def read_clauses(text: str, source: str) -> tuple[PlacedClause, ...]:
-    """Number the clauses of a constitution in Markdown.
+def read_clauses(
+    text: str, source: str, known: KnownClauses = NOTHING_KNOWN, elsewhere: Collection[str] = ()
+) -> tuple[PlacedClause, ...]:
+    """Return the clauses of a constitution in Markdown.
 
     Args:
         text: The constitution.
         source: Name of its file, as results show it.
+        known: What ids stood for until now.
+        elsewhere: Ids that clauses of the user's own guidance have.
 
     Raises:
         FileError: If it holds no clause (only headings, rules and comments).
+        ClauseIdError: For each written id that cannot be one, or is another clause's.
     """
-    clauses = _read(text, source, "C", ())
+    clauses = _read(text, source, "C", (), known, elsewhere)
     if not clauses:
         raise FileError(
             "the constitution holds no sentence",
@@ -68,9 +80,11 @@ def read_clauses(text: str, source: str) -> tuple[PlacedClause, ...]:
     return clauses
 
 
-def read_user_clauses(text: str, source: str) -> tuple[PlacedClause, ...]:
-    """Number the clauses of the user's own guidance, `U1`, `U2`, …; there may be none."""
-    return _read(text, source, "U", (SUPERSEDING,))
+def read_user_clauses(
+    text: str, source: str, known: KnownClauses = NOTHING_KNOWN
+) -> tuple[PlacedClause, ...]:
+    """Return the clauses of the user's own guidance, of which there may be none, as `read_clauses` does."""
+    return _read(text, source, "U", (SUPERSEDING,), known)
 
 
 @dataclass
@@ -119,8 +133,44 @@ class _Around:
         self.previous = last
 
 
-def _read(text: str, source: str, prefix: str, above: tuple[str, ...]) -> tuple[PlacedClause, ...]:
-    clauses: list[PlacedClause] = []
+@dataclass(frozen=True)
+class _Sentence:
+    """A sentence with what stands around it."""
+
+    said: Said
+    headings: tuple[str, ...]
+    lead: str
+    lines: tuple[int, int]
+
+
+def _read(
+    text: str,
+    source: str,
+    prefix: str,
+    above: tuple[str, ...],
+    known: KnownClauses,
+    elsewhere: Collection[str] = (),
+) -> tuple[PlacedClause, ...]:
+    found = [*_sentences(text, source, above)]
+    ids = clause_ids([each.said for each in found], known, prefix, elsewhere)
+    return tuple(
+        PlacedClause(
+            Clause(
+                id=id_,
+                text=each.said.text,
+                source=each.said.where,
+                principle=any(_PRINCIPLES.search(title) for title in each.headings),
+            ),
+            each.headings,
+            each.lead,
+            each.lines,
+            each.said.written,
+        )
+        for id_, each in zip(ids, found, strict=True)
+    )
+
+
+def _sentences(text: str, source: str, above: tuple[str, ...]) -> Iterator[_Sentence]:
     around, in_heading = _Around(), 0
     for token in MarkdownIt("commonmark").parse(text):
         around.move(token)
@@ -129,30 +179,47 @@ def _read(text: str, source: str, prefix: str, above: tuple[str, ...]) -> tuple[
         elif token.type == "inline" and in_heading:
             around.head(in_heading, _one_line(token.content))
             in_heading = 0
-        elif said := [*_sentences(token)]:
+        elif parts := [*_parts(token, source)]:
             titles = (*above, *(title for _, title in around.headings))
-            lines = (token.map[0], token.map[1]) if token.map else (0, 0)
-            for line, sentence in said:
-                clause = Clause(
-                    id=f"{prefix}{len(clauses) + 1}",
-                    text=sentence,
-                    source=f"{source}:{lines[0] + line + 1}",
-                    principle=any(_PRINCIPLES.search(title) for title in titles),
-                )
-                clauses.append(PlacedClause(clause, titles, around.lead, lines))
-            around.say(" ".join(sentence for _, sentence in said), said[-1][1])
-    return tuple(clauses)
+            for said in parts:
+                yield _Sentence(said, titles, around.lead, _lines(token))
+            around.say(" ".join(said.text for said in parts), parts[-1].text)
 
 
-def _sentences(token: Token) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a token that holds clauses, each with the number of its line in the token."""
+def _parts(token: Token, source: str) -> Iterator[Said]:
+    """Yield the sentences of a token that holds clauses."""
+    first = _lines(token)[0] + 1
     if token.type == "inline":
-        for begin, end in sentence_spans(token.content):
-            yield token.content.count("\n", 0, begin), _one_line(token.content[begin:end])
+        for begin, end, written in _spans(token.content, f"{source}:{first}"):
+            line = first + token.content.count("\n", 0, begin)
+            yield Said(_one_line(token.content[begin:end]), written, f"{source}:{line}")
     elif token.type in {"fence", "code_block", "html_block"}:
         text = _COMMENT.sub("", token.content) if token.type == "html_block" else token.content
         if whole := _one_line(text):
-            yield 0, whole
+            yield Said(whole, "", f"{source}:{first}")
+
+
+def _spans(text: str, where: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where each sentence begins and ends, with the id behind it; an id ends a sentence, too."""
+    masked = _CODE.sub(lambda code: "x" * len(code[0]), text)
+    ids = [*_WRITTEN.finditer(masked)]
+    begins = [0, *(found.end() for found in ids)]
+    ends = [*(found.start() for found in ids), len(text)]
+    for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        spans = sentence_spans(text[begin:end])
+        written = ids[place]["id"] if place < len(ids) else ""
+        if written and not spans:
+            raise ClauseIdError(
+                f"{quoted(ids[place][0].strip())} stands behind no sentence",
+                where=where,
+                hint="Write an id behind the sentence that it is for, one for each sentence.",
+            )
+        for number, (one, other) in enumerate(spans, 1):
+            yield begin + one, begin + other, written if number == len(spans) else ""
+
+
+def _lines(token: Token) -> tuple[int, int]:
+    return (token.map[0], token.map[1]) if token.map else (0, 0)
 
 
 def _one_line(text: str) -> str:

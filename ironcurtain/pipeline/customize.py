@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from ironcurtain.llm.question import Question
 from ironcurtain.model.base import Frozen, Json
-from ironcurtain.model.policy import Clause
 from ironcurtain.pipeline.clauses import PlacedClause, read_user_clauses
 from ironcurtain.pipeline.linter import Finding, lint
 from ironcurtain.pipeline.schema_parts import array_of, closed_object
@@ -164,14 +163,14 @@ def _promised(edits: Sequence[Json], before: Sequence[PlacedClause]) -> list[str
 def _edited(edits: Sequence[Json], own: str, source: str) -> str:
     lines = own.splitlines()
     changes = {edit["clause"]: edit for edit in edits if edit["clause"]}
-    paragraphs: dict[tuple[int, int], list[Clause]] = {}
+    paragraphs: dict[tuple[int, int], list[PlacedClause]] = {}
     for placed in read_user_clauses(own, source):
-        paragraphs.setdefault(placed.lines, []).append(placed.clause)
+        paragraphs.setdefault(placed.lines, []).append(placed)
     for (first, last), clauses in sorted(paragraphs.items(), reverse=True):
-        if not any(clause.id in changes for clause in clauses):
+        if not any(placed.clause.id in changes for placed in clauses):
             continue
         mark = _MARK.match(lines[first])
-        texts = [_one_line(changes[c.id]["text"]) if c.id in changes else c.text for c in clauses]
+        texts = [_written(placed, changes.get(placed.clause.id)) for placed in clauses]
         kept = " ".join(filter(None, texts))  # the text of a deletion is empty
         lines[first:last] = [(mark[0] if mark else "") + kept] if kept else []
     text = "\n".join(lines).rstrip()
@@ -179,6 +178,12 @@ def _edited(edits: Sequence[Json], own: str, source: str) -> str:
     if added:
         text = _begun(text) + "\n".join(added)
     return f"{text}\n" if text else _HEADER
+
+
+def _written(placed: PlacedClause, edit: Json | None) -> str:
+    """Return a clause as it is to be written: edited or not, it keeps the id that stands behind it."""
+    text = placed.clause.text if edit is None else _one_line(edit["text"])
+    return f"{text} {{#{placed.written}}}" if text and placed.written else text
 
 
 def _begun(text: str) -> str:

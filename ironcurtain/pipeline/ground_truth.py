@@ -6,7 +6,7 @@ can bring about, stops the compile and says what decides instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,10 @@ from ironcurtain.decide.structural import DOMAIN, PROTECTED, UNREPRESENTABLE, UN
 from ironcurtain.errors import Place, ScenarioError, raise_all
 from ironcurtain.evidence.evaluate import prepare_scenarios
 from ironcurtain.files import read_text
+from ironcurtain.model.policy import Clause
 from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.pipeline.clause_ids import KnownClauses
+from ironcurtain.pipeline.clause_record import missing_clause
 from ironcurtain.pipeline.scenarios_checks import Unreachable, unreachable
 from ironcurtain.text import quoted, visible
 from ironcurtain.yamltext import place_of
@@ -57,23 +60,27 @@ class GroundTruth:
         """The scenarios."""
         return self.document.scenarios
 
-    def require_clauses(self, clauses: Collection[str]) -> None:
+    def require_clauses(self, clauses: Sequence[Clause], before: KnownClauses) -> None:
         """Refuse scenarios that cite no clause of the constitution.
+
+        Args:
+            clauses: The clauses.
+            before: What ids stood for in the published result.
 
         Raises:
             ScenarioError: For each of them.
         """
-        known = ", ".join(clauses)
+        ids = {clause.id for clause in clauses}
         raise_all(
             [
                 ScenarioError(
                     f"scenario {visible(scenario.id)} is of the clause {quoted(scenario.clause)}, which the "
                     "constitution does not have",
                     where=self._place(scenario, "clause"),
-                    hint=f"It has {known}. Their numbers move when sentences are added or removed.",
+                    hint=missing_clause(scenario.clause, clauses, before),
                 )
                 for scenario in self.scenarios
-                if scenario.clause is not None and scenario.clause not in clauses
+                if scenario.clause is not None and scenario.clause not in ids
             ]
         )
 

@@ -13,6 +13,8 @@ from ironcurtain.model.base import Frozen
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.pipeline.clause_ids import NOTHING_KNOWN, KnownClauses
+from ironcurtain.pipeline.clause_record import known_clauses
 from ironcurtain.pipeline.clauses import PlacedClause, read_clauses, read_user_clauses
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.linter import Finding, contradictions, lint
@@ -36,6 +38,7 @@ class Inputs:
         clauses: The user's own clauses first, since they supersede the others.
         findings: What the linter has to say about the clauses.
         unread: What stands in the text and is no clause, one line each.
+        published: What ids stand for in the published result.
     """
 
     constitution: str
@@ -47,6 +50,7 @@ class Inputs:
     guarantees: Guarantees | None = None
     findings: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
+    published: KnownClauses = NOTHING_KNOWN
 
 
 def load_inputs(sources: Sources) -> Inputs:
@@ -58,8 +62,10 @@ def load_inputs(sources: Sources) -> Inputs:
     Raises:
         FileError, FormatError, NewerFormatError, ServerConfigError: For whatever is wrong with a file.
         ConstitutionError: For each contradiction among the clauses.
+        ClauseIdError: For each written id that cannot be one, or is another clause's.
     """
-    text, clauses = read_constitution(sources.constitution, sources.user_constitution, sources.root)
+    known = known_clauses(sources.output, sources.pending.parent)
+    text, clauses = read_constitution(sources.constitution, sources.user_constitution, sources.root, known)
     found, stated = lint(clauses), sources.guarantees
     raise_all([*contradictions(found)])
     return Inputs(
@@ -72,6 +78,7 @@ def load_inputs(sources: Sources) -> Inputs:
         guarantees=load(stated, Guarantees) if stated is not None and has_content(stated) else None,
         findings=found,
         unread=tuple(_unread(sources, text, clauses)),
+        published=known_clauses(sources.output),
     )
 
 
@@ -83,23 +90,28 @@ def _unread(sources: Sources, text: str, clauses: Sequence[PlacedClause]) -> Ite
         yield from unread_lines(part, name, own)
 
 
-def read_constitution(base: Path, user: Path | None, root: Path) -> tuple[str, tuple[PlacedClause, ...]]:
-    """Return the combined text and the numbered clauses of a constitution.
+def read_constitution(
+    base: Path, user: Path | None, root: Path, known: KnownClauses = NOTHING_KNOWN
+) -> tuple[str, tuple[PlacedClause, ...]]:
+    """Return the combined text and the clauses of a constitution.
 
     Args:
-        base: The constitution; its clauses are `C1`, `C2`, ….
+        base: The constitution; its clauses are `C1`, `C2`, … where their author wrote no ids.
         user: The user's own guidance, if there is any; its clauses are `U1`, `U2`, … and come first.
         root: Directory that places are relative to.
+        known: What ids stood for until now (`clause_record.known_clauses`).
 
     Raises:
         FileError: If a file cannot be read, or the constitution holds no sentence.
+        ClauseIdError: For each written id that cannot be one, or is another clause's.
     """
     text = read_text(base, max_bytes=MAX_CONSTITUTION_BYTES)
-    clauses = read_clauses(text, shown_path(base, root))
     if user is None:
-        return text, clauses
+        return text, read_clauses(text, shown_path(base, root), known)
     own = read_text(user, max_bytes=MAX_CONSTITUTION_BYTES)
-    return f"{text}{_BETWEEN}{own}", (*read_user_clauses(own, shown_path(user, root)), *clauses)
+    first = read_user_clauses(own, shown_path(user, root), known)
+    elsewhere = [placed.clause.id for placed in first]
+    return f"{text}{_BETWEEN}{own}", (*first, *read_clauses(text, shown_path(base, root), known, elsewhere))
 
 
 def _optional(path: Path, default: F) -> F:

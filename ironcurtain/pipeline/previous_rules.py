@@ -1,28 +1,16 @@
 """The rules of the last compile, as a question about the same server shows them.
 
-A clause that was only moved has another number now: its rules are shown under the new one. The rules of a
-clause that was edited or deleted carry the words it had. What is shown is no part of the question's key.
+A clause to which its author gave another id is shown under that one. The rules of a clause that was edited or
+deleted carry the words it had. What is shown is no part of the question's key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from ironcurtain.files import load
 from ironcurtain.model.base import Json
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.pipeline.clauses import PlacedClause
-
-
-def published_policy(output: Path) -> CompiledPolicy | None:
-    """Return the rules of a published directory, or None where nothing is published yet.
-
-    Raises:
-        FileError, FormatError, NewerFormatError: If the file is there and cannot be used.
-    """
-    path = output / "compiled-policy.json"
-    return load(path, CompiledPolicy) if path.exists() else None
 
 
 def previous_rules(
@@ -56,6 +44,8 @@ def previous_rules(
 
 
 def _clause(then_id: str, then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Json]:
-    """Return the id that a clause has now; for one that is no more as it was, its words then."""
+    """Return the id that a clause has now, and the words that it had where they are others or it is gone."""
     text = then.get(then_id, "")
-    return {"clause": now[text]} if text in now else {"clause": "", "clause_was": text}
+    if text in now:
+        return {"clause": now[text]}
+    return {"clause": then_id if then_id in now.values() else "", "clause_was": text}

@@ -33,7 +33,7 @@ from ironcurtain.model.matrix import Matrix
 from ironcurtain.model.mutation import MutationReport
 from ironcurtain.model.narrowing import Narrowing
 from ironcurtain.model.onboarding import Onboarding, ServerList
-from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.policy import ClauseList, CompiledPolicy
 from ironcurtain.model.provenance import Statement
 from ironcurtain.model.replay import Replay
 from ironcurtain.model.scenarios import Scenarios
@@ -41,6 +41,7 @@ from ironcurtain.model.servers import Servers
 from ironcurtain.model.status import ProxyStatus, Status
 from ironcurtain.model.verification import Verification
 from ironcurtain.model.waivers import Waivers
+from ironcurtain.pipeline.clause_record import NotedClauses
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.input_schema import policy_input_schema
 from ironcurtain.pipeline.linter import LintReport
@@ -81,7 +82,9 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "client-report": _of(ClientReport),
     "coverage": _of(CoverageReport),
     "clause-explanation": _of(ClauseExplanation),
+    "clause-ids": _of(NotedClauses),
     "clause-report": _of(ClauseReport),
+    "clauses": _of(ClauseList),
     "confirmations": _written(Confirmations),
     "decision": _of(Decision),
     "diff-approvals": _written(DiffApprovals),

@@ -135,7 +135,7 @@ def test_a_nested_item_carries_what_it_stands_below() -> None:
 
 @pytest.mark.parametrize("name", ["constitution.md", "examples/office/constitution.md"])
 def test_the_shipped_constitutions_have_one_clause_for_each_item(name: str) -> None:
-    """Kept answers, rules and scenarios name clauses by number: another split would void them all."""
+    """Kept answers, rules and scenarios name clauses by these ids: another split would void them all."""
     text = (ROOT / name).read_text()
     items = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     placed = read_clauses(text, name)

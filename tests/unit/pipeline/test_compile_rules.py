@@ -16,6 +16,7 @@ from ironcurtain.llm.question import Answer, Keep, Question, answer_to
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.pipeline.answers import AnswerBook
+from ironcurtain.pipeline.clause_ids import KnownClauses
 from ironcurtain.pipeline.clauses import read_clauses
 from ironcurtain.pipeline.compile_rules import Compiled, RuleContext, compile_rules, rule_prefix
 from ironcurtain.pipeline.confirmations import Confirmations, ConfirmedRule
@@ -377,11 +378,14 @@ def test_editing_one_clause_shows_the_rules_that_are_in_force(tmp_path: Path) ->
     assert shown["not_enforceable"] == [{**QUICK, "clause": "C1"}]
     unseen = replace(edited, published=None)
     assert compile_rules(unseen, AnswerBook(tmp_path / "a", tmp_path / "k", None)).policy.rules
-    gone = replace(edited, clauses=read_clauses("# Mail\n\n- All may get mail.\n- Be quick.\n", "c.md"))
-    writer = Written({"rules-s": content({**friends, "clause": "C1"}, reasons=({**QUICK, "clause": "C2"},))})
+    known = KnownClauses(before.clauses)
+    gone = replace(
+        edited, clauses=read_clauses("# Mail\n\n- All may get mail.\n- Be quick.\n", "c.md", known)
+    )
+    writer = Written({"rules-s": content(friends)})
     compile_rules(gone, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
     shown = json.loads(writer.asked["rules-s"].text.split("<previous-data>")[1].split("</previous-data>")[0])
-    assert (shown["rules"][0]["clause"], shown["rules"][0]["clause_was"]) == ("", "Friends may get mail.")
+    assert (shown["rules"][0]["clause"], shown["rules"][0]["clause_was"]) == ("C2", "Friends may get mail.")
 
 
 def test_a_list_that_a_person_adds_asks_no_rules_again(tmp_path: Path) -> None:
