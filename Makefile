@@ -13,7 +13,7 @@ SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" 
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack-table library-page demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
+.PHONY: attack-table known-servers library-page demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
 
 demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
@@ -52,6 +52,10 @@ schemas: $(VENV)/installed ## Write schemas/ from the models.
 
 attack-table: installed ## Write docs/attacks.md from the docstrings of tests/attacks.
 	@$(BIN)/python tests/support/attack_table.py
+
+known-servers: setup ## Record the tool lists of well-known servers again, and write docs/known-servers.md.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/known_servers.py $(NAMES)
+	@PYTHONPATH=tests $(BIN)/python tests/support/known_page.py
 
 library-page: installed ## Write docs/library.md from the docstrings.
 	@$(BIN)/python tests/support/library_page.py

@@ -1,4 +1,4 @@
-"""The files that ship beside the code: hand-written Rego, the engine's pin, schemas, pages of errors.
+"""The files that ship beside the code: Rego, the engine's pin, schemas, pages of errors, known servers.
 
 In a checkout they stand at the top of the repository; in an installed wheel, inside the package.
 """
@@ -22,3 +22,6 @@ SCHEMAS: Path = _ROOT / "schemas"
 
 ERRORS: Path = _ROOT / "docs" / "errors"
 """The page of each error, `<code>.md` (`docs/errors/`)."""
+
+KNOWN_SERVERS: Path = _ROOT / "known-servers"
+"""The tool lists and annotations of well-known MCP servers (`known-servers/`)."""

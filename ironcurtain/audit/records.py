@@ -36,7 +36,7 @@ from ironcurtain.model.base import Digest, Json
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.verdict import Verdict
 
-_TOLD = {"comment", "confirmed", "schema_digest", "listing_digest"}
+_TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
 
 KEY_BYTES = 32

@@ -20,6 +20,7 @@ from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.annotation_changes import published_annotations
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.pipeline.known import shipped_collection
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.recorded import list_or_recorded
@@ -74,6 +75,7 @@ def annotate_tools(
         _confirmations(project.path("confirmations"), set(tools)),
         _book(project, model, ledger, locked=locked),
         previous=_previous(project.path("output"), set(tools)),
+        known=shipped_collection(),
     )
     told = [f"finding: {note}" for note in annotated.notes]
     for line in (*told, *(line for proposal in annotated.proposals for line in proposal.lines)):

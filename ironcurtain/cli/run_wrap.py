@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli import proxy, terminal
 from ironcurtain.cli.bundle_argument import no_bundle, one_bundle
 from ironcurtain.cli.fetching import fetch_aloud
+from ironcurtain.cli.known_package import known_of
 from ironcurtain.clients.places import CLIENTS, Place, Scope, places
 from ironcurtain.clients.target import file_of, read_target
 from ironcurtain.clients.undo import ENTRY
@@ -24,6 +25,7 @@ from ironcurtain.errors import Exit, FileError, UsageError
 from ironcurtain.extras import need
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport
+from ironcurtain.model.known import KnownServer
 from ironcurtain.policy import Policy
 from ironcurtain.sandbox.agreement import disagreements
 from ironcurtain.servers.config import load_servers
@@ -60,12 +62,13 @@ def run(
     place = chosen(client, scope, _has_servers)
     policy = Policy.load(_named(bundle), **site)
     command = _command(policy, _named(bundle), site, proxy_options)
+    known = known_of(place)
 
     def act(*, dry_run: bool) -> ClientReport:
         report = wrap(
             place, command, search_path=_search_path(), only=only, dry_run=dry_run, fetch=fetch_aloud
         )
-        notes = (*report.notes, *_unknown(policy, report), *_disagreeing(policy, report))
+        notes = (*report.notes, *_unknown(policy, report, known), *_disagreeing(policy, report))
         return report.model_copy(update={"notes": notes})
 
     if print_:
@@ -105,10 +108,17 @@ def _named(bundle: str | None) -> str:
     return bundle
 
 
-def _unknown(policy: Policy, report: ClientReport) -> Iterator[str]:
+def _unknown(policy: Policy, report: ClientReport, reviewed: Mapping[str, KnownServer]) -> Iterator[str]:
     known = PolicyContent.of(policy.bundle).annotations.servers
     for name in sorted({*report.moved} - {*known}):
-        yield f"{name}: the policy knows no tool of it, so every call is denied"
+        found = reviewed.get(name)
+        help_ = (
+            f"; the tools of {found.package.name} are annotated by the collection that ships with "
+            f"IronCurtain: `ironcurtain servers add {name} -- COMMAND` in the policy's project"
+            if found is not None
+            else ""
+        )
+        yield f"{name}: the policy knows no tool of it, so every call is denied{help_}"
 
 
 def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:

@@ -14,7 +14,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.base import Json
 
-TOLD = {"comment", "confirmed", "schema_digest", "listing_digest"}
+TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool: no part of what its annotation means."""
 
 

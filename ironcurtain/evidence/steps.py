@@ -36,6 +36,7 @@ _UNREAD_TOOL = {
     "input_schema",
     "args",
     "confirmed",
+    "source",
 }
 _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
 

@@ -108,13 +108,24 @@ class Confirmation(Frozen):
     reason: str = Field(min_length=1)
 
 
+class Shipped(Frozen):
+    """That an annotation is of the collection that ships with IronCurtain, and what it was made for.
+
+    Attributes:
+        package: The package that the tool was read from, as `npm:NAME@VERSION` or `pypi:NAME@VERSION`.
+    """
+
+    kind: Literal["shipped"]
+    package: str
+
+
 class ToolAnnotation(Frozen):
     """What one tool does and what its arguments are.
 
     `input_schema` and `schema_digest` are written from the live server. Without a schema the tool's
     arguments are known by `args` alone and accepted as any JSON value. `listing_digest` is the digest of all
     that a client is told of the tool, its title, hints and output schema, too; where it is missing, the proxy
-    takes what it sees first.
+    takes what it sees first. `source` is there where the annotation ships with IronCurtain.
     """
 
     tool: str = Field(min_length=1)
@@ -127,6 +138,7 @@ class ToolAnnotation(Frozen):
     args: tuple[Argument, ...] = ()
     composites: tuple[Composite, ...] = ()
     confirmed: tuple[Confirmation, ...] = ()
+    source: Shipped | None = None
 
     @property
     def argument_names(self) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ registry, and people have the last word on what could make enforcement judge les
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.llm.question import MANUAL, Answer, Question
@@ -16,6 +16,7 @@ from ironcurtain.model.annotations import (
     Confirmation,
     IdentifierRole,
     ServerAnnotations,
+    Shipped,
     ToolAnnotation,
 )
 from ironcurtain.pipeline.annotate_questions import (
@@ -30,6 +31,7 @@ from ironcurtain.pipeline.annotation_checks import check_annotations
 from ironcurtain.pipeline.answers import AnswerBook, Joint
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.heuristics import check_heuristics, heuristic_notes
+from ironcurtain.pipeline.known import SHIPPED, Collection, Known
 from ironcurtain.pipeline.languages import languages
 from ironcurtain.pipeline.proposed_roles import Proposal, open_proposals
 from ironcurtain.pipeline.tool_texts import text_findings
@@ -67,8 +69,9 @@ def annotate(
     book: AnswerBook,
     *,
     previous: Annotations | None = None,
+    known: Collection | None = None,
 ) -> Annotated:
-    """Annotate all tools of all servers; only tools without a kept answer are asked about.
+    """Annotate all tools of all servers; only tools without a kept or known answer are asked about.
 
     Args:
         tools: The tool lists, by server.
@@ -76,6 +79,7 @@ def annotate(
         confirmations: What people confirmed.
         book: Where answers come from.
         previous: The published annotations, which new ones must not weaken unseen.
+        known: Annotations of well-known servers, which are taken before anybody is asked.
 
     Raises:
         UnconfirmedArgumentError: For each argument that looks like a resource (or like several), is
@@ -87,11 +91,13 @@ def annotate(
     registry = Registry(roles)
     listed = all_listed(tools)
     notes = [note for one in listed for note in text_findings(one.server, one.tool)]
-    answers = _ask(listed, registry, book)
+    answers = _ask(listed, registry, book, known)
     found: dict[str, list[ToolAnnotation]] = {server: [] for server in tools}
     for one, answer in zip(listed, answers, strict=True):
-        annotation = _confirmed(one.server, read_annotation(answer.content, one), confirmations)
-        annotation, note = _contained(one.server, annotation, answer, confirmations)
+        reviewed = known.find(one.tool) if known is not None and answer.provider == SHIPPED else None
+        annotation = _shipped(read_annotation(answer.content, one), answer, reviewed)
+        annotation = _confirmed(one.server, annotation, confirmations)
+        annotation, note = _contained(one.server, annotation, answer, confirmations, reviewed)
         found[one.server].append(_listed(annotation, one))
         notes += note
     annotations = Annotations(
@@ -99,6 +105,7 @@ def annotate(
         roles=tuple(roles),
         servers={server: ServerAnnotations(tools=tuple(annotated)) for server, annotated in found.items()},
     )
+    notes += _shipped_notes(annotations, known)
     _check_confirmations(annotations, confirmations)
     check_annotations(annotations, registry)
     if previous is not None:
@@ -111,15 +118,77 @@ def annotate(
     return Annotated(annotations, tuple(notes), proposals)
 
 
-def _ask(listed: Sequence[Listed], registry: Registry, book: AnswerBook) -> list[Answer]:
-    """Return one answer for each tool, in their order; what is not kept is asked in batches."""
+def _ask(
+    listed: Sequence[Listed], registry: Registry, book: AnswerBook, known: Collection | None
+) -> list[Answer]:
+    """Return one answer for each tool, in their order; what is neither kept nor known is asked in batches."""
     parts = [tool_question(one, registry) for one in listed]
     by_digest = {part.digest: one for part, one in zip(parts, listed, strict=True)}
+    if known is not None and not book.asks_anew("annotate"):
+        _take_known(parts, listed, registry, book, known)
 
     def join(missing: Sequence[Question]) -> list[Joint]:
-        return batches([by_digest[part.digest] for part in missing], registry)
+        return batches([_as_reviewed(by_digest[part.digest], listed, known) for part in missing], registry)
 
     return book.ask_joint(parts, join)
+
+
+def _take_known(
+    parts: Sequence[Question],
+    listed: Sequence[Listed],
+    registry: Registry,
+    book: AnswerBook,
+    known: Collection,
+) -> None:
+    """Answer from the collection what no kept answer answers: a project's own annotation wins."""
+    for one, part in zip(listed, parts, strict=True):
+        found = None if book.has(part) else known.find(one.tool)
+        content = found.answer(registry) if found else None
+        if found and not part.mistakes(content):
+            book.take(part, content, provider=SHIPPED, model=found.package)
+
+
+def _as_reviewed(one: Listed, listed: Sequence[Listed], known: Collection | None) -> Listed:
+    """Return a tool with what it was in the collection, where it is another now."""
+    if known is None:
+        return one
+    beside = [other.tool for other in listed if other.server == one.server]
+    return replace(one, changed=known.changed(one.tool, beside))
+
+
+def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: Known | None) -> ToolAnnotation:
+    """Say of an annotation that it ships with the product, with what was confirmed when it was reviewed."""
+    if answer.provider != SHIPPED:
+        return tool
+    told = {"source": Shipped(kind=SHIPPED, package=answer.model or "")}
+    confirmed = {"confirmed": reviewed.confirmed} if reviewed is not None and reviewed.confirmed else {}
+    return tool.model_copy(update={**told, **confirmed})
+
+
+def _shipped_notes(annotations: Annotations, known: Collection | None) -> Iterator[str]:
+    for server, annotated in annotations.servers.items():
+        yield from _conditions(server, annotated, known)
+        packages = sorted({tool.source.package for tool in annotated.tools if tool.source is not None})
+        count = sum(tool.source is not None for tool in annotated.tools)
+        if count:
+            yield (
+                f"{server}: {count} of {len(annotated.tools)} tools are annotated by the collection that "
+                f"ships with IronCurtain ({', '.join(packages)})"
+            )
+
+
+def _conditions(server: str, annotated: ServerAnnotations, known: Collection | None) -> Iterator[str]:
+    """Yield in one line for a server what has to hold before tools of it are contained."""
+    waiting: dict[str, list[str]] = {}
+    for tool in annotated.tools:
+        found = known.of_digest(tool.schema_digest) if known is not None and tool.source is not None else None
+        if found is not None and found.annotation.contained and found.contained_if and not tool.contained:
+            waiting.setdefault(found.contained_if, []).append(tool.tool)
+    for condition, tools in waiting.items():
+        yield (
+            f"{server}: not contained until somebody confirms it: {', '.join(tools)}; they are contained if "
+            f"{condition}: confirm each in confirmations.yaml (contained: true)"
+        )
 
 
 def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) -> ToolAnnotation:
@@ -128,7 +197,9 @@ def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) 
         for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest)
         if entry.arg is not None
     )
-    return tool.model_copy(update={"confirmed": matching}) if matching else tool
+    named = {entry.arg for entry in matching}
+    kept = tuple(entry for entry in tool.confirmed if entry.arg not in named)
+    return tool.model_copy(update={"confirmed": (*matching, *kept)}) if matching else tool
 
 
 def _listed(tool: ToolAnnotation, one: Listed) -> ToolAnnotation:
@@ -138,18 +209,25 @@ def _listed(tool: ToolAnnotation, one: Listed) -> ToolAnnotation:
 
 
 def _contained(
-    server: str, tool: ToolAnnotation, answer: Answer, confirmations: Confirmations
+    server: str,
+    tool: ToolAnnotation,
+    answer: Answer,
+    confirmations: Confirmations,
+    reviewed: Known | None,
 ) -> tuple[ToolAnnotation, list[str]]:
     """Take `contained` from people only: a model's word for it counts when somebody confirmed it.
 
-    What runs a language can do anything, so there a person has to confirm it in so many words.
+    What runs a language can do anything, so there a person has to confirm it in so many words; so has one
+    where it depends on how a server is started.
     """
     if not tool.contained or any(
         entry.contained for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest)
     ):
         return tool, []
     held = languages(tool)
-    if answer.provider == MANUAL and not held:
+    if reviewed is not None and reviewed.contained_if:
+        return tool.model_copy(update={"contained": False}), []  # told once for the server
+    if (answer.provider == MANUAL or reviewed is not None) and not held:
         return tool, []
     what = f"it takes {next(iter(held.values()))}, and " if held else ""
     note = (

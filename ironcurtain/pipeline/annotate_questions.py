@@ -22,6 +22,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.pipeline.annotation_checks import tool_problems
 from ironcurtain.pipeline.annotation_schema import annotation_schema
 from ironcurtain.pipeline.answers import Joint
+from ironcurtain.pipeline.known import Changed
 from ironcurtain.pipeline.templates import as_data, fill
 from ironcurtain.roles.registry import NONE, Registry
 from ironcurtain.servers.listing import Tools
@@ -37,10 +38,15 @@ _NOT_ANNOTATION = ("server", "proposed_roles")
 
 @dataclass(frozen=True)
 class Listed:
-    """One tool of one server."""
+    """One tool of one server.
+
+    Attributes:
+        changed: What it was when it was reviewed for the collection of well-known servers, if it was another.
+    """
 
     server: str
     tool: ToolListing
+    changed: Changed | None = None
 
 
 def all_listed(tools: Tools) -> list[Listed]:
@@ -161,7 +167,23 @@ def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Che
         prompt=fill("annotate.user", count=str(len(listed)), tools=as_data(data)),
         schema=annotation_schema([one.tool for one in listed], registry, servers=servers),
         check=check,
+        previous=_previous_text(listed, registry),
     )
+
+
+def _previous_text(listed: Sequence[Listed], registry: Registry) -> str:
+    """Return what is told of tools that were reviewed in another form; no part of the question's key."""
+    data = [
+        {
+            "server": one.server,
+            "package": one.changed.known.package,
+            "differs": list(one.changed.changes),
+            "annotation": one.changed.known.answer(registry)["tools"][0],
+        }
+        for one in listed
+        if one.changed is not None
+    ]
+    return fill("annotate.known", known=as_data(data)) if data else ""
 
 
 def _roles_text(registry: Registry) -> str:

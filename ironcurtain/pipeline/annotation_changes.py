@@ -38,7 +38,10 @@ def published_annotations(output: Path) -> Annotations | None:
 def annotation_digest(tool: ToolAnnotation) -> str:
     """Return `sha256:<hex>` over what an annotation means: without comment, confirmations and the schema."""
     meaning = tool.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude={"comment", "confirmed", "input_schema"}
+        mode="json",
+        by_alias=True,
+        exclude_defaults=True,
+        exclude={"comment", "confirmed", "input_schema", "source"},
     )
     return jsontext.digest(meaning)
 

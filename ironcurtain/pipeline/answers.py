@@ -103,6 +103,17 @@ class AnswerBook:
         """Tell whether an answer is kept, so that asking costs nothing."""
         return self._has(self._of_run(question))
 
+    def asks_anew(self, stage: str) -> bool:
+        """Tell whether a stage's questions are asked again, whatever is kept or known."""
+        return stage in self._refresh
+
+    def take(self, question: Question, content: Json, *, provider: str, model: str) -> None:
+        """Keep an answer that needs nobody to be asked; one that is kept already stays."""
+        if not self.has(question):
+            answer = answer_to(question, content, provider=provider, model=model)
+            self._keep(answer)
+            self._answered(answer)
+
     def holds(self, stage: str) -> bool:
         """Tell whether an answer of a stage is kept, be it to a question that nobody asks any more."""
         return any(answer.stage == stage for _, answer in self._kept.values())

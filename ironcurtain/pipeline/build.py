@@ -41,6 +41,7 @@ from ironcurtain.pipeline.custom import CustomModule, check_modules, read_module
 from ironcurtain.pipeline.ground_truth import GroundTruth
 from ironcurtain.pipeline.intent import Intent, IntentContext, ask_intent
 from ironcurtain.pipeline.judged import Gate, judge
+from ironcurtain.pipeline.known import shipped_collection
 from ironcurtain.pipeline.linter import remaining
 from ironcurtain.pipeline.lists import resolve_lists
 from ironcurtain.pipeline.lists_resolve import Site
@@ -277,7 +278,9 @@ def _list_tools(
 
 def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerBook) -> Annotated:
     previous = published_annotations(output)
-    annotated = annotate(tools, options.roles, inputs.confirmations, book, previous=previous)
+    annotated = annotate(
+        tools, options.roles, inputs.confirmations, book, previous=previous, known=shipped_collection()
+    )
     annotated.require_roles()
     return annotated
 

@@ -256,7 +256,7 @@ def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
             mode="json",
             by_alias=True,
             exclude_unset=True,
-            exclude={"input_schema", "schema_digest", "listing_digest"},
+            exclude={"input_schema", "schema_digest", "listing_digest", "source"},
         ),
         "input_schema": shown_schema(tool.input_schema),
     }

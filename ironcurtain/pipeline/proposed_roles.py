@@ -52,7 +52,8 @@ class Proposal:
         """What stops a compile before the rules are asked for."""
         named = ", ".join(f"{one.server} {visible(one.tool.name)} {visible(arg)}" for one, arg in self.places)
         return ProposedRoleError(
-            f"the model proposes the role {self.role.name} for {named}; without it no rule can be about them",
+            f"the answer proposes the role {self.role.name} for {named}; without it no rule can be about "
+            "them",
             hint=self._hint,
             block=self.block,
         )

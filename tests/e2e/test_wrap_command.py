@@ -277,3 +277,22 @@ def test_what_the_page_tells_people_to_type(home: Path, run: Run, monkeypatch: p
     (found,) = read_as_an_editor([states[1]])
     assert list(found["value"]["servers"]) == ["ironcurtain"]
     assert "// the file server of this project" in states[1]
+
+
+def test_servers_of_the_collection_are_named_where_the_policy_knows_no_tool_of_them(
+    run: Callable[..., Ended], tmp_path: Path
+) -> None:
+    file = tmp_path / "mcp.json"
+    package = "@modelcontextprotocol/server-github"
+    servers = {
+        "hub": {"command": "npx", "args": ["-y", f"{package}@2025.4.8"]},
+        "repo": {"command": "uvx", "args": ["mcp-server-git>=2026"]},
+        "own": {"command": "node", "args": ["github.js"]},
+    }
+    file.write_text(json.dumps({"mcpServers": servers}))
+    ended = run("wrap", str(file), "--bundle", str(SHIPPED), "--dry-run")
+    told = {line.split(":")[1].strip(): line for line in ended.err.splitlines() if "knows no tool" in line}
+    assert f"the tools of {package} are annotated by the collection" in told["hub"]
+    assert "`ironcurtain servers add hub -- COMMAND`" in told["hub"]
+    assert "the tools of mcp-server-git are annotated" in told["repo"]
+    assert told["own"].endswith("every call is denied")

@@ -160,7 +160,7 @@ def test_a_proposed_role_is_accepted_before_any_rule_is_asked_for(project: Notes
     assert '\n[[roles]]\nname = "channel"\ndescription = "A channel."\n' in told.stderr
     result = project.compile()
     assert (result.returncode, project.calls) == (4, {"annotate": 1})
-    assert "error[IC1104]: the model proposes the role channel for notes read_note channel" in result.stderr
+    assert "error[IC1104]: the answer proposes the role channel for notes read_note channel" in result.stderr
     _, _, block = result.stderr.partition("\n\n")
     block = block[: block.index("\n\n")]
     assert block.startswith("[[roles]]\n")

@@ -1,0 +1,85 @@
+"""Well-known MCP servers and how their tools are annotated: the files of `known-servers/`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
+from ironcurtain.model.base import Frozen, ServerName
+
+
+class KnownPackage(Frozen):
+    """Where a server comes from."""
+
+    registry: Literal["npm", "pypi"]
+    name: str = Field(min_length=1)
+
+
+class KnownStart(Frozen):
+    """How a server was started to list its tools, without an account.
+
+    Attributes:
+        files: Files of its working directory, by name.
+        with_: Packages that are installed beside it.
+        needs: What has to run, in words.
+    """
+
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+    with_: tuple[str, ...] = Field(default=(), alias="with")
+    needs: str = ""
+
+
+class Varying(Frozen):
+    """A text in descriptions that each machine fills in for itself.
+
+    Attributes:
+        text: The text as it was recorded, with the value in it.
+        value: The part of it that varies.
+        pattern: What else may stand there, as a regular expression; the same value in all places.
+    """
+
+    text: str = Field(min_length=1)
+    value: str = Field(min_length=1)
+    pattern: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _value_in_text(self) -> Varying:
+        if self.value not in self.text:
+            msg = "the value does not stand in the text"
+            raise ValueError(msg)
+        return self
+
+
+class KnownServer(Frozen):
+    """One server of the collection.
+
+    Attributes:
+        versions: Versions whose tool lists were recorded, oldest first: `lists/<server>-<version>.json`. One
+            that lists otherwise beside other versions of its libraries is there again, as `<version>~2`.
+        contained_if: What has to hold of how the server is started before one of its tools is contained.
+        roles: The identifier roles that its annotations use beside the built-in ones.
+        tools: Annotations by the digest of the tool; none is ever taken out, so that what was annotated by
+            it stays explained.
+    """
+
+    format: Literal["ironcurtain/known-server/v1"] = "ironcurtain/known-server/v1"
+    server: ServerName
+    package: KnownPackage
+    versions: tuple[str, ...] = Field(min_length=1)
+    start: KnownStart = Field(default_factory=KnownStart)
+    varying: Varying | None = None
+    contained_if: str = ""
+    roles: tuple[IdentifierRole, ...] = ()
+    tools: tuple[ToolAnnotation, ...]
+
+    @model_validator(mode="after")
+    def _keyed_by_digest(self) -> KnownServer:
+        digests = [tool.schema_digest for tool in self.tools]
+        if None in digests or len(set(digests)) != len(digests):
+            msg = "each tool has a schema_digest of its own"
+            raise ValueError(msg)
+        return self
