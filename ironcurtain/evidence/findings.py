@@ -143,7 +143,7 @@ def _drafts(looked: Looked, material: Material, decided: Decided | None, opa: Op
     outcomes = clause_outcomes(looked, decided, opa)
     if decided is not None:
         yield from scenario_drafts(decided)
-        yield from cited_drafts(looked, decided, outcomes)
+        yield from cited_drafts(looked, decided)
     yield from claim_drafts(looked, outcomes)
     yield from clause_drafts(looked, outcomes, decided)
     yield from list_drafts(looked)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ironcurtain.evidence.cited import deciding_clauses, demands_its_clause, wrong_clause
 from ironcurtain.evidence.clause_outcomes import is_kept
 from ironcurtain.evidence.clause_outcomes_text import outcome_words
 from ironcurtain.evidence.findings_draft import Decided, Draft, Looked, Sought
 from ironcurtain.evidence.search import FoundCall
 from ironcurtain.model.clause_report import AskedTool, ClauseOutcome
-from ironcurtain.model.decision import Decision
 from ironcurtain.model.proof import Proof
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
@@ -117,30 +117,20 @@ def _unshown(each: ClauseOutcome) -> Draft:
 # -- the clauses that scenarios name --------------------------------------------------------------
 
 
-def cited_drafts(looked: Looked, decided: Decided, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+def cited_drafts(looked: Looked, decided: Decided) -> Iterator[Draft]:
     """Yield scenarios of clauses that do not exist, and those that other clauses decide."""
-    known = {each.clause.id: each for each in outcomes}
+    content = looked.examined.content
     for scenario in decided.scenarios:
-        if scenario.clause is None or not known:
-            continue
-        if scenario.clause not in known:
+        decision = decided.decisions[scenario.id]
+        wrong = wrong_clause(scenario, decision, content)
+        if wrong == "unknown":
             yield _cited(
                 scenario,
-                f"the scenario {scenario.id} is of {quoted(scenario.clause)}, which is no clause",
+                f"the scenario {scenario.id} is of {quoted(scenario.clause or '')}, which is no clause",
                 "Name the clause that demands what it expects.",
             )
-            continue
-        deciding = _deciding(looked, decided.decisions[scenario.id])
-        named = {scenario.clause, *known[scenario.clause].into}
-        if deciding and not named & deciding.keys():
-            yield _other(scenario, deciding)
-
-
-def _deciding(looked: Looked, decision: Decision) -> Mapping[str, str]:
-    """Return the clauses whose rules give a call its verdict, each with one such rule."""
-    rules = looked.examined.content.rules
-    own = [subject.rule for subject in decision.subjects if subject.verdict is decision.verdict]
-    return {rules[name].clause: name for name in (*own, decision.rule) if name in rules}
+        elif wrong == "other":
+            yield _other(scenario, deciding_clauses(content, decision))
 
 
 def _other(scenario: Scenario, deciding: Mapping[str, str]) -> Draft:
@@ -150,9 +140,8 @@ def _other(scenario: Scenario, deciding: Mapping[str, str]) -> Draft:
         f"the scenario {scenario.id} is of the clause {scenario.clause}, and what decides it is {shown}",
         f"Name {min(deciding)} in the scenario; or, if {scenario.clause} has to decide, correct the rules.",
     )
-    # What a model or a command wrote nobody is to blame for.
-    by_hand = scenario.origin == "handwritten"
-    return Draft(**{**vars(draft), "kind": "other-clause", "severity": "warning" if by_hand else "note"})
+    severity = "error" if demands_its_clause(scenario, "other") else "note"
+    return Draft(**{**vars(draft), "kind": "other-clause", "severity": severity})
 
 
 def _cited(scenario: Scenario, message: str, suggestion: str) -> Draft:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from ironcurtain.evidence.cited import clause_mend, clause_words
+from ironcurtain.gate.places import scenario_place
 from ironcurtain.model import verification
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verification import Mismatch
 from ironcurtain.pipeline.rendered import check_rendered
+from ironcurtain.pipeline.rules import did_you_mean
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
     from ironcurtain.gate.subject import Subject
@@ -47,9 +50,9 @@ def too_few(name: str, count: int, least: int, what: str) -> Problem:
     )
 
 
-def _of(subject: Subject, *, generated: bool) -> Mapping[str, tuple[int, Scenario]]:
-    listed = enumerate(subject.scenarios.scenarios)
-    return {s.id: (number, s) for number, s in listed if (s.origin == "generated") is generated}
+def _of(subject: Subject, *, generated: bool) -> Mapping[str, Scenario]:
+    listed = subject.scenarios.scenarios
+    return {each.id: each for each in listed if (each.origin == "generated") is generated}
 
 
 def _plain(subject: Subject, check: verification.Check) -> Check:
@@ -69,11 +72,11 @@ def _plain(subject: Subject, check: verification.Check) -> Check:
 def _scenarios(
     subject: Subject,
     check: verification.Check,
-    listed: Mapping[str, tuple[int, Scenario]],
+    listed: Mapping[str, Scenario],
     mismatches: Iterable[Mismatch],
 ) -> Check:
     problems = [
-        _failed(subject, each, listed[each.scenario][0]) for each in mismatches if each.scenario in listed
+        _failed(subject, each, listed[each.scenario]) for each in mismatches if each.scenario in listed
     ]
     least = subject.demands.scenarios if check.name == _SCENARIOS else 0
     if check.count < least:
@@ -87,10 +90,12 @@ def _scenarios(
     )
 
 
-def _failed(subject: Subject, mismatch: Mismatch, number: int) -> Problem:
+def _failed(subject: Subject, mismatch: Mismatch, scenario: Scenario) -> Problem:
+    if mismatch.wrong_clause is not None:
+        return _wrong_clause(subject, mismatch, scenario)
     file, line = subject.clause_place(mismatch.clause)
     if file is None:
-        file, line = subject.scenarios_file.shown, subject.scenarios_file.line_of("scenarios", number)
+        file, line = scenario_place(subject, scenario, "expect")
     rule = f" by {mismatch.expected_rule}" if mismatch.expected_rule else ""
     return Problem(
         id=mismatch.scenario,
@@ -103,5 +108,26 @@ def _failed(subject: Subject, mismatch: Mismatch, number: int) -> Problem:
         line=line,
         details=(mismatch.call, f"the policy says: {mismatch.reason}"),
         suggestion="Correct the rule, or the scenario if it demands what nobody wants.",
+        docs="docs/constitution.md",
+    )
+
+
+def _wrong_clause(subject: Subject, mismatch: Mismatch, scenario: Scenario) -> Problem:
+    """Return the problem of a scenario that comes true, and not because of the clause that it names."""
+    clauses, named = subject.content.clauses, mismatch.clause or ""
+    quoted_ = [f"{id_}: {clauses[id_]}" for id_ in (named, *sorted(mismatch.deciding)) if id_ in clauses]
+    if mismatch.wrong_clause == "unknown":
+        suggestion = did_you_mean(named, clauses) or "`ironcurtain lint --clauses` lists the clauses."
+    else:
+        suggestion = clause_mend(mismatch)
+    file, line = scenario_place(subject, scenario, "clause")
+    return Problem(
+        id=mismatch.scenario,
+        message=clause_words(mismatch),
+        clause=named if named in clauses else None,
+        file=file,
+        line=line,
+        details=(mismatch.call, *quoted_),
+        suggestion=suggestion,
         docs="docs/constitution.md",
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from ironcurtain.model.base import Frozen
 from ironcurtain.model.clause_report import ClauseOutcome
 from ironcurtain.model.scenarios import DescribedWorld
@@ -25,7 +27,13 @@ class Check(Frozen):
 
 
 class Mismatch(Frozen):
-    """A scenario that did not come true."""
+    """A scenario that did not come true.
+
+    Attributes:
+        wrong_clause: Set where verdict and rule are as demanded: the clause that it names does not exist
+            (`unknown`), or the rules of others decide the call (`other`).
+        deciding: By clause, a rule of it that decides the call, where `wrong_clause` is set.
+    """
 
     scenario: str
     call: str
@@ -36,6 +44,8 @@ class Mismatch(Frozen):
     reason: str
     clause: str | None = None
     origin: str
+    wrong_clause: Literal["unknown", "other"] | None = None
+    deciding: dict[str, str] = Field(default_factory=dict)
 
 
 class Verification(Frozen):

@@ -174,7 +174,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             checks = settled.tried.verification.checks
             summary += [*(f"{check.name} {check.count}" for check in checks), f"{settled.rounds} corrections"]
         with stages.stage("compare and record") as summary:
-            _require_demanded(settled, progress, book)
+            _require_demanded(settled, truth, progress, book)
             compared = _compare(settled.draft.policy, options, context, workshop, book)
             _require_no_questions(settled, compared, sources, inputs, progress)
             recorded = record_policy(settled, workshop, inputs.guarantees)
@@ -349,7 +349,7 @@ def _open_file(sources: Sources) -> Path:
     return sources.pending.parent / OPEN_FILE
 
 
-def _require_demanded(settled: Settled, progress: Progress, book: AnswerBook) -> None:
+def _require_demanded(settled: Settled, truth: GroundTruth, progress: Progress, book: AnswerBook) -> None:
     """Fail if something is wrong that no answer of a person could put right."""
     verification = settled.tried.verification
     if not verification.ok:
@@ -358,6 +358,8 @@ def _require_demanded(settled: Settled, progress: Progress, book: AnswerBook) ->
     if wrong or not verification.mismatches:
         for note in settled.notes if not verification.ok else ():
             progress.show(f"finding: {note}")
+        for line in truth.wrong_clauses(wrong):
+            progress.show(line)
         _require_verified(verification, progress)
 
 

@@ -6,7 +6,7 @@ can bring about, stops the compile and says what decides instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +14,12 @@ from ironcurtain.decide.decide import INVALID, MALFORMED, UNKNOWN_TOOL
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.structural import DOMAIN, PROTECTED, UNREPRESENTABLE, UNRESOLVED
 from ironcurtain.errors import Place, ScenarioError, raise_all
+from ironcurtain.evidence.cited import clause_mend, clause_words
 from ironcurtain.evidence.evaluate import prepare_scenarios
 from ironcurtain.files import read_text
 from ironcurtain.model.policy import Clause
 from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.model.verification import Mismatch
 from ironcurtain.pipeline.clause_ids import KnownClauses
 from ironcurtain.pipeline.clause_record import missing_clause
 from ironcurtain.pipeline.scenarios_checks import Unreachable, unreachable
@@ -105,6 +107,14 @@ class GroundTruth:
                 if (found := unreachable(scenario, prepared[scenario.id])) is not None
             ]
         )
+
+    def wrong_clauses(self, mismatches: Iterable[Mismatch]) -> Iterator[str]:
+        """Yield a line for each scenario that comes true because of another clause than it names."""
+        known = {scenario.id: scenario for scenario in self.scenarios}
+        for mismatch in mismatches:
+            if mismatch.wrong_clause is not None and mismatch.scenario in known:
+                place = self._place(known[mismatch.scenario], "clause")
+                yield f"{place}: {clause_words(mismatch)}. {clause_mend(mismatch)}"
 
     def _place(self, scenario: Scenario, key: str) -> Place:
         """Return where a scenario says something, in the file that it was read from."""

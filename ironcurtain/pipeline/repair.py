@@ -232,7 +232,9 @@ def _round(
 
 def _failed(draft: Draft, tried: Tried, bench: Bench) -> list[_Failure]:
     scenarios = {scenario.id: scenario for scenario in (*bench.fixed.scenarios, *draft.intent)}
-    return [(scenarios[m.scenario], m) for m in tried.verification.mismatches if m.scenario in scenarios]
+    # Which clause a person named no model corrects: there the verdict is as demanded.
+    wrong = [m for m in tried.verification.mismatches if m.wrong_clause is None]
+    return [(scenarios[mismatch.scenario], mismatch) for mismatch in wrong if mismatch.scenario in scenarios]
 
 
 def _state(draft: Draft) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
+from ironcurtain.evidence.cited import deciding_clauses, demands_its_clause, wrong_clause
 from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
@@ -95,8 +96,9 @@ def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcom
     policy = load_described(bundle, scenarios.world)
     prepared = prepare_scenarios(scenarios.scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa)
-    listed = scenarios.scenarios
-    failed = {s.id: _mismatch(s, decisions[s.id]) for s in listed if not _is_met(s, decisions[s.id])}
+    listed, content = scenarios.scenarios, PolicyContent.of(bundle)
+    found = ((s.id, _mismatch(s, decisions[s.id], content)) for s in listed)
+    failed = {id_: mismatch for id_, mismatch in found if mismatch is not None}
     # A record repeats what a policy did; only what somebody demanded can show that it is right.
     demanded = [s.id for s in listed if s.origin != "generated"]
     records = [s.id for s in listed if s.origin == "generated"]
@@ -119,7 +121,11 @@ def _is_met(scenario: Scenario, decision: Decision) -> bool:
     return decision.verdict is scenario.expect and scenario.rule in (None, decision.rule)
 
 
-def _mismatch(scenario: Scenario, decision: Decision) -> Mismatch:
+def _mismatch(scenario: Scenario, decision: Decision, content: PolicyContent) -> Mismatch | None:
+    """Return how a scenario did not come true, None if it did."""
+    wrong = wrong_clause(scenario, decision, content) if _is_met(scenario, decision) else None
+    if _is_met(scenario, decision) and (wrong is None or not demands_its_clause(scenario, wrong)):
+        return None
     call = scenario.call
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     return Mismatch(
@@ -132,6 +138,8 @@ def _mismatch(scenario: Scenario, decision: Decision) -> Mismatch:
         reason=decision.reason,
         clause=scenario.clause,
         origin=scenario.origin,
+        wrong_clause=wrong,
+        deciding=dict(deciding_clauses(content, decision)) if wrong is not None else {},
     )
 
 
@@ -149,11 +157,16 @@ def report_lines(result: Verification) -> list[str]:
 
 
 def _row(mismatch: Mismatch) -> Mapping[str, str]:
-    expected = f"{mismatch.expected}" + (f" by {mismatch.expected_rule}" if mismatch.expected_rule else "")
+    expected, got = f"{mismatch.expected}", f"{mismatch.got}"
+    if mismatch.expected_rule:
+        expected += f" by {mismatch.expected_rule}"
+    if mismatch.wrong_clause is not None:
+        expected += f" of {visible(mismatch.clause or '')}"
+        got += f" of {', '.join(map(visible, sorted(mismatch.deciding)))}" if mismatch.deciding else ""
     return {
         "scenario": mismatch.scenario,
         "expected": expected,
-        "got": str(mismatch.got),
+        "got": got,
         "by rule": mismatch.rule,
         "call": mismatch.call,
     }

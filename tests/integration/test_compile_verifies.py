@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -207,14 +208,51 @@ def test_a_scenario_of_no_clause_stops_the_compile_before_anything_is_asked(proj
     result = project.compile()
     assert result.returncode == 2
     assert 'scenario read-b is of the clause "C9", which the constitution does not have' in result.stderr
-    assert "It has C1, C2, C3, C4." in result.stderr
+    assert "scenarios.yaml:" in result.stderr
+    assert 'Known: "C1", "C2", "C3", "C4".' in result.stderr
     assert project.calls == {}
 
 
-def test_a_scenario_that_another_clause_decides_is_told(project: Notes) -> None:
+def test_a_scenario_that_another_clause_decides_fails(project: Notes) -> None:
+    """It came true, and showed nothing of the clause that it was written for."""
     add_scenario(project, of_clause("C3"))
     result = project.compile()
-    assert result.returncode == 0, result.stderr
-    said = "the scenario read-b is of the clause C3, and what decides it is C2 (by notes-allow-read)"
-    assert said in result.stderr
-    assert said in project.run("verify", "generated/bundle").stdout
+    assert result.returncode == 1
+    said = "scenario read-b is of the clause C3, and what decides it is C2 (by notes-allow-read)"
+    assert re.search(rf"scenarios.yaml:9:\d+: {re.escape(said)}\. Name C2 in the scenario", result.stderr)
+    assert "does not verify: scenarios (1 of 4 fail)" in result.stderr
+    assert project.calls == {"annotate": 1, "rules": 1}  # no model is asked to repair it
+    assert not (project.directory / "generated").exists()
+
+
+@pytest.mark.parametrize(
+    ("clause", "said", "mend"),
+    [
+        (
+            "C3",
+            "scenario read-b is of the clause C3, and what decides it is C2 (by notes-allow-read)",
+            "Name C2 in the scenario; or, if C3 has to decide, correct the rules.",
+        ),
+        ("C22", "scenario read-b is of the clause C22, which does not exist", 'Did you mean "C2"?'),
+    ],
+)
+def test_verify_holds_scenarios_to_the_clauses_that_they_name(
+    project: Notes, clause: str, said: str, mend: str
+) -> None:
+    add_scenario(project, of_clause("C2"))
+    assert project.compile().returncode == 0
+    # What a bundle was verified by lies beside it: somebody edits both files.
+    recorded = project.directory / "generated" / "test-scenarios.json"
+    document = json.loads(recorded.read_text())
+    next(each for each in document["scenarios"] if each["id"] == "read-b")["clause"] = clause
+    recorded.write_text(json.dumps(document))
+    written = project.directory / "scenarios.yaml"
+    written.write_text(written.read_text().replace("clause: C2", f"clause: {clause}"))
+    result = project.run("verify", "generated/bundle", "--format", "json")
+    assert result.returncode == 1
+    checks = {check["name"]: check for check in json.loads(result.stdout)["checks"]}
+    (problem,) = checks["scenarios"]["problems"]
+    assert problem["message"] == said
+    assert (problem["file"], problem["line"]) == ("scenarios.yaml", 9)
+    assert problem["suggestion"] == mend
+    assert not [each for each in checks["findings"]["problems"] if "read-b" in each["message"]]
