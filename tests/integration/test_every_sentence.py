@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from typing import Any
 
@@ -222,6 +223,7 @@ def test_the_transcript_of_three_forms(place: Place) -> None:
         " answers as it should. The report names every sentence with what was checked of it.",
     )
     for form, (text, _, _) in FORMS.items():
+        shutil.rmtree(project.directory / "generated", ignore_errors=True)  # each is a first compile
         write(project, form)
         transcript.say(form)
         transcript.show(text, "markdown")
