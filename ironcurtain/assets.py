@@ -20,7 +20,10 @@ OPA: Path = _ROOT / "opa"
 SCHEMAS: Path = _ROOT / "schemas"
 """The JSON Schemas generated from our models (`schemas/`)."""
 
-ERRORS: Path = _ROOT / "docs" / "errors"
+DOCS: Path = _ROOT / "docs"
+"""The pages that diagnostics refer to (`docs/`); a wheel holds those alone."""
+
+ERRORS: Path = DOCS / "errors"
 """The page of each error, `<code>.md` (`docs/errors/`)."""
 
 KNOWN_SERVERS: Path = _ROOT / "known-servers"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,6 +25,7 @@ from ironcurtain.text import quoted, visible
 
 FILE_NAME = "ironcurtain.toml"
 USER_CONSTITUTION = "constitution-user.md"
+_AT = re.compile(r"\(at line (\d+), column (\d+)\)$")
 DEFAULT_HOSTS = ("bitbucket.org", "github.com", "gitlab.com")
 
 
@@ -134,14 +136,22 @@ def load_settings(path: Path | None) -> Settings:
         FileError: If the file cannot be read.
         FormatError: For each mistake; an unknown key with the key that was probably meant.
     """
-    if path is None:
-        return Settings()
-    text = read_text(path)
+    return parse_settings(read_text(path), path) if path is not None else Settings()
+
+
+def parse_settings(text: str, path: Path) -> Settings:
+    """Read settings from the text of their file.
+
+    Raises:
+        FormatError: For each mistake, as `load_settings` does.
+    """
     try:
         table = tomllib.loads(text)
         return Settings.model_validate_json(jsontext.canonical(table))
     except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"not valid TOML: {visible(str(error))}", where=str(path)) from None
+        at = _AT.search(str(error))
+        place = Place(str(path), int(at[1]), int(at[2])) if at else Place(str(path))
+        raise FormatError(f"not valid TOML: {visible(str(error))}", where=place) from None
     except ValidationError as error:
         raise_all([_mistake(details["loc"], details["msg"], text, path) for details in error.errors()])
         raise  # unreachable: a ValidationError holds at least one problem

@@ -6,6 +6,7 @@ the parser is slow to load.
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -37,10 +38,16 @@ def parse(text: str, source: str) -> Json:
     return value
 
 
+@functools.lru_cache(maxsize=2)
+def _placed(text: str) -> Any:  # noqa: ANN401 - whatever the document holds
+    """Return a document with the places of its values; a file with one mistake often has more."""
+    return YAML(typ="rt").load(io.StringIO(text))
+
+
 def place_of(text: str, source: str, steps: Sequence[str | int]) -> Place:
     """Find the line and column of a value by its path; JSON is read as the YAML that it is."""
     try:
-        node: Any = YAML(typ="rt").load(io.StringIO(text))
+        node = _placed(text)
     except YAMLError:
         return Place(source)
     line = column = 0

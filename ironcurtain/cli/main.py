@@ -69,6 +69,7 @@ GROUPS = {
     },
     "Help and set-up": {
         "doctor": "Say what does not work, and what mends it.",
+        "lsp": "Tell an editor what is wrong while you type.",
         "error": "Print the page of an error, as IC3201.",
         "opa": "Find or install the policy engine.",
         "schema": "Print the JSON Schema of a file or output.",

@@ -6,7 +6,7 @@ can bring about, stops the compile and says what decides instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +51,13 @@ class GroundTruth:
     Attributes:
         document: The scenarios with their world.
         handwritten: The file of the handwritten scenarios; `answers` that of the answers.
+        read: Returns the text of one of the files, in which places are looked for.
     """
 
     document: Scenarios
     handwritten: Path
     answers: Path
+    read: Callable[[Path], str] = read_text
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -120,7 +122,7 @@ class GroundTruth:
         """Return where a scenario says something, in the file that it was read from."""
         file = self.answers if scenario.origin == "answer" else self.handwritten
         own = [each.id for each in self.scenarios if each.origin == scenario.origin]
-        return place_of(read_text(file), str(file), ["scenarios", own.index(scenario.id), key])
+        return place_of(self.read(file), str(file), ["scenarios", own.index(scenario.id), key])
 
 
 def _mend(found: Unreachable) -> str:

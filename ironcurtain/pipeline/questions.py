@@ -123,7 +123,7 @@ def read_answers(path: Path) -> tuple[Scenario, ...]:
     """
     if not has_content(path):
         return ()
-    return _answers(read_text(path), str(path))
+    return parse_answers(read_text(path), str(path))
 
 
 def with_answers(handwritten: Scenarios, answers: Sequence[Scenario], where: str) -> Scenarios:
@@ -171,7 +171,7 @@ def record_answer(path: Path, question: OpenQuestion, verdict: Verdict, why: str
     """
     is_new = not has_content(path)
     text = _HEADER if is_new else read_text(path)
-    before = () if is_new else _answers(text, str(path))
+    before = () if is_new else parse_answers(text, str(path))
     if any(call_key(known.call) == call_key(question.call) for known in before):
         raise UsageError(
             f"{path.name} answers this call already", where=str(path), hint="Change the answer there."
@@ -196,7 +196,12 @@ def record_answer(path: Path, question: OpenQuestion, verdict: Verdict, why: str
     return answer
 
 
-def _answers(text: str, source: str) -> tuple[Scenario, ...]:
+def parse_answers(text: str, source: str) -> tuple[Scenario, ...]:
+    """Read answers from the text of their file.
+
+    Raises:
+        FormatError: For each mistake.
+    """
     read = parse_document(text, source, Scenarios)
     if "world" in read.model_fields_set:
         raise FormatError(
@@ -207,6 +212,6 @@ def _answers(text: str, source: str) -> tuple[Scenario, ...]:
 
 def _read_back(text: str, source: str) -> tuple[Scenario, ...] | None:
     try:
-        return _answers(text, source)
+        return parse_answers(text, source)
     except FormatError:
         return None

@@ -19,12 +19,20 @@ _KNOWN = {"hr", "html_block"}
 
 
 def unread_lines(text: str, source: str, clauses: Sequence[PlacedClause]) -> Iterator[str]:
-    """Yield a line for each piece of a constitution that no clause holds and no clause stands below.
+    """Yield a line, with its place in `source`, for each piece that `unread` tells of."""
+    for number, what in unread(text, clauses):
+        yield f"{source}:{number}: {what}"
+
+
+def unread(text: str, clauses: Sequence[PlacedClause]) -> Iterator[tuple[int, str]]:
+    """Yield each piece of a constitution that no clause holds and no clause stands below.
 
     Args:
         text: The constitution.
-        source: Name of its file, as results show it.
         clauses: The clauses that were read from it.
+
+    Yields:
+        The 1-based line, and what is to be said of it.
     """
     tokens = MarkdownIt("commonmark").parse(text)
     begins = sorted(placed.lines[0] for placed in clauses)
@@ -37,7 +45,7 @@ def unread_lines(text: str, source: str, clauses: Sequence[PlacedClause]) -> Ite
     found = dict(_idle_headings(headings, begins, lines))
     found |= {n: "is not read as text" for n, line in enumerate(lines) if line.strip() and n not in read}
     for number, why in sorted(found.items()):
-        yield f"{source}:{number + 1}: {quoted(lines[number].strip())} is no clause: it {why}"
+        yield number + 1, f"{quoted(lines[number].strip())} is no clause: it {why}"
 
 
 def _idle_headings(
