@@ -11,6 +11,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 
+from ironcurtain.approvals.effects import effect_of
 from ironcurtain.model import jsontext
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
@@ -19,7 +20,8 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.text import in_quotes, isolated, visible
 
 WIDTH = 78
-_NARROWEST = 24
+"""Columns where nobody knows how many there are."""
+NARROWEST = 24
 _INDENT = "      "
 _MARGIN = "    | "
 _CONTINUED = "    : "
@@ -36,7 +38,7 @@ def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
     cannot be seen or could be mistaken for something else; a line that begins with `|` begins a line of a
     value, one with `:` continues it.
     """
-    columns = max(width, _NARROWEST)
+    columns = max(width, NARROWEST)
     lines = (part for line in _lines(request, columns) for part in _fitting(line, columns))
     return "\n".join(map(isolated, lines)) + "\n"
 
@@ -51,7 +53,8 @@ def _fitting(line: str, width: int) -> list[str]:
 def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
     yield f"request {request.id}"
     yield from _field("tool", f"{request.server} {request.tool}", width)
-    yield "  effects: " + ("it changes or contacts something" if request.side_effects else "none")
+    yield "  effects:"
+    yield from behind_margin(effect_of(request), width)
     yield from _field("why", request.reason, width)
     yield from _field("rule", request.rule, width)
     if request.clause:
@@ -79,13 +82,13 @@ def _session(request: ApprovalRequest, width: int) -> Iterator[str]:
         return
     yield "  for this session: would also cover calls of this tool with"
     for sentence in offer.covers:
-        yield from _broken(sentence, width)
+        yield from behind_margin(sentence, width)
     yield "    and every other argument as above (commit messages aside)"
 
 
 def _field(name: str, text: str, width: int) -> Iterator[str]:
     yield f"  {name}:"
-    yield from _broken(visible(text), width)
+    yield from behind_margin(visible(text), width)
 
 
 def _object(name: str, value: dict[str, Json], width: int) -> Iterator[str]:
@@ -113,31 +116,31 @@ def _ends(value: Json, place: str) -> Iterator[tuple[str, Json]]:
 def _value(place: str, value: Json, width: int) -> Iterator[str]:
     """Show one end: a string line by line where it has several, anything else as JSON."""
     if not isinstance(value, str):
-        yield from _broken(f"{place} = {jsontext.canonical(value).decode()}", width)
+        yield from behind_margin(f"{place} = {jsontext.canonical(value).decode()}", width)
         return
     lines = value.splitlines(keepends=True) or [""]
     if len(lines) == 1:
-        yield from _broken(f"{place} = {in_quotes(value)}", width)
+        yield from behind_margin(f"{place} = {in_quotes(value)}", width)
         return
-    yield from _broken(f"{place} = {len(lines)} lines, {len(value)} characters:", width)
+    yield from behind_margin(f"{place} = {len(lines)} lines, {len(value)} characters:", width)
     for line in lines:
-        yield from _broken(in_quotes(line), width)
+        yield from behind_margin(in_quotes(line), width)
 
 
 def _subject(subject: SubjectDecision, width: int) -> Iterator[str]:
     asks = "needs your word" if subject.verdict is Verdict.ESCALATE else "allowed"
     places = ", ".join(visible(place) for place in (subject.at, *subject.also_at) if place)
     at = f" at {places}" if places else ""
-    yield from _broken(
+    yield from behind_margin(
         f"{asks}: {subject.role} {in_quotes(subject.value)}{at} ({visible(subject.rule)})", width
     )
 
 
-def _broken(text: str, width: int) -> Iterator[str]:
+def behind_margin(text: str, width: int) -> Iterator[str]:
     """Yield safe text behind the margin, broken at the width that a terminal gives it."""
     margin, line, columns = _MARGIN, "", len(_MARGIN)
     for character in text:
-        wide = _columns(character)
+        wide = columns_of(character)
         if columns + wide > width:
             yield margin + line
             margin, line, columns = _CONTINUED, "", len(_CONTINUED)
@@ -146,7 +149,7 @@ def _broken(text: str, width: int) -> Iterator[str]:
     yield margin + line
 
 
-def _columns(character: str) -> int:
+def columns_of(character: str) -> int:
     """Return the most columns that a terminal gives a character; they differ in all but letters and ASCII."""
     if character.isascii():
         return 1

@@ -39,16 +39,23 @@ T = TypeVar("T")
 Usable = Callable[[ApprovalRequest], bool]
 
 
+Told = Callable[[ApprovalRequest], None]
+
+
 def _always(_: ApprovalRequest) -> bool:
     return True
+
+
+def nobody(_: ApprovalRequest) -> None:
+    """Tell nobody of a request."""
 
 
 class ApprovalDirectory(Closing):
     """Requests of one program that wait for a person. Close it, or use it as a context manager."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, told: Told = nobody) -> None:
         """Take a store that is ready; `open` is the way to get one."""
-        self._store = store
+        self._store, self._told = store, told
         self._asked: dict[str, Asked] = {}
         self._by_binding: dict[str, str] = {}
         self._answered: frozenset[str] = frozenset()
@@ -64,6 +71,7 @@ class ApprovalDirectory(Closing):
         *,
         reachable: Iterable[Path] = (),
         is_usable: Usable = _always,
+        told: Told = nobody,
         clock: Clock | None = None,
     ) -> ApprovalDirectory:
         """Open the directory, making it and the key where they are missing; pick up what still waits there.
@@ -74,6 +82,8 @@ class ApprovalDirectory(Closing):
             reachable: The sandbox and the servers' working roots, which must lie apart.
             is_usable: Tells of a request that waits there whether its answer may still be used. The
                 directory cannot know: whoever can write it can bring back what was settled.
+            told: Called with each request that is new and lies where a person finds it; neither waits nor
+                fails.
             clock: Where time comes from (default: the machine).
 
         Raises:
@@ -84,7 +94,7 @@ class ApprovalDirectory(Closing):
         check_outside(path, roots)
         check_outside(key, roots)
         sealing = ApprovalKey.read_or_make(key)
-        opened = cls(Store(PrivateDirectory.open(path, create=True), sealing, clock or Clock()))
+        opened = cls(Store(PrivateDirectory.open(path, create=True), sealing, clock or Clock()), told)
         opened._pick_up(is_usable)
         return opened
 
@@ -148,6 +158,7 @@ class ApprovalDirectory(Closing):
         except BaseException:
             self._forget(asked)
             raise
+        self._told(request)
         return asked.id
 
     def _check_room(self, session: str) -> None:

@@ -23,6 +23,7 @@ from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.structural import Floor
 from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.audit import (
     Approval,
     DecisionRecord,
@@ -40,6 +41,7 @@ _TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
 
 KEY_BYTES = 32
+WITHHELD = "[withheld]"
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,38 @@ class Recorder:
             duration=duration,
             error=self._keeper.text(error),
         )
+
+    def redacted(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return a request to a person with what the log keeps of it, to be told elsewhere.
+
+        No arguments, no `_meta` and no facts about whom the agent acts for are in it; a resource whose value
+        the log does not keep is `[withheld]`.
+        """
+        kept = self._keeper.keep(
+            DecisionRecord(
+                time=self._clock(),
+                id=request.id,
+                server=request.server,
+                tool=request.tool,
+                raw_digest=self._raw_digest(request.arguments),
+                verdict=Verdict.ESCALATE,
+                rule=request.rule,
+                clause=request.clause,
+                reason=request.reason,
+                subjects=tuple(map(_early, request.subjects)),
+                forwarded=False,
+                revision=request.revision,
+            ),
+            None,
+        )
+        values = [each.value if each.value is not None else WITHHELD for each in kept.subjects]
+        subjects = tuple(
+            subject.model_copy(update={"value": value})
+            for subject, value in zip(request.subjects, values, strict=True)
+        )
+        bare: dict[str, Json] = {"arguments": {}, "meta": {}, "caller": {}}
+        names = {"server": kept.server, "tool": kept.tool, "reason": kept.reason}
+        return request.model_copy(update={**bare, **names, "subjects": subjects})
 
     def event(self, event: str, **detail: Json) -> EventRecord:
         """Return the record of an event; texts in the detail are kept as the values of calls are."""

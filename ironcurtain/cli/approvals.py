@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import click
+from click.core import ParameterSource
 
 from ironcurtain.cli import lazy
 from ironcurtain.cli.options import FORMAT
@@ -28,29 +29,46 @@ def _place(command: F) -> F:
     return _DIRECTORY(_KEY(command))
 
 
-@click.group()
-def command() -> None:
+_WATCH = click.option(
+    "--watch",
+    is_flag=True,
+    help="Stay and ring on a new request; at a terminal, read and answer them there, "
+    "elsewhere print the list anew on each change.",
+)
+
+
+@click.group(invoke_without_command=True)
+@_WATCH
+@_place
+@FORMAT
+@click.pass_context
+def command(context: click.Context, /, **options: object) -> Exit | None:
     """Show and answer the calls that wait for a person.
 
-    Run it in a terminal of your own, not in the agent's.
+    Run it in a terminal of your own, not in the agent's. Without a command it lists what waits.
 
     \b
     Example:
-      ironcurtain approvals list --watch
+      ironcurtain approvals --watch
 
     \b
-    Exit: 0 done, others as each command says.
+    Exit: 0 nothing waits, 2 directory or key cannot be trusted, 4 something waits, 130 interrupted;
+    others as each command says.
     """  # noqa: D301 - click reads the escape
+    if context.invoked_subcommand is None:
+        return lazy.run("approvals", "list_", **options)
+    given = [name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if given:
+        raise click.UsageError(f"Options stand behind `{context.invoked_subcommand}`, not before it.")
+    return None
 
 
 @command.command("list")
-@click.option(
-    "--watch", is_flag=True, help="Stay, print the list anew on each change, ring on a new request."
-)
+@_WATCH
 @_place
 @FORMAT
 def list_(**options: object) -> Exit:
-    """List what waits, one line each, the oldest first.
+    """List what waits and what each call is about, the oldest first.
 
     \b
     Example:

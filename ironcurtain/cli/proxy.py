@@ -43,6 +43,11 @@ from ironcurtain.errors import Exit
     help="How long a person has to answer.",
 )
 @click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
+@click.option(
+    "--on-approval",
+    metavar="COMMAND",
+    help="Run this, without a shell, for each call that waits for a person; see docs/approvals.md.",
+)
 @click.option("--trust-client", is_flag=True, help="Let the person at the client approve (MCP elicitation).")
 @click.option(
     "--observe",
@@ -73,8 +78,9 @@ def command(**options: object) -> Exit:
     """Stand between an agent and its MCP servers: every call is decided, recorded and perhaps asked about.
 
     Put this command where your client's configuration has its MCP servers. It starts the servers of
-    --servers and offers their tools as SERVER__TOOL. A second terminal with `ironcurtain approvals list
-    --watch` shows what waits for you. SIGHUP, or a new bundle in the old one's place, reloads the policy.
+    --servers and offers their tools as SERVER__TOOL. A second terminal with `ironcurtain approvals --watch`
+    shows what waits for you and takes your answers. SIGHUP, or a new bundle in the old one's place, reloads
+    the policy.
 
     \b
     Example:

@@ -9,20 +9,21 @@ import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 import click
 
 from ironcurtain.approvals.answering import Answer, Desk, Recorded, default_place
 from ironcurtain.approvals.describe import WIDTH, describe
+from ironcurtain.approvals.rows import rows
 from ironcurtain.cli import terminal
+from ironcurtain.cli.approvals_screen import Screen
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model import jsontext
 from ironcurtain.model.approval import MAX_REASON, ApprovalRequest, Approvals, ApprovalStatus
-from ironcurtain.text import isolated, quoted, visible
+from ironcurtain.text import quoted, visible
 
 _WATCH_SECONDS = 0.5
-_REASON = 60
 _UNKNOWN = os.terminal_size((WIDTH, 24))
 _QUESTION_LINES = 4
 _BEGINNING = re.compile(r"[0-9a-f]{1,16}")
@@ -35,7 +36,11 @@ _PROBLEMS: dict[Recorded, str] = {
 
 
 def list_(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
-    """List requests, once or for as long as the person watches."""
+    """List requests, once or for as long as the person watches; at a terminal they can be answered there."""
+    if watch and format_ == "text" and terminal.is_screen():
+        with ExitStack() as stack:
+            screen = Screen(lambda: _desk(stack, directory, key), _told)
+            return Exit.PERSON if screen.run() else Exit.YES
     if watch:
         _watch(directory, key, format_)
     found = _found(directory, key)
@@ -53,7 +58,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     if format_ == "json":
         click.echo(jsontext.pretty(status.model_dump(mode="json")), nl=False)
     else:
-        click.echo(describe(status.request, width=_size(sys.stdout).columns), nl=False)
+        click.echo(describe(status.request, width=terminal.size(sys.stdout, _UNKNOWN).columns), nl=False)
         click.echo(f"  state: {status.state}")
     return Exit.YES
 
@@ -98,7 +103,7 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
         raise UsageError(
             "there is no terminal to confirm on", hint="Look at it with `approvals show`, then use --yes."
         )
-    size = _size(sys.stderr)
+    size = terminal.size(sys.stderr, _UNKNOWN)
     text = describe(request, width=size.columns)
     click.echo(text, err=True)
     if (lines := text.count("\n")) > size.lines - _QUESTION_LINES:
@@ -113,15 +118,21 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
 
 def _say(request: ApprovalRequest, answer: Answer, recorded: Recorded, format_: str) -> Exit:
     if recorded != "recorded":
-        click.echo(f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}", err=True)
+        click.echo(_told(request, answer, recorded), err=True)
         return Exit.NO
     if format_ == "json":
         said = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
         click.echo(jsontext.pretty(said), nl=False)
     else:
-        scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
-        click.echo(f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}")
+        click.echo(_told(request, answer, recorded))
     return Exit.YES
+
+
+def _told(request: ApprovalRequest, answer: Answer, recorded: Recorded) -> str:
+    if recorded != "recorded":
+        return f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}"
+    scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
+    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}"
 
 
 def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
@@ -174,8 +185,6 @@ def _watch(directory: str | None, key: str | None, format_: str) -> NoReturn:
 
 
 def _print_anew(found: tuple[ApprovalStatus, ...], format_: str, *, ring: bool) -> None:
-    if sys.stdout.isatty() and format_ == "text":
-        click.clear()
     _print_list(found, format_)
     sys.stdout.flush()
     if ring:
@@ -187,26 +196,8 @@ def _print_list(found: tuple[ApprovalStatus, ...], format_: str) -> None:
         click.echo(jsontext.pretty(Approvals(requests=found).model_dump(mode="json")), nl=False)
         return
     now = datetime.now(UTC)
-    for each in found:
-        click.echo(isolated(_line(each, now)))
+    width = terminal.size(sys.stdout, _UNKNOWN).columns if sys.stdout.isatty() else None
+    for line in (line for each in found for line in rows(each, now, width)):
+        click.echo(line)
     if not found:
         click.echo("nothing waits for you", err=True)
-
-
-def _line(status: ApprovalStatus, now: datetime) -> str:
-    request = status.request
-    if request is None:
-        return f"{status.id}  unreadable  {visible(status.problem)}"
-    left = max(0, int((request.expires - now).total_seconds()))
-    state = f"{left // 60}:{left % 60:02d} left" if status.state == "pending" else status.state
-    clause = f" [{visible(request.clause)}]" if request.clause else ""
-    call = f"{visible(request.server)} {visible(request.tool)}"
-    return f"{request.id}  {state:<10}  {call}{clause}  {quoted(request.reason, _REASON)[1:-1]}"
-
-
-def _size(stream: TextIO) -> os.terminal_size:
-    try:
-        found = os.get_terminal_size(stream.fileno())
-    except (OSError, ValueError):
-        return _UNKNOWN
-    return found if found.columns and found.lines else _UNKNOWN

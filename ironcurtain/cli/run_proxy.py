@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio
 from mcp.shared.exceptions import MCPDeprecationWarning
 
+from ironcurtain.approvals.hook import HookCommand
 from ironcurtain.cli.run_decide import caller_facts
 from ironcurtain.errors import Exit, IronCurtainError, UsageError
 from ironcurtain.model.base import Json
@@ -55,6 +56,7 @@ def run(
     patience: float,
     answer_within: float,
     no_approver: bool,
+    on_approval: str | None,
     trust_client: bool,
     observe: bool,
     audit_values: Values,
@@ -68,7 +70,10 @@ def run(
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
     own = [*own_places(), *places_that_run(site.get("sandbox"))]
-    places = [*protected, *map(str, own), *filter(None, (verify_key, http_clients, witness))]
+    hook = _hook(on_approval, nobody=no_approver)
+    told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
+    named = filter(None, (verify_key, http_clients, witness))
+    places = [*protected, *map(str, (*own, *told.values())), *named]
     vouching: dict[str, Json] = {
         "verify_key": verify_key,
         "engine_ca": engine_ca,
@@ -80,13 +85,14 @@ def run(
         load=partial(Policy.load, bundle, servers=servers, protected=places, **vouching, **site),
         bundle=Path(bundle),
         servers=Path(servers),
-        files={_TRUSTED[name]: Path(path) for name, path in trusted.items() if path},
+        files={_TRUSTED[name]: Path(path) for name, path in trusted.items() if path} | told,
         session=session,
         http=address,
         clients=_clients(address, http_clients, is_open=http_open),
         patience=patience,
         seconds=answer_within,
         approver=not no_approver,
+        on_approval=hook,
         client_person=trust_client,
         caller=caller_facts(caller) or {},
         observe=observe,
@@ -125,6 +131,16 @@ def _leave_what_hangs() -> None:
     if any(thread.is_alive() for thread in waited_for):
         sys.stderr.flush()
         os._exit(Exit.YES)
+
+
+def _hook(command: str | None, *, nobody: bool) -> HookCommand | None:
+    if command is None:
+        return None
+    if nobody:
+        raise UsageError(
+            "--no-approver asks nobody, so --on-approval would tell nobody", hint="Give one of them."
+        )
+    return HookCommand.parse(command)
 
 
 def _clients(address: Address | None, named: str | None, *, is_open: bool) -> HttpClients | None:

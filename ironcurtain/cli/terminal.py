@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import select
 import sys
 import termios
+import tty
+from collections.abc import Iterator
+from typing import TextIO
 
 import click
+
+_KEYS = {
+    b"\x1b[A": "up",
+    b"\x1bOA": "up",
+    b"k": "up",
+    b"\x1b[B": "down",
+    b"\x1bOB": "down",
+    b"j": "down",
+    b"\r": "enter",
+    b"\n": "enter",
+    b" ": "space",
+    b"q": "quit",
+    b"": "quit",
+}
+"""What keys send that mean something here; an end of input leaves."""
 
 
 def is_there() -> bool:
@@ -14,16 +34,60 @@ def is_there() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
+def is_screen() -> bool:
+    """Tell whether somebody sits at a terminal on which lines can be drawn anew."""
+    return is_there() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def size(stream: TextIO, otherwise: os.terminal_size) -> os.terminal_size:
+    """Return the size of the terminal that a stream goes to; something else where it goes to none."""
+    try:
+        found = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return otherwise
+    return found if found.columns and found.lines else otherwise
+
+
 def types(word: str, meaning: str) -> bool:
     """Ask for a word, and tell whether it was typed; only where somebody is there.
-
-    What was typed before the question is no answer to it, and is dropped.
 
     Args:
         word: What agrees; anything else does not.
         meaning: What then happens, and what otherwise.
     """
+    return asks(f"Type {word} to {meaning}.") == word
+
+
+def asks(question: str) -> str:
+    """Return the line that is typed in answer, without what stands around it; only where somebody is there.
+
+    What was typed before the question is no answer to it, and is dropped.
+    """
+    drop_what_was_typed()
+    click.echo(f"{question}\n> ", nl=False, err=True)
+    return sys.stdin.readline().strip()
+
+
+def drop_what_was_typed() -> None:
+    """Forget what was typed and not read yet."""
     with contextlib.suppress(termios.error):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    click.echo(f"Type {word} to {meaning}.\n> ", nl=False, err=True)
-    return sys.stdin.readline().strip() == word
+
+
+@contextlib.contextmanager
+def keys() -> Iterator[None]:
+    """Get keys as they are typed, unseen, instead of lines; `key` reads them. Ctrl-C stays what it is."""
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    tty.setcbreak(descriptor)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def key(seconds: float | None) -> str | None:
+    """Return the key that is typed within some seconds; None for none, and for one without a meaning here."""
+    descriptor = sys.stdin.fileno()
+    ready, _, _ = select.select([descriptor], [], [], seconds)
+    return _KEYS.get(os.read(descriptor, 3)) if ready else None

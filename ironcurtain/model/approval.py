@@ -185,3 +185,46 @@ class Approvals(Frozen):
 
     format: Literal["ironcurtain/approvals/v1"] = "ironcurtain/approvals/v1"
     requests: tuple[ApprovalStatus, ...]
+
+
+class NoticeResource(Frozen):
+    """A resource of a call that waits, as a person is told of it elsewhere.
+
+    Attributes:
+        value: In canonical form, hidden characters escaped, redacted as in the audit log.
+        asked: Whether it is what the person is asked about.
+    """
+
+    role: str
+    value: str
+    asked: bool
+
+
+class ApprovalNotice(Frozen):
+    """What the command of `proxy --on-approval` reads: that a call waits, and what it is about.
+
+    It holds no arguments and nothing that could answer the request. All texts are safe to show.
+
+    Attributes:
+        summary: One line that says it all, for a title or a message.
+        effect: What the call reads, changes and contacts.
+        resources: The judged resources; `more` says how many others there are.
+        expires: Until when the request can be answered.
+        answer: The command that shows the request and answers it.
+    """
+
+    format: Literal["ironcurtain/approval-notice/v1"] = "ironcurtain/approval-notice/v1"
+    id: RequestId
+    summary: str
+    session: str
+    client: str
+    server: str
+    tool: str
+    effect: str
+    resources: tuple[NoticeResource, ...]
+    more: int = Field(ge=0)
+    clause: str | None
+    reason: str
+    asked: AwareDatetime
+    expires: AwareDatetime
+    answer: str

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from ironcurtain.files import SCHEMA_KEY
 from ironcurtain.llm.question import Answer
 from ironcurtain.model.annotations import Annotations
-from ironcurtain.model.approval import Approvals, SealedAnswer, SealedRequest
+from ironcurtain.model.approval import ApprovalNotice, Approvals, SealedAnswer, SealedRequest
 from ironcurtain.model.attack import AttackReport
 from ironcurtain.model.audit import AuditVerification, Head, Line
 from ironcurtain.model.audit_report import AuditEntry, AuditReport, AuditStats
@@ -70,6 +70,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "annotations": _written(Annotations),
     "answer": _of(Answer),
     "approval-answer": _of(SealedAnswer),
+    "approval-notice": _of(ApprovalNotice),
     "approval-request": _of(SealedRequest),
     "approvals": _of(Approvals),
     "attack": _of(AttackReport),

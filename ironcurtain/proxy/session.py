@@ -15,7 +15,8 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.approvals.answering import default_place
-from ironcurtain.approvals.directory import ApprovalDirectory
+from ironcurtain.approvals.directory import ApprovalDirectory, nobody
+from ironcurtain.approvals.hook import Hook, HookCommand
 from ironcurtain.audit.keys import default_key_path, make_key
 from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.audit.places import audit_directory, log_place
@@ -72,6 +73,7 @@ class ProxyOptions:
         patience: Seconds that a call is held while a person decides.
         seconds: Seconds that a person has to answer.
         approver: Whether anybody can be asked.
+        on_approval: What is run when a call waits for a person; None tells nobody.
         client_person: Whether whoever sits at the client may approve.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, enforce nothing.
@@ -92,6 +94,7 @@ class ProxyOptions:
     patience: float = 45.0
     seconds: float = 600.0
     approver: bool = True
+    on_approval: HookCommand | None = None
     client_person: bool = False
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
@@ -123,6 +126,8 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     config = load_servers(options.servers)
     policy = await to_thread.run_sync(load_own, options.load, options.bundle)
     check_sandbox(policy)
+    if options.on_approval is not None:
+        options.on_approval.check(policy.reachable)
     with anyio.CancelScope() as scope, Signals(scope.cancel) as signals:
         await _run(options, config, policy, signals, say)
 
@@ -148,7 +153,8 @@ async def _run(
         live = LivePolicy(first)
         stack.push_async_callback(_close_current, live)
         confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy, options))
-        enforcer = replace(_enforcer(options, live, log, confiner, stack), telemetry=telemetry)
+        directory = _approvals(options, live, log, say, stack) if options.approver else None
+        enforcer = replace(_enforcer(options, live, log, confiner, directory), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
         hub = Hub(config, enforcer, confiner, Clients(), say)
         with anyio.CancelScope(shield=True):
@@ -210,21 +216,37 @@ def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Gro
     )
 
 
+def _approvals(
+    options: ProxyOptions, live: LivePolicy, log: AuditLog, say: Callable[[str], None], stack: AsyncExitStack
+) -> ApprovalDirectory:
+    """Open the approvals directory, and tell of what waits there if there is a command for that."""
+    site = live.current.loaded.site
+    reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
+    place, key = default_place()
+
+    def is_usable(request: ApprovalRequest) -> bool:
+        return request.session != log.place.session or log.is_usable(request.id, request.asked)
+
+    def redacted(request: ApprovalRequest) -> ApprovalRequest:
+        return live.current.recorder.redacted(request)
+
+    told = nobody
+    if options.on_approval is not None:
+        hook = Hook(options.on_approval, redacted, say)
+        stack.callback(hook.close)
+        told = hook.tell
+    directory = ApprovalDirectory.open(place, key, reachable=reachable, is_usable=is_usable, told=told)
+    return stack.enter_context(directory)
+
+
 def _enforcer(
-    options: ProxyOptions, live: LivePolicy, log: AuditLog, confiner: Confiner, stack: AsyncExitStack
+    options: ProxyOptions,
+    live: LivePolicy,
+    log: AuditLog,
+    confiner: Confiner,
+    directory: ApprovalDirectory | None,
 ) -> Enforcer:
     asking = Asking(log.place.session, options.patience, options.seconds, options.client_person)
-    directory = None
-    if options.approver:
-        site = live.current.loaded.site
-        reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
-        place, key = default_place()
-
-        def is_usable(request: ApprovalRequest) -> bool:
-            return request.session != log.place.session or log.is_usable(request.id, request.asked)
-
-        directory = ApprovalDirectory.open(place, key, reachable=reachable, is_usable=is_usable)
-        stack.enter_context(directory)
     return Enforcer(
         policy=live,
         people=People(directory, asking),

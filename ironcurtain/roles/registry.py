@@ -32,6 +32,7 @@ class Role:
         description: What the role means.
         guidance: How the annotator recognises it.
         writes: Whether it changes or deletes what it names.
+        verb: What a call does to what it names, in a sentence to a person: `reads`.
         identifier: The declaration behind a role that a project added.
     """
 
@@ -43,6 +44,7 @@ class Role:
     description: str
     guidance: str
     writes: bool = False
+    verb: str = ""
     identifier: IdentifierRole | None = None
 
     @property
@@ -63,6 +65,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A file or directory that the tool reads, lists or inspects.",
         guidance="Any path whose content, names or metadata reach the caller. The source of a move or "
         "copy is read too.",
+        verb="reads",
     ),
     Role(
         "write-path",
@@ -73,6 +76,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A file or directory that the tool creates or changes.",
         guidance="Any path that exists, or differs, only because the tool ran. An edit reads too.",
         writes=True,
+        verb="changes",
     ),
     Role(
         "delete-path",
@@ -83,6 +87,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A file or directory that is gone from its place afterwards.",
         guidance="The target of a removal, and the source of a move or rename (beside read-path).",
         writes=True,
+        verb="deletes",
     ),
     Role(
         "write-history",
@@ -93,6 +98,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A repository whose recorded history the tool rewrites.",
         guidance="The repository path of reset, rebase, merge, amend, cherry-pick, forced moves of branches.",
         writes=True,
+        verb="rewrites the history of",
     ),
     Role(
         "delete-history",
@@ -103,6 +109,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A repository in which the tool deletes branches, tags or other references.",
         guidance="The repository path of branch and tag deletion and of stash drop or clear.",
         writes=True,
+        verb="deletes branches or tags of",
     ),
     Role(
         "fetch-url",
@@ -112,6 +119,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="URL in WHATWG form, http or https",
         description="A web address that the tool contacts.",
         guidance="Any URL that is fetched, posted to, opened or registered for later contact.",
+        verb="contacts",
     ),
     Role(
         "git-remote-url",
@@ -121,6 +129,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="the set of URLs that git would contact",
         description="A git remote, by URL or by name.",
         guidance="The remote of clone, fetch, pull, push, and of every tool that adds or changes a remote.",
+        verb="contacts",
     ),
     Role(
         "recipient",
@@ -130,6 +139,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="one addr-spec, case-folded",
         description="An e-mail address that receives something.",
         guidance="To, cc, bcc, invitees, people a document is shared with.",
+        verb="is addressed to",
     ),
     Role(
         "repository",
@@ -139,6 +149,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="owner/name, case-folded",
         description="A repository on a hosting service.",
         guidance="`owner/name` in one argument, or a composite of an owner and a name argument.",
+        verb="is about the repository",
     ),
     Role(
         "remote-path",
@@ -148,6 +159,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="unchanged; segments without `.`, `..` or empty ones",
         description="A path inside a remote system.",
         guidance="A file inside a hosted repository, an object key. Never a path on this machine.",
+        verb="is about the remote path",
     ),
     Role(
         "branch-name",

@@ -275,22 +275,131 @@ def test_interrupted_while_confirming(place: Rendezvous) -> None:
     assert not place.response(request.id).exists()
 
 
-def test_watch_refreshes_and_rings(place: Rendezvous) -> None:
+@pytest.mark.parametrize("command", [["--watch"], ["list", "--watch"]], ids=" ".join)
+def test_watch_refreshes_and_rings(command: list[str], place: Rendezvous) -> None:
     first, second = written("/srv/1"), written("/srv/2")
-    with terminal(place, "list", "--watch") as (process, screen):
+    with terminal(place, *command) as (process, screen):
         # Before any proxy has asked there is no directory yet.
-        seen = read_until(screen, "nothing waits")
+        seen = read_until(screen, "Nothing waits")
         assert "\a" not in seen
         asked(place, first)
-        seen = read_until(screen, "\a")
+        seen = read_until(screen, "\a") + read_until(screen, first.id)
         assert first.id in seen
         asked(place, second)
-        seen = read_until(screen, "\a")
-        assert second.id in seen
+        read_until(screen, second.id, read_until(screen, "\a"))
         place.answer(first, "denied")
         assert "\a" not in read_until(screen, "answered")
         process.send_signal(signal.SIGINT)
         assert process.wait(LIMIT) == 130
+
+
+def test_watch_prints_the_list_anew_where_no_terminal_is(place: Rendezvous) -> None:
+    asked(place, written("/srv/1"))
+    where = ["--dir", str(place.path), "--key", str(place.key)]
+    with subprocess.Popen(
+        [*PROGRAM, "approvals", "--watch", *where],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) == 130
+    assert 's write_file  changes "/srv/1"' in line
+    assert "\x1b" not in line
+
+
+DOWN = "\x1b[B"
+
+
+def paged(screen: int) -> str:
+    """Turn the pages of a request, which is longer than the screen, until the question; return them."""
+    seen = read_until(screen, "q goes back --")
+    os.write(screen, b" ")
+    return read_until(screen, "leaves it waiting.\r\n> ", seen)
+
+
+@pytest.mark.parametrize(
+    ("typed", "verdict", "scope", "reason"),
+    [
+        (["approve"], "approved", "once", ""),
+        (["session"], "approved", "session", ""),
+        (["deny", "another day"], "denied", "once", "another day"),
+        (["deny", ""], "denied", "once", ""),
+    ],
+    ids=["approve", "session", "deny", "deny without a reason"],
+)
+def test_a_person_answers_from_the_watched_list(
+    typed: list[str], verdict: str, scope: str, reason: str, place: Rendezvous
+) -> None:
+    first, second = written("/srv/1"), written("/srv/2", content="\x1b[2Jhidden")
+    asked(place, first, second)
+    with terminal(place, "--watch") as (process, screen):
+        seen = read_until(screen, second.id)
+        assert 'changes "/srv/1"' in seen
+        os.write(screen, DOWN.encode())
+        read_until(screen, f"> {second.id}")
+        os.write(screen, b"\n")
+        shown = paged(screen)
+        assert f"request {second.id}" in shown
+        assert r"\x1b[2Jhidden" in shown
+        for line in typed:
+            assert not place.response(second.id).exists()
+            os.write(screen, f"{line}\n".encode())
+            if line != typed[-1]:
+                read_until(screen, "> ")
+        read_until(screen, f"{second.id}: {verdict}")
+        os.write(screen, b"q")
+        assert process.wait(LIMIT) == 4  # the first one waits
+    answer = json.loads(place.response(second.id).read_bytes())["answer"]
+    assert (answer["verdict"], answer["scope"], answer["reason"]) == (verdict, scope, reason)
+    assert not place.response(first.id).exists()
+
+
+@pytest.mark.parametrize("typed", ["", "y", "APPROVE", "approve it"])
+def test_any_other_word_leaves_a_watched_call_waiting(typed: str, place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    with terminal(place, "--watch") as (process, screen):
+        read_until(screen, request.id)
+        os.write(screen, b"\n")
+        paged(screen)
+        os.write(screen, f"{typed}\n".encode())
+        read_until(screen, "was not answered")
+        os.write(screen, b"q")
+        assert process.wait(LIMIT) == 4
+    assert not place.response(request.id).exists()
+
+
+def test_a_watched_call_that_somebody_else_answers_meanwhile(place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    with terminal(place, "--watch") as (process, screen):
+        read_until(screen, request.id)
+        os.write(screen, b"\n")
+        paged(screen)
+        place.answer(request, "denied")
+        os.write(screen, b"approve\n")
+        read_until(screen, "was not approved")
+        os.write(screen, b"q")
+        assert process.wait(LIMIT) == 0
+    assert json.loads(place.response(request.id).read_bytes())["answer"]["verdict"] == "denied"
+
+
+def test_without_a_command_it_lists(approvals, place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    ended = approvals()
+    assert (ended.code, ended.err) == (4, "")
+    assert ended.out.startswith(request.id)
+
+
+def test_options_before_a_command_are_refused_not_passed_over(inside: Inside, place: Rendezvous) -> None:
+    ended = inside("approvals", "--dir", str(place.path), "list")
+    assert_clear(ended, 2, "IC1001")
+    assert "behind `list`" in ended.err
 
 
 # -- programs that ask and die ------------------------------------------------------------------

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+from support.approvals import written
+from unit.approvals.test_rows import subject
+
+from ironcurtain.approvals.describe import describe
+from ironcurtain.approvals.effects import effect_of
+from ironcurtain.model.decision import SubjectDecision
+
+READ, WRITE = subject("read-path", "/a"), subject("write-path", "/b")
+URL = subject("git-remote-url", "https://a.example/r.git")
+CALL = subject("none", "")
+UNKNOWN = (
+    "What this call changes is not known: it names nothing, and its tool is annotated to change something."
+)
+
+
+@pytest.mark.parametrize(
+    ("subjects", "side_effects", "said"),
+    [
+        ([READ], False, 'This call reads "/a". It changes nothing, as its tool is annotated.'),
+        (
+            [READ],
+            True,
+            'This call reads "/a". Its tool is annotated to change something; what that is, is not known.',
+        ),
+        ([WRITE], True, 'This call changes "/b".'),
+        ([READ, WRITE], True, 'This call reads "/a", changes "/b".'),
+        # An annotation that contradicts itself is not believed where it says the lesser.
+        ([WRITE], False, 'This call changes "/b".'),
+        (
+            [URL],
+            False,
+            'This call contacts "https://a.example/r.git". It changes nothing, as its tool is annotated.',
+        ),
+        ([CALL], False, "This call changes nothing, as its tool is annotated."),
+        (
+            [CALL],
+            True,
+            UNKNOWN,
+        ),
+    ],
+)
+def test_effects_are_said_no_further_than_they_are_known(
+    subjects: list[SubjectDecision], side_effects: bool, said: str
+) -> None:
+    request = written().model_copy(update={"subjects": tuple(subjects), "side_effects": side_effects})
+    assert effect_of(request) == said
+    shown = describe(request, width=400)
+    assert f"  effects:\n    | {said}\n" in shown
+
+
+def test_a_read_is_no_change() -> None:
+    request = written().model_copy(update={"subjects": (READ,), "side_effects": False})
+    assert "it changes or contacts something" not in describe(request)
