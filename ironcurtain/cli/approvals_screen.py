@@ -94,9 +94,10 @@ class Screen:
         waiting = sum(each.state == "pending" for each in found)
         head = [*_wrapped(_waiting_words(waiting), width), *_wrapped(_HELP if found else "q leaves.", width)]
         head += [*_wrapped(self._note, width), ""]
-        blocks = [self._block(each, now, width) for each in found]
+        height = size.lines - len(head) - 1
+        blocks = [_bounded(self._block(each, now, width), height - 2) for each in found]
         chosen = next((n for n, each in enumerate(found) if each.id == self._chosen), 0)
-        lines = [*head, *_around(blocks, chosen, size.lines - len(head) - 1)]
+        lines = [*head, *_around(blocks, chosen, height)]
         drawn = _HOME + "".join(f"{line}{_TO_END_OF_LINE}\n" for line in lines) + _TO_END
         if drawn != self._drawn:
             click.echo(drawn, nl=False)
@@ -158,6 +159,12 @@ def _read(text: str) -> bool:
             while (pressed := terminal.key(None)) not in {"space", "enter"}:
                 if pressed == "quit":
                     return False
+
+
+def _bounded(block: list[str], height: int) -> list[str]:
+    """Return a row of at most so many lines."""
+    most = max(2, height)
+    return block if len(block) <= most else [*block[: most - 1], "  (Enter shows the rest)"]
 
 
 def _around(blocks: list[list[str]], chosen: int, height: int) -> list[str]:

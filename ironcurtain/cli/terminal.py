@@ -27,6 +27,7 @@ _KEYS = {
     b"": "quit",
 }
 """What keys send that mean something here; an end of input leaves."""
+_ESCAPE = b"\x1b"
 
 
 def is_there() -> bool:
@@ -89,5 +90,9 @@ def keys() -> Iterator[None]:
 def key(seconds: float | None) -> str | None:
     """Return the key that is typed within some seconds; None for none, and for one without a meaning here."""
     descriptor = sys.stdin.fileno()
-    ready, _, _ = select.select([descriptor], [], [], seconds)
-    return _KEYS.get(os.read(descriptor, 3)) if ready else None
+    if not select.select([descriptor], [], [], seconds)[0]:
+        return None
+    sent = os.read(descriptor, 1)
+    if sent == _ESCAPE and select.select([descriptor], [], [], 0)[0]:
+        sent += os.read(descriptor, 2)
+    return _KEYS.get(sent)

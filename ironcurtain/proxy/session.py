@@ -15,7 +15,7 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.approvals.answering import default_place
-from ironcurtain.approvals.directory import ApprovalDirectory, nobody
+from ironcurtain.approvals.directory import ApprovalDirectory, Told, nobody
 from ironcurtain.approvals.hook import Hook, HookCommand
 from ironcurtain.audit.keys import default_key_path, make_key
 from ironcurtain.audit.log import MAX_BYTES, AuditLog, open_first_free
@@ -230,7 +230,7 @@ def _approvals(
     def redacted(request: ApprovalRequest) -> ApprovalRequest:
         return live.current.recorder.redacted(request)
 
-    told = nobody
+    told: Told = nobody
     if options.on_approval is not None:
         hook = Hook(options.on_approval, redacted, say)
         stack.callback(hook.close)

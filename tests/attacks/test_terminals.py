@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -73,10 +73,10 @@ class Pane:
 
 
 @contextmanager
-def pane(place: Rendezvous, request: ApprovalRequest, columns: int, before: str = "") -> Iterator[Pane]:
-    """Run `approvals approve` in a terminal of some columns and 15 lines."""
+def pane(place: Rendezvous, words: Sequence[str], columns: int, before: str = "") -> Iterator[Pane]:
+    """Run a command of `approvals` in a terminal of some columns and 15 lines."""
     where = ["--dir", str(place.path), "--key", str(place.key)]
-    words = ["approvals", "approve", request.id, *where]
+    words = ["approvals", *words, *where]
     command = shlex.join([sys.executable, "-m", "ironcurtain", *words])
     shell = f"{before}{command}; echo ended with $?; exec cat"
     one = Pane(place.base / "tmux")
@@ -87,9 +87,10 @@ def pane(place: Rendezvous, request: ApprovalRequest, columns: int, before: str 
         one.tmux("kill-server")
 
 
-def asked(place: Rendezvous, request: ApprovalRequest) -> ApprovalDirectory:
+def asked(place: Rendezvous, *requests: ApprovalRequest) -> ApprovalDirectory:
     directory = place.open()
-    anyio.run(directory.ask, request)
+    for request in requests:
+        anyio.run(directory.ask, request)
     return directory
 
 
@@ -102,7 +103,7 @@ def place(tmp_path: Path) -> Rendezvous:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_no_text_of_a_call_begins_where_a_line_of_ours_does(place: Rendezvous, columns: int) -> None:
     request = written(content="\n".join(TEXTS.values()), path="/srv/" + "長い名前" * 20)
-    with asked(place, request), pane(place, request, columns) as terminal:
+    with asked(place, request), pane(place, ["approve", request.id], columns) as terminal:
         shown = terminal.until("leaves it")
     values = [line for line in shown if line.startswith(("    | ", "    : "))]
     others = [line for line in shown if line and line not in values]
@@ -113,7 +114,7 @@ def test_no_text_of_a_call_begins_where_a_line_of_ours_does(place: Rendezvous, c
 
 def test_a_call_that_pushes_its_beginning_out_of_sight_says_so(place: Rendezvous) -> None:
     request = written(content="line\n" * 300)
-    with asked(place, request), pane(place, request, 80) as terminal:
+    with asked(place, request), pane(place, ["approve", request.id], 80) as terminal:
         shown = terminal.until("leaves it")
         seen = terminal.tmux("capture-pane", "-p")
     assert f"request {request.id}" in shown
@@ -123,7 +124,7 @@ def test_a_call_that_pushes_its_beginning_out_of_sight_says_so(place: Rendezvous
 
 def test_what_was_typed_before_the_question_is_no_answer(place: Rendezvous) -> None:
     request = written()
-    with asked(place, request), pane(place, request, 80, "sleep 2; ") as terminal:
+    with asked(place, request), pane(place, ["approve", request.id], 80, "sleep 2; ") as terminal:
         terminal.tmux("send-keys", "approve", "Enter")
         terminal.until("leaves it")
         time.sleep(1)
