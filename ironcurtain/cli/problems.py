@@ -1,4 +1,7 @@
-"""Failures as people read them on stderr: code, what, where with the source line, what to do."""
+"""Failures as people read them on stderr: code, what, where with the source line, what to do.
+
+What only waits for a person is no failure: it is told last, and the last line says what to do next.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import click
 from ironcurtain.errors import (
     Exit,
     IronCurtainError,
+    OpenQuestionError,
     Place,
     SeveralErrors,
     SystemFailedError,
@@ -35,9 +39,17 @@ def print_failure(error: Exception, *, debug: bool) -> Exit:
         return Exit.USAGE
     known = _ours(error)
     errors = known.errors if isinstance(known, SeveralErrors) else [known]
-    for each in errors:
-        click.echo(_rendered(each), err=True)
-    return errors[0].exit
+    waits = [each for each in errors if isinstance(each, OpenQuestionError)]
+    failures = [each for each in errors if each not in waits]
+    for text in (*map(_rendered, failures), *map(_waiting, waits)):
+        click.echo(text, err=True)
+    for hint in dict.fromkeys(each.hint for each in waits):
+        click.echo(f"next: {printable(hint)}", err=True)
+    return (failures or waits)[0].exit
+
+
+def _waiting(error: IronCurtainError) -> str:
+    return "\n".join([f"waiting[{error.code}]: {printable(error.what)}", *map(printable, error.block)])
 
 
 def _ours(error: Exception) -> IronCurtainError:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from ironcurtain.cli.constitution import project_clauses
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import Exit, UsageError
+from ironcurtain.llm.question_files import Waiting, keep_previous, waiting_lines, waiting_questions
 from ironcurtain.model import jsontext
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.publish import only_one
@@ -14,13 +17,13 @@ from ironcurtain.pipeline.questions import (
     ANSWERS_FILE,
     OPEN_FILE,
     OpenQuestion,
-    OpenQuestions,
+    WaitingQuestions,
     question_lines,
     read_open,
     record_answer,
     write_open,
 )
-from ironcurtain.text import quoted
+from ironcurtain.text import printable, quoted, visible
 
 
 def run(*, question: str | None, verdict: str | None, why: str, config: str | None, format_: str) -> Exit:
@@ -29,22 +32,38 @@ def run(*, question: str | None, verdict: str | None, why: str, config: str | No
     if question is None:
         return _list(project, format_)
     if verdict is None:
-        raise UsageError("an answer is missing", hint="Write yes, no, allow, escalate or deny.")
-    return _record(project, question, verdict, why)
+        raise UsageError("an answer is missing", hint="Write yes, no, allow, escalate, deny or keep.")
+    return _keep(project, question) if verdict == "keep" else _record(project, question, verdict, why)
 
 
 def _list(project: Project, format_: str) -> Exit:
-    questions = read_open(project.path("questions") / OPEN_FILE)
+    directory = project.path("questions")
+    questions, files = read_open(directory / OPEN_FILE), waiting_questions(directory)
+    waits = bool(questions) or any(not each.answered for each in files)
     if format_ == "json":
-        document = OpenQuestions(questions=questions).model_dump(mode="json")
+        document = WaitingQuestions(questions=questions, files=files).model_dump(mode="json")
         click.echo(jsontext.pretty(document), nl=False)
     else:
         clauses = _clauses(project) if questions else {}
-        for each in questions:
-            click.echo("\n".join(question_lines(each, clauses)))
-        if not questions:
-            click.echo("no question is open", err=True)
-    return Exit.PERSON if questions else Exit.YES
+        for lines in (*(question_lines(each, clauses) for each in questions), *map(waiting_lines, files)):
+            click.echo("\n".join(map(printable, lines)))
+        click.echo(_next(questions, files), err=True)
+    return Exit.PERSON if waits else Exit.YES
+
+
+def _next(questions: Sequence[OpenQuestion], files: Sequence[Waiting]) -> str:
+    if questions:
+        return "next: `ironcurtain answer ID yes|no` for each, then `ironcurtain compile`"
+    if any(not each.answered for each in files):
+        return "next: put each answer beside its question, then `ironcurtain compile`"
+    return "next: `ironcurtain compile`" if files else "no question is open"
+
+
+def _keep(project: Project, key: str) -> Exit:
+    with only_one(project.path("output")):
+        answer = keep_previous(project.path("questions"), key)
+    click.echo(f"{visible(key)}: the last answer again, in {visible(answer.name)}")
+    return Exit.YES
 
 
 def _record(project: Project, id_: str, said: str, why: str) -> Exit:

@@ -15,7 +15,7 @@ from ironcurtain.llm.access import Access, Price
 from ironcurtain.llm.call import CallError, Endpoint, Reply, Request, Turn, Usage
 from ironcurtain.llm.failures import WRONG_STOPS, call_failed
 from ironcurtain.llm.ledger import Entry, Ledger
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to, grouped
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to, grouped
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.text import visible
@@ -91,6 +91,10 @@ class ModelProvider:
             self._ledger.close(entry)
             answers.append(answer)
         return answers
+
+    def given(self) -> Sequence[Given]:
+        """Return nothing: a model answers when it is asked."""
+        return ()
 
     def published(self) -> None:
         """Do nothing: there are no working files."""

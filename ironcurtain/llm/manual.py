@@ -3,6 +3,9 @@
 For closed networks and for those who paste into a chat. All open questions of a stage are written in
 one run; answers are validated like a model's, and recorded as `manual`, never as a model's. Until the
 result is published the answer files can be corrected; then the files of answered questions are removed.
+
+A joint question (about many tools) lies beside the answers of joint questions that were asked before and
+would be put together otherwise now: each answers the parts that are still asked.
 """
 
 from __future__ import annotations
@@ -10,28 +13,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from ironcurtain.errors import BadAnswerError, FileError, IronCurtainError, OpenQuestionError, raise_all
-from ironcurtain.files import MAX_BYTES, atomic_write, load, read_text
-from ironcurtain.llm.question import MANUAL, Answer, Keep, Question, answer_to
+from ironcurtain.files import MAX_BYTES, atomic_write, read_text
+from ironcurtain.llm.chat import read_document
+from ironcurtain.llm.earlier import Changes, Earlier, changes
+from ironcurtain.llm.question import MANUAL, Answer, Given, Keep, Question, answer_to
+from ironcurtain.llm.question_files import (
+    ANSWER,
+    PREVIOUS,
+    QUESTION,
+    READABLE,
+    AskedFile,
+    asked_files,
+    file_of,
+    waiting_lines,
+    waiting_question,
+)
 from ironcurtain.llm.schema_text import schema_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 
 
-class _Asked(BaseModel):
-    """The part of a question's file that tells which question it was."""
-
-    digest: str
-
-
 class ManualProvider:
-    """Asks through files `<key>.json` and `<key>.md`, reads `<key>.answer.json`, all in one directory."""
+    """Asks through files in one directory, which `ironcurtain.llm.question_files` describes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._answered: list[Question] = []
+        self._answered: set[str] = set()
+
+    def given(self) -> list[Given]:
+        """Return the answers to joint questions that lie in the directory, be they asked so again or not."""
+        found = []
+        for key, asked in asked_files(self._directory).items():
+            path = self._file(key, ANSWER)
+            if asked.parts and path.exists():
+                content, mistakes = self._read(path)
+                found.append(Given(path, asked.parts, content, tuple(mistakes)))
+                self._answered.add(key)
+        return found
 
     def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:  # noqa: ARG002 - see below
         """Return the answers that lie in the directory; write the questions.
@@ -44,76 +63,153 @@ class ManualProvider:
         """
         contents: dict[str, Json] = {}
         errors: list[IronCurtainError] = []
+        self._forget_superseded(questions)
         for question in questions:
-            self._write(question)
-            if not self._answer_file(question).exists():
-                errors.append(self._open(question))
+            key = self._key(question)
+            asked = self._write(key, question)
+            path = self._file(key, ANSWER)
+            if not path.exists():
+                errors.append(self._open(key, asked))
                 continue
-            content, mistakes = self._read(question)
+            content, mistakes = self._read(path)
+            mistakes = mistakes or question.mistakes(content)
             contents[question.key] = content
-            errors += [self._bad(question, mistake) for mistake in mistakes]
+            errors += [_bad(path, mistake) for mistake in mistakes]
+            self._answered.add(key)
         raise_all(errors)
-        self._answered += questions
         return [answer_to(question, contents[question.key], provider=MANUAL) for question in questions]
 
     def published(self) -> None:
-        """Remove the files of the questions that were answered."""
-        for question in self._answered:
-            for suffix in (".json", ".md", ".answer.json"):
-                (self._directory / f"{question.key}{suffix}").unlink(missing_ok=True)
+        """Remove the files of the questions that were answered, and of those that nobody asks any more."""
+        superseded = [key for key in asked_files(self._directory) if not self._file(key, READABLE).exists()]
+        for key in (*self._answered, *superseded):
+            self._remove(key, QUESTION, READABLE, PREVIOUS, ANSWER)
         if self._directory.is_dir() and not any(self._directory.iterdir()):
             self._directory.rmdir()
 
-    def _answer_file(self, question: Question) -> Path:
-        return self._directory / f"{question.key}.answer.json"
+    def _file(self, key: str, suffix: str) -> Path:
+        return file_of(self._directory, key, suffix)
 
-    def _open(self, question: Question) -> OpenQuestionError:
+    def _remove(self, key: str, *suffixes: str) -> None:
+        for suffix in suffixes:
+            self._file(key, suffix).unlink(missing_ok=True)
+
+    def _forget_superseded(self, questions: Sequence[Question]) -> None:
+        """Take away what a person would read of joint questions that are put together otherwise now.
+
+        What they asked stays on record: an answer that somebody is about to put there still counts.
+        """
+        digests = {question.digest for question in questions}
+        if not any(question.parts for question in questions):
+            return
+        for key, asked in asked_files(self._directory).items():
+            if asked.parts and asked.digest not in digests and not self._file(key, ANSWER).exists():
+                self._remove(key, READABLE, PREVIOUS)
+
+    def _key(self, question: Question) -> str:
+        """Return the name of a question's files: for a joint question never that of another one."""
+        if not question.parts:
+            return question.key
+        asked = asked_files(self._directory)
+        same = next((key for key, each in asked.items() if each.digest == question.digest), None)
+        if same is not None:
+            return same
+        stem, _, number = question.key.rpartition("-")
+        count = int(number) if number.isdigit() else 1
+        if not number.isdigit():
+            stem = question.key
+        candidates = [question.key, *(f"{stem}-{n}" for n in range(count + 1, count + len(asked) + 2))]
+        return next(key for key in candidates if key not in asked)
+
+    def _open(self, key: str, asked: AskedFile) -> OpenQuestionError:
+        head, *lines = waiting_lines(waiting_question(self._directory, key, asked))
         return OpenQuestionError(
-            f"question {question.key} waits for an answer",
-            where=str(self._directory / f"{question.key}.md"),
-            hint=f"Put the answer, as JSON, into {self._answer_file(question).name} and compile again.",
+            head,
+            where=str(self._file(key, READABLE)),
+            hint="Put each answer beside its question, then run this again; `ironcurtain answer` lists them.",
+            block=lines,
         )
 
-    def _bad(self, question: Question, mistake: str) -> BadAnswerError:
-        hint = "Correct the answer and compile again."
-        return BadAnswerError(mistake, where=str(self._answer_file(question)), hint=hint)
-
-    def _write(self, question: Question) -> None:
-        self._set_stale_answer_aside(question)
+    def _write(self, key: str, question: Question) -> AskedFile:
+        earlier = self._earlier(key, question)
+        found = changes(earlier.told, question.told) if earlier is not None else Changes({})
+        last = question.rename(earlier.content, found.names) if earlier is not None else None
+        asked = AskedFile(
+            format="ironcurtain/question/v1",
+            digest=question.digest,
+            about=question.about,
+            told=dict(question.told),
+            earlier=earlier,
+            changes=found.lines,
+            fits=earlier is not None and not question.mistakes(last),
+            parts=question.parts,
+        )
         document = {
-            "format": "ironcurtain/question/v1",
-            "digest": question.digest,
+            **asked.model_dump(mode="json"),
             "stage": question.stage,
-            "key": question.key,
+            "key": key,
             "prompt": {"system": question.system, "user": question.text},
             "answer_schema": question.schema,
         }
-        atomic_write(self._directory / f"{question.key}.json", jsontext.pretty(document).encode())
-        atomic_write(self._directory / f"{question.key}.md", _readable(question).encode())
+        atomic_write(self._file(key, QUESTION), jsontext.pretty(document).encode())
+        if earlier is not None:
+            atomic_write(self._file(key, PREVIOUS), jsontext.pretty(last).encode())
+        atomic_write(self._file(key, READABLE), _readable(key, question, asked).encode())
+        return asked
 
-    def _set_stale_answer_aside(self, question: Question) -> None:
-        """An answer was given to the question that stood beside it, not to one that replaced it since."""
-        asked = self._directory / f"{question.key}.json"
-        answer = self._answer_file(question)
-        if asked.exists() and answer.exists() and load(asked, _Asked).digest != question.digest:
-            answer.replace(self._directory / f"{question.key}.answer.old.json")
+    def _earlier(self, key: str, question: Question) -> Earlier | None:
+        """Return the last answer to an earlier form of a question; one in a file is newer than a kept one.
 
-    def _read(self, question: Question) -> tuple[Json, list[str]]:
-        """Return a given answer and its mistakes."""
+        An answer was given to the question that stood beside it, not to one that replaced it since.
+        """
+        asked = asked_files(self._directory).get(key)
+        if asked is None:
+            return question.earlier
+        answer = self._file(key, ANSWER)
+        if asked.digest == question.digest or not answer.exists():
+            return asked.earlier or question.earlier
+        content, mistakes = self._read(answer)
+        if mistakes:
+            answer.replace(self._file(key, ".answer.old.json"))
+            return asked.earlier or question.earlier
+        answer.unlink()
+        return Earlier(content=content, told=asked.told)
+
+    def _read(self, path: Path) -> tuple[Json, list[str]]:
+        """Return a given answer, and why it is none."""
         try:
-            content = jsontext.parse(read_text(self._answer_file(question)), max_bytes=MAX_BYTES)
+            return read_document(read_text(path), max_bytes=MAX_BYTES), []
         except jsontext.MalformedJsonError as error:
             return None, [f"not valid JSON: {error}"]
         except FileError as error:
             return None, [error.what]
-        return content, question.mistakes(content)
 
 
-def _readable(question: Question) -> str:
+def _bad(path: Path, mistake: str) -> BadAnswerError:
+    return BadAnswerError(mistake, where=str(path), hint="Correct the answer and compile again.")
+
+
+def _readable(key: str, question: Question, asked: AskedFile) -> str:
     """Return the question as one text that can be read, or pasted into a chat as it is."""
     return (
-        f"{question.system}\n\n{question.text}\n\n"
+        f"{question.system}\n\n{question.text}\n\n{_since(key, asked)}"
         f"Answer with one JSON document that fits this JSON Schema, and nothing else. "
-        f"It belongs into `{question.key}.answer.json` beside this file.\n\n"
+        f"It belongs into `{key}{ANSWER}` beside this file.\n\n"
         f"```json\n{schema_text(question.schema)}\n```\n"
     )
+
+
+def _since(key: str, asked: AskedFile) -> str:
+    """Return what is told of the last answer and of what changed since."""
+    if asked.earlier is None:
+        return ""
+    text = (
+        f"An earlier form of this question was answered; the answer is `{key}{PREVIOUS}` beside this file. "
+    )
+    if asked.changes:
+        text += "This changed since:\n\n```diff\n" + "\n".join(asked.changes) + "\n```\n\n"
+    else:
+        text += "Since then no clause changed, but the tools or the words of the question did.\n\n"
+    if asked.fits:
+        text += f"It is still valid: `ironcurtain answer {key} keep` gives it again.\n\n"
+    return text

@@ -19,7 +19,7 @@ from ironcurtain.llm.asking import PATIENCE, ModelProvider, Patience
 from ironcurtain.llm.call import Endpoint
 from ironcurtain.llm.ledger import Ledger
 from ironcurtain.llm.prices import price_of
-from ironcurtain.llm.question import MANUAL, Answer, Keep, Provider, Question
+from ironcurtain.llm.question import MANUAL, Answer, Given, Keep, Provider, Question
 from ironcurtain.settings import user_directory
 from ironcurtain.text import quoted
 
@@ -49,6 +49,10 @@ class _WithJudge:
                     {each.key: answer for each, answer in zip(group, provider.ask(group, keep), strict=True)}
                 )
         return [answers[question.key] for question in questions]
+
+    def given(self) -> Sequence[Given]:
+        """Return what lies there for the one that compiles; judges get no joint questions."""
+        return self._compiling.given()
 
     def published(self) -> None:
         """Tell both."""

@@ -7,19 +7,26 @@ prompt, the schema and every input that appears in them are part of the digest. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from jsonschema import Draft202012Validator
+from pydantic import Field
 
+from ironcurtain.llm.earlier import Earlier
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Digest, Frozen, Json
 from ironcurtain.text import visible
 
 Check: TypeAlias = Callable[[Json], list[str]]
 """Returns the mistakes of an answer that already fits its schema, one sentence each; empty if none."""
+
+Rename: TypeAlias = Callable[[Json, Mapping[str, str]], Json]
+"""Returns an answer's content with the names of what its question told exchanged for those of the mapping;
+what is about a name that is not there is left out."""
 
 MANUAL = "manual"
 """The provider of answers that a person gives."""
@@ -28,6 +35,10 @@ MAX_MISTAKE_LINES = 1000
 """The most lines of mistakes that are sent back; no answer of the longest permitted length holds more."""
 
 _MISTAKE_CHARACTERS = 600
+
+
+def _as_it_is(content: Json, _: Mapping[str, str]) -> Json:
+    return content
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,12 @@ class Question:
         beside: Told behind the prompt; not part of the digest, so a kept answer outlives a change of it.
         previous: Told behind that: what was answered to an earlier form of the question. Independent runs
             and a second opinion do not see it.
+        told: What of the prompt people know by name: the text of each clause by its id. It is kept with
+            the answer, so that a later form of the question can say what changed.
+        rename: Exchanges those names in an answer.
+        about: What is asked, as a list of open questions says it.
+        earlier: The last answer to an earlier form of the question.
+        parts: Of a joint question, the digests of those that it stands for.
     """
 
     stage: str
@@ -54,6 +71,11 @@ class Question:
     check: Check
     beside: str = ""
     previous: str = ""
+    told: Mapping[str, str] = field(default_factory=dict)
+    rename: Rename = _as_it_is
+    about: str = ""
+    earlier: Earlier | None = None
+    parts: tuple[Digest, ...] = ()
 
     @property
     def text(self) -> str:
@@ -103,6 +125,7 @@ class Answer(Frozen):
         provider: Who gave it: `anthropic`, or `manual` for a person (or a chat that a person used).
         model: The model's id; None for `manual`.
         as_given: Digest of what was asked, who answered and what: a file that was edited does not fit it.
+        told: What the question told, as `Question.told`.
     """
 
     format: Literal["ironcurtain/answer/v1"] = "ironcurtain/answer/v1"
@@ -113,6 +136,7 @@ class Answer(Frozen):
     model: str | None = None
     content: Json
     as_given: Digest
+    told: dict[str, str] = Field(default_factory=dict)
 
     @property
     def is_as_given(self) -> bool:
@@ -134,8 +158,29 @@ Keep: TypeAlias = Callable[[Answer], None]
 """Called with each answer as soon as it is there, so that an interruption loses none that was paid for."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """An answer to a joint question that was asked before, whether or not it would be asked so again.
+
+    Attributes:
+        path: The file that holds it.
+        parts: The digests of the questions that it answers.
+        content: The answer; None if it is not valid JSON.
+        mistakes: Why it is none.
+    """
+
+    path: Path
+    parts: tuple[Digest, ...]
+    content: Json
+    mistakes: tuple[str, ...] = ()
+
+
 class Provider(Protocol):
     """Whoever answers questions. One file in this package for each."""
+
+    def given(self) -> Sequence[Given]:
+        """Return the answers to joint questions that lie there from earlier runs."""
+        ...
 
     def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
         """Return a valid answer to each question, in their order.
@@ -161,6 +206,7 @@ def answer_to(question: Question, content: Json, *, provider: str, model: str | 
         model=model,
         content=content,
         as_given=_given(question.digest, provider, model, content),
+        told=dict(question.told),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -117,6 +117,13 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
             if _names(entry, one)
         ]
 
+    def narrow(content: Json) -> Json:
+        entries = content.get("tools") if isinstance(content, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            return content
+        about = [entry for entry in entries if any(_names(entry, one) for one in chunk)]
+        return {"tools": about if mixed else [_without_server(entry) for entry in about]}
+
     def check(content: Json) -> list[str]:
         given = [
             (one, part, [entry for entry in content["tools"] if _names(entry, one)])
@@ -130,7 +137,8 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
         ]
 
     key = f"annotate-{'mixed' if mixed else chunk[0].server}-{number}"
-    return Joint(_question(key, chunk, registry, check), parts, divide)
+    question = _question(key, chunk, registry, check)
+    return Joint(replace(question, parts=tuple(part.digest for part in parts)), parts, divide, narrow)
 
 
 def _without_server(entry: Json) -> Json:
@@ -145,7 +153,7 @@ def _file_name(tool: str) -> str:
 
 def _names(entry: Json, listed: Listed) -> bool:
     """Tell whether an entry is about a tool; in a batch of one server it names no server."""
-    return bool(entry["tool"] == listed.tool.name and entry.get("server", listed.server) == listed.server)
+    return bool(entry.get("tool") == listed.tool.name and entry.get("server", listed.server) == listed.server)
 
 
 def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Check) -> Question:
@@ -168,6 +176,8 @@ def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Che
         schema=annotation_schema([one.tool for one in listed], registry, servers=servers),
         check=check,
         previous=_previous_text(listed, registry),
+        about=f"what the arguments of {len(listed)} tool{'s' * (len(listed) > 1)} "
+        f"of {', '.join(servers)} are",
     )
 
 

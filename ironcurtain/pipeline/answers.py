@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, raise_all
+from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, SeveralErrors, raise_all
 from ironcurtain.files import atomic_write, load
-from ironcurtain.llm.question import Answer, Keep, Provider, Question, answer_to
+from ironcurtain.llm.earlier import Earlier
+from ironcurtain.llm.question import MANUAL, Answer, Given, Keep, Provider, Question, answer_to
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Digest, Frozen, Json
 from ironcurtain.text import visible
@@ -42,11 +43,14 @@ class Joint:
         question: What is asked.
         parts: The questions that it stands for; what is kept are answers to these.
         divide: Returns the content of each part's answer, in the order of `parts`, from the whole content.
+        narrow: Returns what is about these parts of an answer to more of them; what has another form stays
+            as it is.
     """
 
     question: Question
     parts: tuple[Question, ...]
     divide: Callable[[Json], list[Json]]
+    narrow: Callable[[Json], Json]
 
     def answers(self, whole: Answer) -> list[Answer]:
         """Return the answers to the parts that an answer to the joint question holds."""
@@ -54,6 +58,19 @@ class Joint:
             answer_to(part, content, provider=whole.provider, model=whole.model)
             for part, content in zip(self.parts, self.divide(whole.content), strict=True)
         ]
+
+    def read(self, given: Given) -> list[Answer]:
+        """Return the answers to the parts that an answer to these and perhaps to other ones holds.
+
+        Raises:
+            BadAnswerError: For each mistake in what is about these parts.
+        """
+        is_all = {part.digest for part in self.parts} == set(given.parts)
+        content = given.content if is_all or given.mistakes else self.narrow(given.content)
+        mistakes = given.mistakes or self.question.mistakes(content)
+        hint = "Correct the answer and compile again."
+        raise_all([BadAnswerError(visible(each), where=str(given.path), hint=hint) for each in mistakes])
+        return self.answers(answer_to(self.question, content, provider=MANUAL))
 
 
 class AnswerBook:
@@ -196,6 +213,9 @@ class AnswerBook:
             AnswerMissingError, BadAnswerError, ModelFailedError, OpenQuestionError: As `ask`.
         """
         missing = [part for part in parts if not self._has(self._of_run(part))]
+        if missing and self._make_provider is not None:
+            self._take_given(missing, join)
+            missing = [part for part in missing if not self._has(self._of_run(part))]
         joints = {joint.question.digest: joint for joint in map(self._joint_of_run, join(missing))}
 
         def keep(whole: Answer) -> None:
@@ -207,6 +227,28 @@ class AnswerBook:
                 for answer in joints[whole.question].answers(whole):
                     self._answered(answer)
         return self.ask(parts)
+
+    def _take_given(
+        self, missing: Sequence[Question], join: Callable[[Sequence[Question]], Sequence[Joint]]
+    ) -> None:
+        """Take what answers to joint questions of earlier runs say of these questions.
+
+        Raises:
+            BadAnswerError: For each mistake of each of them.
+        """
+        by_digest = {self._of_run(part).digest: part for part in missing}
+        errors: list[IronCurtainError] = []
+        for given in self._asks().given():
+            mine = [by_digest[digest] for digest in given.parts if digest in by_digest]
+            for joint in map(self._joint_of_run, join(mine)):
+                try:
+                    answers = joint.read(given)
+                except IronCurtainError as error:
+                    errors += error.errors if isinstance(error, SeveralErrors) else [error]
+                    continue
+                for answer in answers:
+                    self._answered(answer)
+        raise_all(errors)
 
     @property
     def used(self) -> tuple[Answer, ...]:
@@ -227,15 +269,29 @@ class AnswerBook:
         path, answer = self._kept[question.digest]
         mistakes = question.mistakes(answer.content)
         raise_all([_bad(path, mistake) for mistake in mistakes])
-        return answer.model_copy(update={"stage": question.stage, "key": question.key})
+        told = {"stage": question.stage, "key": question.key, "told": dict(question.told)}
+        return answer.model_copy(update=told)
 
     def _ask_provider(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
         if self._make_provider is None:
             raise_all([_missing(question) for question in questions])
             return []
+        return self._asks().ask([self._with_earlier(question) for question in questions], keep)
+
+    def _asks(self) -> Provider:
         if self._provider is None:
+            assert self._make_provider is not None  # noqa: S101 - who is locked asks nobody
             self._provider = self._make_provider()
-        return self._provider.ask(questions, keep)
+        return self._provider
+
+    def _with_earlier(self, question: Question) -> Question:
+        """Return a question with the last answer to an earlier form of it, for who does not judge anew."""
+        if self._run > 1 or question.stage in self._refresh or not question.told:
+            return question
+        found = [answer for _, answer in self._kept.values() if answer.key == question.key]
+        if not found:
+            return question
+        return replace(question, earlier=Earlier(content=found[-1].content, told=found[-1].told))
 
     def _keep(self, answer: Answer) -> None:
         atomic_write(self._pending / answer.file_name, _file(answer))

@@ -389,6 +389,6 @@ def _require_no_questions(
     for line in (line for question in questions for line in question_lines(question, clauses)):
         progress.show(line)
     raise OpenQuestionError(
-        f"{len(questions)} questions wait for a person; nothing was published",
+        f"{len(questions)} question{'s' * (len(questions) > 1)} for a person; nothing was published",
         hint="Answer each with `ironcurtain answer ID yes|no`, then compile again.",
     )

@@ -57,6 +57,32 @@ def clause_data(clauses: Sequence[PlacedClause]) -> list[Json]:
     ]
 
 
+def told_clauses(clauses: Sequence[PlacedClause]) -> dict[str, str]:
+    """Return the texts of clauses by their ids, as questions say what they told."""
+    return {placed.clause.id: placed.clause.text for placed in clauses}
+
+
+def rename_clauses(content: Json, names: Mapping[str, str]) -> Json:
+    """Return an answer with other ids of its clauses; entries about clauses without one are left out."""
+    if isinstance(content, list):
+        return [rename_clauses(each, names) for each in content if _is_named(each, names)]
+    if not isinstance(content, dict):
+        return content
+    return {
+        key: names.get(value, value)
+        if key == "clause" and isinstance(value, str)
+        else [names[each] for each in value if each in names]
+        if key == "into" and isinstance(value, list)
+        else rename_clauses(value, names)
+        for key, value in content.items()
+    }
+
+
+def _is_named(entry: Json, names: Mapping[str, str]) -> bool:
+    clause = entry.get("clause") if isinstance(entry, dict) else None
+    return not isinstance(clause, str) or clause in names
+
+
 def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str]) -> Question:
     ids = [placed.clause.id for placed in clauses]
     entry = closed_object({"clause": {"enum": ids}, "servers": array_of({"enum": list(servers)})})
@@ -71,6 +97,9 @@ def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers
         ),
         schema=closed_object({"clauses": array_of(entry)}),
         check=lambda content: _mistakes(content, ids),
+        told=told_clauses(clauses),
+        rename=rename_clauses,
+        about=f"which of {len(ids)} clauses concern which server",
     )
 
 

@@ -22,7 +22,7 @@ from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.pipeline.allow_checks import rule_mistakes, unlimited, unlimited_text
 from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.clause_coverage import claims, coverage_mistakes, quote_mistake
-from ironcurtain.pipeline.clause_routes import clause_data, route_clauses
+from ironcurtain.pipeline.clause_routes import clause_data, rename_clauses, route_clauses, told_clauses
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.directories import mentioned_directories, unknown_directories
@@ -236,6 +236,9 @@ def _question(
         check=lambda content: _mistakes(server, content, clauses, context),
         beside=fill("rules.lists", lists=as_data(lists)),
         previous=previous,
+        told=told_clauses(clauses),
+        rename=rename_clauses,
+        about=f"the rules of {server}, from {len(clauses)} clause{'s' * (len(clauses) > 1)}",
     )
 
 

@@ -24,7 +24,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.answers import AnswerBook
-from ironcurtain.pipeline.clause_routes import clause_data
+from ironcurtain.pipeline.clause_routes import clause_data, rename_clauses, told_clauses
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.scenarios import call_key
 from ironcurtain.pipeline.scenarios_checks import no_use
@@ -135,6 +135,9 @@ def _question(key: str, servers: Sequence[str], context: IntentContext) -> Quest
         ),
         schema=_schema(servers, context),
         check=lambda content: [] if content["scenarios"] else ["there is no scenario"],
+        told=told_clauses(context.clauses),
+        rename=rename_clauses,
+        about=f"scenarios of what the constitution means for {', '.join(servers)}",
     )
 
 

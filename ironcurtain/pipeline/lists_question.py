@@ -33,6 +33,7 @@ _SENT = re.compile(r"(?<![a-z])(?:sent|outbox|contacts?|address[ _-]?book|direct
 _POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
 _JSON_LIMIT = 65_536
 _STAGE = "lists"
+_KINDS = ("resolved", "by_hand")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) ->
         ),
         schema=_schema([each.name for each in wanted], tools),
         check=lambda content: _mistakes(content, wanted, tools),
+        about=f"how these lists are filled: {', '.join(each.name for each in wanted)}",
     )
 
 
@@ -88,11 +90,18 @@ def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Jo
 
     def divide(content: Json) -> list[Json]:
         return [
-            {kind: [e for e in content[kind] if e["list"] == each.name] for kind in ("resolved", "by_hand")}
-            for each in wanted
+            {kind: [e for e in content[kind] if e["list"] == each.name] for kind in _KINDS} for each in wanted
         ]
 
-    return Joint(lists_question(wanted, candidates), parts, divide)
+    def narrow(content: Json) -> Json:
+        lists = [content.get(kind) for kind in _KINDS] if isinstance(content, dict) else []
+        if not lists or not all(isinstance(e, dict) for each in lists for e in each or ()):
+            return content
+        names = {each.name for each in wanted}
+        return {kind: [e for e in content.get(kind) or () if e.get("list") in names] for kind in _KINDS}
+
+    question = replace(lists_question(wanted, candidates), parts=tuple(part.digest for part in parts))
+    return Joint(question, parts, divide, narrow)
 
 
 def arguments_of(entry: Json) -> dict[str, Json]:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from ironcurtain.errors import FormatError, ScenarioError, UsageError, raise_all
 from ironcurtain.files import atomic_write, has_content, load, parse_document, read_text
+from ironcurtain.llm.question_files import Waiting
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Frozen, Json, Slug
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
@@ -61,6 +62,19 @@ class OpenQuestions(Frozen):
 
     format: Literal["ironcurtain/open-questions/v1"] = "ironcurtain/open-questions/v1"
     questions: tuple[OpenQuestion, ...] = ()
+
+
+class WaitingQuestions(Frozen):
+    """All that a compile waits for: questions about one call, and questions in files.
+
+    Attributes:
+        questions: Answered with `ironcurtain answer ID yes|no`.
+        files: Answered by a file beside the question's.
+    """
+
+    format: Literal["ironcurtain/waiting-questions/v1"] = "ironcurtain/waiting-questions/v1"
+    questions: tuple[OpenQuestion, ...] = ()
+    files: tuple[Waiting, ...] = ()
 
 
 def ask_about(

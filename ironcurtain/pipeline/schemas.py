@@ -45,7 +45,7 @@ from ironcurtain.pipeline.clause_record import NotedClauses
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.input_schema import policy_input_schema
 from ironcurtain.pipeline.linter import LintReport
-from ironcurtain.pipeline.questions import OpenQuestions
+from ironcurtain.pipeline.questions import OpenQuestions, WaitingQuestions
 from ironcurtain.roles.registry import Registry
 from ironcurtain.settings import Settings
 
@@ -108,6 +108,9 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "open-questions": _of(OpenQuestions),
     "policy": _written(CompiledPolicy),
     "profile": _written(Profile),
+    "waiting-questions": _of(WaitingQuestions),
+    "policy": _of(CompiledPolicy),
+    "profile": _of(Profile),
     "provenance": _of(Statement),
     "proxy-status": _of(ProxyStatus),
     "replay": _of(Replay),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,9 +31,8 @@ class Ended:
 
     @property
     def codes(self) -> list[str]:
-        """The codes of the errors that it printed."""
-        lines = self.err.splitlines()
-        return [line[6:12] for line in lines if line.startswith("error[")]
+        """The codes of the errors that it printed, and of what it said to wait for."""
+        return re.findall(r"^(?:error|waiting)\[(IC\d{4})\]", self.err, re.MULTILINE)
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from e2e.program import ROOT, Inside
 
 from ironcurtain import errors
 from ironcurtain.cli.problems import print_failure
-from ironcurtain.errors import Exit, FormatError, IronCurtainError, Place, SeveralErrors
+from ironcurtain.errors import Exit, FormatError, IronCurtainError, Place, OpenQuestionError, SeveralErrors
 
 PAGES = ROOT / "docs" / "errors"
 

@@ -119,7 +119,7 @@ def test_a_server_comes_in_step_by_step(inside: Inside, growing: Path) -> None:
     )
 
     # The name alone is enough, too; the compile has questions of its own.
-    assert "error[IC4001]: question clauses " in again("--compile").err
+    assert "waiting[IC4001]: clauses: " in again("--compile").err
     answer(growing, "clauses", ROUTES)
     # Nothing of the old policy is gone until the new one is whole, whatever ends the compile.
     generated = tree(growing / "generated")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.files import load
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.llm.schema_text import schema_text
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -53,6 +53,9 @@ class Recorder:
         answer = answer_to(questions[0], {"clauses": routes}, provider="recorder")
         keep(answer)
         return [answer]
+
+    def given(self) -> Sequence[Given]:
+        return ()
 
     def published(self) -> None:
         """Do nothing."""

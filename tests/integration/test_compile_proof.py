@@ -108,7 +108,7 @@ def test_runs_of_two_models_that_differ_end_in_questions_whose_answers_are_kept(
     project.answers["rules"] = [RULES, rules_about("~/notes", "~/music")]
     result = project.compile(*more)
     assert result.returncode == 4
-    assert "error[IC4001]: 1 questions wait for a person; nothing was published" in result.stderr
+    assert "waiting[IC4001]: 1 question for a person; nothing was published" in result.stderr
     assert "run 1 says deny, run 2 says allow by C2" in result.stderr
     assert [request["model"] for request in project.model.requests][-1] == "other"
     (question,) = json.loads((project.directory / "questions" / "open-questions.json").read_text())[

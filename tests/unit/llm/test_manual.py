@@ -70,7 +70,8 @@ def test_an_answer_to_an_older_question_is_not_taken_for_the_new_one(tmp_path: P
     ask(tmp_path, question("a"))
     with pytest.raises(OpenQuestionError):
         ask(tmp_path, question("a", "How many now?"))
-    assert (tmp_path / "a.answer.old.json").read_text() == '{"n": 3}'
+    assert json.loads((tmp_path / "a.previous.json").read_text()) == {"n": 3}
+    assert not (tmp_path / "a.answer.json").exists()
 
 
 def test_files_of_answered_questions_go_when_the_result_is_published(tmp_path: Path) -> None:

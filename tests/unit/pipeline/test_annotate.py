@@ -16,7 +16,7 @@ from ironcurtain.errors import (
     UnconfirmedAnnotationError,
     UnconfirmedArgumentError,
 )
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.answers import AnswerBook
@@ -61,6 +61,9 @@ class Scripted:
             answers.append(answer_to(question, content, provider=self._name))
             keep(answers[-1])
         return answers
+
+    def given(self) -> Sequence[Given]:
+        return ()
 
     def published(self) -> None:
         """Do nothing."""

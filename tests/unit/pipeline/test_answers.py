@@ -15,7 +15,7 @@ from ironcurtain.errors import (
     ModelFailedError,
     SeveralErrors,
 )
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.pipeline.answers import AnswerBook
 
 SCHEMA = {"type": "integer"}
@@ -40,6 +40,9 @@ class Counter:
             answers.append(answer_to(each, len(self.asked), provider="counter", model="m"))
             keep(answers[-1])
         return answers
+
+    def given(self) -> Sequence[Given]:
+        return ()
 
     def published(self) -> None:
         self.asked.append("published")

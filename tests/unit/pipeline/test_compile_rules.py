@@ -12,7 +12,7 @@ import pytest
 
 from ironcurtain.errors import ListError, ModelFailedError, SeveralErrors, UnconfirmedRuleError
 from ironcurtain.files import parse_document
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.pipeline.answers import AnswerBook
@@ -70,6 +70,9 @@ class Scripted:
             answers.append(answer_to(question, content, provider="scripted"))
             keep(answers[-1])
         return answers
+
+    def given(self) -> Sequence[Given]:
+        return ()
 
     def published(self) -> None:
         """Do nothing."""

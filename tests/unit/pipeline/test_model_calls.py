@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.model.lists import Lists
 from ironcurtain.pipeline.annotate import annotate
 from ironcurtain.pipeline.answers import AnswerBook
@@ -50,6 +50,9 @@ class Rote:
             answers.append(answer_to(question, content, provider="rote"))
             keep(answers[-1])
         return answers
+
+    def given(self) -> Sequence[Given]:
+        return ()
 
     def published(self) -> None:
         """Do nothing."""

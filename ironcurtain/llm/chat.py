@@ -1,0 +1,115 @@
+"""Reads the one JSON document of a text that a chat wrote: alone, between code fences, or behind a sentence.
+
+What is read is never guessed: the text holds exactly one document, or the same one several times. A block
+that is tagged as JSON and is none, and two different documents, are mistakes with their lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.model import jsontext
+from ironcurtain.model.base import Json
+
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*)[^`\n]*")
+_OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some lines of the text.
+
+    Attributes:
+        line: The number of its first line, counted from 1.
+        fence: What stands behind the opening fence, in lower case; None outside of fences.
+    """
+
+    text: str
+    line: int
+    fence: str | None
+
+    @property
+    def lines(self) -> str:
+        """`line 7` or `lines 3-9`, blank lines at both ends left out."""
+        start = self.line + self.text[: len(self.text) - len(self.text.lstrip())].count("\n")
+        end = start + self.text.strip().count("\n")
+        return f"line {start}" if start == end else f"lines {start}-{end}"
+
+
+def read_document(text: str, *, max_bytes: int = jsontext.MAX_BYTES) -> Json:
+    """Return the JSON document that a text holds.
+
+    Args:
+        text: The document itself, or prose that holds it in fences (```` ```json ````) or as a JSON object
+            that begins a line.
+        max_bytes: How large a document may be.
+
+    Raises:
+        MalformedJsonError: If it holds none, one that is no strict JSON, or several that differ; the
+            message names the lines.
+    """
+    try:
+        return jsontext.parse(text, max_bytes=max_bytes)
+    except jsontext.MalformedJsonError as error:
+        parts = _documents(list(_parts(text)))
+        if not parts:
+            raise error from None
+    found = [(part, _parse(part, max_bytes)) for part in parts]
+    first, content = found[0]
+    for part, other in found[1:]:
+        if jsontext.canonical(other) != jsontext.canonical(content):
+            raise jsontext.MalformedJsonError(
+                f"two different JSON documents, in {first.lines} and in {part.lines}: "
+                "leave the one that counts"
+            )
+    return content
+
+
+def _documents(parts: list[_Part]) -> list[_Part]:
+    """Return the parts that are, or say that they are, JSON documents; only JSON objects count untagged."""
+    found: list[_Part] = []
+    for part in parts:
+        if part.fence is None:
+            found += _objects(part)
+        elif part.fence.startswith("json") or (not part.fence and part.text.lstrip().startswith("{")):
+            found.append(part)
+    return found
+
+
+def _objects(part: _Part) -> Iterator[_Part]:
+    """Yield the JSON objects that begin a line outside of fences; what cannot be read runs to the end."""
+    position = 0
+    while start := _OBJECT.search(part.text, position):
+        try:
+            _, position = json.JSONDecoder().raw_decode(part.text, start.end())
+        except (ValueError, RecursionError):
+            position = len(part.text)
+        line = part.line + part.text.count("\n", 0, start.end())
+        yield _Part(part.text[start.end() : position], line, None)
+
+
+def _parse(part: _Part, max_bytes: int) -> Json:
+    try:
+        return jsontext.parse(part.text, max_bytes=max_bytes)
+    except jsontext.MalformedJsonError as error:
+        raise jsontext.MalformedJsonError(f"the JSON in {part.lines}: {error}") from None
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    """Split a text at its code fences, as Markdown does; a fence that nobody closes runs to the end."""
+    held: list[str] = []
+    first, opening, tag = 1, "", None
+    for number, line in enumerate(text.split("\n"), 1):
+        fence = _FENCE.fullmatch(line.rstrip("\r"))
+        opens = fence is not None and not opening
+        closes = fence is not None and bool(opening) and fence[1].startswith(opening) and not fence[2]
+        if fence is None or not (opens or closes):
+            held.append(line)
+            continue
+        yield _Part("\n".join(held), first, tag)
+        held, first = [], number + 1
+        opening, tag = (fence[1], fence[2].lower()) if opens else ("", None)
+    yield _Part("\n".join(held), first, tag)
