@@ -8,7 +8,7 @@ from e2e.program import ROOT, Inside
 
 from ironcurtain import errors
 from ironcurtain.cli.problems import print_failure
-from ironcurtain.errors import Exit, FormatError, IronCurtainError, Place, OpenQuestionError, SeveralErrors
+from ironcurtain.errors import Exit, FormatError, IronCurtainError, OpenQuestionError, Place, SeveralErrors
 
 PAGES = ROOT / "docs" / "errors"
 
@@ -38,7 +38,7 @@ def test_every_class_has_its_page(error: type[IronCurtainError]) -> None:
     assert "\n## What to do\n\n" in text
     if error is not SeveralErrors:
         assert f"\nExit code: {int(error.exit)}\n" in text
-        assert f"error[{error.code}]: " in text
+        assert f"{'waiting' if error is OpenQuestionError else 'error'}[{error.code}]: " in text
     for target in re.findall(r"\]\((\S+?)\)", text):
         assert (PAGES / target).is_file(), target
 
