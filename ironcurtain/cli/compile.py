@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ironcurtain.cli import lazy
-from ironcurtain.cli.options import FORMAT, KEY, OPA, QUIET, SIGN, F, Number
+from ironcurtain.cli.options import ARGUMENTS, FORMAT, KEY, OPA, QUIET, SIGN, F, Number
 from ironcurtain.errors import Exit
 
 _PATHS = {
@@ -85,27 +85,39 @@ def _path_options(function: F) -> F:
 @click.option("--locked", is_flag=True, help="Use kept answers only; fail where one is missing.")
 @click.option("--offline", is_flag=True, help="Ask no model and start no server: kept answers, saved tools.")
 @click.option("--saved-tools", is_flag=True, help="Prefer saved tool lists over live servers.")
+@click.option("--watch", is_flag=True, help="Compile again whenever a source changes; Ctrl-C ends.")
 @SIGN
 @KEY
 @OPA
 @FORMAT
 @QUIET
-@click.pass_obj
-def command(settings: object, /, **options: object) -> Exit:
+@click.option("--brief", is_flag=True, hidden=True, help="Report failures alone, as a round of --watch does.")
+@click.pass_context
+def command(ctx: click.Context, /, *, watch: bool, **options: object) -> Exit:
     """Compile a constitution and the tools of MCP servers into a verified OPA bundle.
 
     The result is published as a whole, and only if every scenario comes true; otherwise what was there
     before stays as it is. Paths in ironcurtain.toml are relative to that file. With --format json the
-    verification is printed.
+    verification is printed. With --watch each round says in short what came of it, and what is decided
+    otherwise than before; a round that fails leaves the last published policy as it is.
 
     \b
     Examples:
       ironcurtain compile --model manual
       ironcurtain compile --model claude-sonnet-5-5 --max-cost 2
       ironcurtain compile --locked
+      ironcurtain compile --watch
 
     \b
     Exit: 0 published, 1 a scenario fails or OPA rejects the policy, 2 wrong settings or files,
     3 a server, model or the engine fails, 4 a question waits for a person (see `ironcurtain answer`).
     """  # noqa: D301 - click reads the escape
-    return lazy.run("compile", settings=settings, **options)
+    if watch:
+        given = {name: options[name] for name in (*_PATHS, "output") if _is_given(ctx, name)}
+        return lazy.run("compile_watch", project=ctx.obj, given=given, arguments=ctx.meta[ARGUMENTS])
+    return lazy.run("compile", settings=ctx.obj, **options)
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source in (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)

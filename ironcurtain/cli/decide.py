@@ -16,12 +16,16 @@ from ironcurtain.errors import Exit
 @engine_options
 @click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
 @click.option("--batch", metavar="FILE", help="JSON lines, one call each; one decision a line comes out.")
+@click.option("--watch", is_flag=True, help="Decide again whenever the bundle changes; Ctrl-C ends.")
 @FORMAT
 def command(**options: object) -> Exit:
     """Decide one call, or with --batch a file of calls.
 
     A line of the batch is {"id": …, "server": …, "tool": …, "arguments": …}, with "caller" where it differs
     from --caller. A line that is no call is denied.
+
+    With --watch the same calls are decided by each new bundle, and those that come out otherwise are shown:
+    `ironcurtain compile --watch` in one terminal, this in another.
 
     \b
     Example:
@@ -31,6 +35,6 @@ def command(**options: object) -> Exit:
     \b
     Exit: 0 allow, 4 escalate, 1 deny, 3 no answer from the engine,
     2 wrong options or files. With --batch: the worst line, in the
-    order 3, 1, 4, 0.
+    order 3, 1, 4, 0. With --watch: 130, when it is ended.
     """  # noqa: D301 - click reads the escape
     return lazy.run("decide", **options)

@@ -16,6 +16,7 @@ from difflib import get_close_matches
 
 import click
 
+from ironcurtain.cli.options import ARGUMENTS
 from ironcurtain.cli.problems import print_failure
 from ironcurtain.errors import Exit
 from ironcurtain.text import quoted
@@ -91,6 +92,10 @@ Exit codes:
 
 class _LazyGroup(click.Group):
     """A group whose commands are imported when they are run or asked for their own help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = tuple(args)  # for what runs a command again
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)

@@ -10,6 +10,9 @@ import click
 
 F = TypeVar("F", bound=Callable[..., object])
 
+ARGUMENTS = "ironcurtain.arguments"
+"""Where a context's `meta` holds the arguments of the whole command line."""
+
 
 class Number(click.FloatRange):
     """A number within bounds; what is none, or has no end, is within no bounds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from ironcurtain.opa.locate import Opa, find
 from ironcurtain.pipeline.build import Built, Options, build
 from ironcurtain.pipeline.directories import canonical_directories
 from ironcurtain.pipeline.judged import Gate, Judged
-from ironcurtain.pipeline.progress import Silent, for_terminal
+from ironcurtain.pipeline.progress import OnFailure, Progress, Silent, for_terminal
 from ironcurtain.pipeline.recorded import Recorded
 from ironcurtain.pipeline.sources import Sources, sources_of
 from ironcurtain.roles.registry import Registry
@@ -37,8 +37,9 @@ from ironcurtain.settings import Settings, defaults, find_settings, load_setting
 
 @dataclass(frozen=True)
 class Project:
-    """The settings of a project and the directory that its paths are relative to."""
+    """The settings of a project, their file, and the directory that paths are relative to."""
 
+    file: Path | None
     root: Path
     settings: Settings
 
@@ -48,7 +49,7 @@ def read_settings(config: str | None) -> tuple[Project, dict[str, str | int | No
     path = Path(config) if config is not None else find_settings(Path.cwd())
     settings = load_settings(path)
     root = path.absolute().parent if path is not None else Path.cwd()
-    return Project(root, settings), defaults(path, settings)
+    return Project(path, root, settings), defaults(path, settings)
 
 
 def run(
@@ -70,10 +71,11 @@ def run(
     opa: str | None,
     format_: str,
     quiet: bool,
+    brief: bool,
     **paths: str | None,
 ) -> Exit:
     """Compile, showing the stages on stderr."""
-    sources = _sources(settings.root, paths)
+    sources = read_sources(settings.root, paths)
     questions = Path(str(paths["questions"]))
     ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
     _require_asking(refresh, asks_no_model=locked or offline)
@@ -101,14 +103,21 @@ def run(
         second=None if silent or second_model is None else partial(make, second_model),
         sign=chosen_signer(sign=sign, key=key),
     )
-    with closing(Silent() if quiet else for_terminal(sys.stderr, ledger)) as progress:
+    with closing(_progress(ledger, quiet=quiet, brief=brief)) as progress:
         built = build(sources, options, engine, progress)
-        for line in _lines(built):
+        for line in () if brief else _lines(built):
             progress.show(line)
-        progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
+        if not brief:
+            progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
     if format_ == "json":
         click.echo(jsontext.pretty(built.verification.model_dump(mode="json")), nl=False)
     return Exit.YES
+
+
+def _progress(ledger: Ledger, *, quiet: bool, brief: bool) -> Progress:
+    if brief:
+        return OnFailure(sys.stderr)
+    return Silent() if quiet else for_terminal(sys.stderr, ledger)
 
 
 def _require_asking(refresh: tuple[str, ...], *, asks_no_model: bool) -> None:
@@ -136,7 +145,8 @@ def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
     return judged
 
 
-def _sources(root: Path, given: dict[str, str | None]) -> Sources:
+def read_sources(root: Path, given: Mapping[str, str | None]) -> Sources:
+    """Return where a compile reads from, as options or settings name it."""
     paths = {name: Path(value) for name, value in given.items() if value is not None}
     questions = paths.pop("questions")
     return Sources(root=root, pending=questions / "kept", custom=paths.pop("custom", None), **paths)

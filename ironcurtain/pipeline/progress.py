@@ -88,6 +88,33 @@ class Lines:
             self.show(f"model: {self._ledger.total}")
 
 
+class OnFailure(Lines):
+    """Writes reports as they are, and only those of a run that published nothing."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._last = False
+        self._held: list[str] = []
+
+    def begin(self, number: int, count: int, name: str) -> None:  # noqa: ARG002 - its name does not matter
+        """Remember whether this is the last stage."""
+        self._last = number == count
+
+    def end(self, summary: str) -> None:  # noqa: ARG002 - nobody reads it
+        """Drop what would have been told, if the last stage ended."""
+        if self._last:
+            self._held.clear()
+
+    def show(self, line: str) -> None:
+        """Keep the line until it is known how the run ends."""
+        self._held.append(line)
+
+    def close(self) -> None:
+        """Write the reports of a run that failed."""
+        for line in self._held:
+            super().show(line)
+
+
 def for_terminal(stream: TextIO, ledger: Ledger) -> Progress:
     """Return a live table where the stream is a terminal that can show one, else plain lines."""
     if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
