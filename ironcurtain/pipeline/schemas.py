@@ -109,8 +109,6 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "policy": _written(CompiledPolicy),
     "profile": _written(Profile),
     "waiting-questions": _of(WaitingQuestions),
-    "policy": _of(CompiledPolicy),
-    "profile": _of(Profile),
     "provenance": _of(Statement),
     "proxy-status": _of(ProxyStatus),
     "replay": _of(Replay),
