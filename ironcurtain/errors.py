@@ -248,6 +248,13 @@ class WaiverError(IronCurtainError):
     exit = Exit.USAGE
 
 
+class GatewayError(IronCurtainError):
+    """A tool's declaration, an output policy, or what a gateway is started with is wrong."""
+
+    code = "IC1501"
+    exit = Exit.USAGE
+
+
 # -- the answer is no: exit 1 -------------------------------------------------------------------
 
 

@@ -1,0 +1,172 @@
+"""What a call of a gateway's tool meets before the policy: its caller, its tool, permissions, validation.
+
+The steps are those of a call's way: authenticate, look up, base permissions, validate the input, elevated
+permissions on the validated input. What is refused is told alike from outside, unless the input is at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import anyio
+from anyio import to_thread
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from ironcurtain.gateway.definition import Classification, Tool
+from ironcurtain.gateway.gateway import Gateway
+from ironcurtain.gateway.principal import Principal
+from ironcurtain.text import printable
+
+NOT_PERMITTED = "operation not permitted"
+_MOST_ERRORS = 10
+_PREDICATE_SECONDS = 5.0
+_KINDS: Mapping[type, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    dict: "an object",
+    list: "an array",
+    type(None): "null",
+}
+
+
+class Stage(StrEnum):
+    """Where a call ended; for the audit log only."""
+
+    AUTH = "AUTH"
+    REGISTRY = "REGISTRY"
+    PERMISSION = "PERMISSION"
+    VALIDATION = "VALIDATION"
+    POLICY = "POLICY"
+    EXECUTION = "EXECUTION"
+    OUTPUT = "OUTPUT"
+
+    @property
+    def rule(self) -> str:
+        """The rule that a refusal at this stage is recorded under."""
+        return f"gateway-{self.value.lower()}"
+
+
+RULES = {stage.rule: stage for stage in (Stage.AUTH, Stage.REGISTRY, Stage.PERMISSION, Stage.VALIDATION)}
+"""By the rule of a refusal before the policy, its stage."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A call that does not come to the policy.
+
+    Attributes:
+        reason: Why, for the audit log: no value of the call is in it.
+        told: What the agent is told.
+    """
+
+    stage: Stage
+    reason: str
+    told: str = NOT_PERMITTED
+
+
+class Admission:
+    """The gateways of one server, and what their tools ask of a caller.
+
+    Args:
+        gateways: By server name.
+    """
+
+    def __init__(self, gateways: Mapping[str, Gateway]) -> None:
+        self._gateways = dict(gateways)
+
+    def classification(self, server: str, tool: str) -> Classification | None:
+        """Return what kind of tool it is; None where it is none of a gateway."""
+        found = self._tool(server, tool)
+        return found.classification if found is not None else None
+
+    def is_ours(self, server: str) -> bool:
+        """Tell whether calls of a server are a gateway's; where there is one, those of no server are, too."""
+        return server in self._gateways or (not server and bool(self._gateways))
+
+    def offers(self, server: str, tool: str, principal: Principal | None) -> bool:
+        """Tell whether a tool is listed to a caller: others could be called by it never."""
+        if server not in self._gateways:
+            return True
+        found = self._tool(server, tool)
+        return found is not None and self._base(found, principal) is None
+
+    async def check(
+        self, server: str, tool: str, arguments: JsonValue | bytes, principal: Principal | None
+    ) -> Refused | None:
+        """Return why a call does not come to the policy; None where it does.
+
+        Args:
+            server: The server; empty where there is none.
+            tool: The tool's own name.
+            arguments: As they arrived; what is no object is left to the policy, which refuses it.
+            principal: Who calls; None where that is not known.
+        """
+        if not self.is_ours(server):
+            return None
+        found = self._tool(server, tool)
+        if principal is None:
+            return Refused(Stage.AUTH, "It is not known who calls.")
+        if found is None:
+            return Refused(Stage.REGISTRY, "There is no such tool.")
+        refused = self._base(found, principal)
+        if refused is not None or isinstance(arguments, bytes):
+            return refused
+        try:
+            given = found.input.model_validate(arguments if arguments is not None else {})
+        except ValidationError as error:
+            return Refused(Stage.VALIDATION, _counted(error), _detailed(error))
+        return await self._elevated(found, given, principal)
+
+    def _tool(self, server: str, tool: str) -> Tool | None:
+        gateway = self._gateways.get(server)
+        return gateway.tools.get(tool) if gateway is not None else None
+
+    def _base(self, tool: Tool, principal: Principal | None) -> Refused | None:
+        if principal is None:
+            return Refused(Stage.AUTH, "It is not known who calls.")
+        if not principal.has(tool.permissions):
+            missing = sorted(set(tool.permissions) - principal.permissions)
+            return Refused(Stage.PERMISSION, f"The caller lacks {', '.join(missing)}.")
+        if tool.classification == "destructive" and not principal.allow_destructive:
+            return Refused(Stage.PERMISSION, "Destructive tools are not allowed here.")
+        return None
+
+    async def _elevated(self, tool: Tool, given: BaseModel, principal: Principal) -> Refused | None:
+        condition = tool.elevated_if
+        if condition is None or principal.has(tool.elevated_permissions):
+            return None
+        needs = True
+        try:
+            # A condition is a team's own code: it must not keep other calls waiting.
+            with anyio.move_on_after(_PREDICATE_SECONDS):
+                needs = bool(await to_thread.run_sync(condition, given, abandon_on_cancel=True))
+        except Exception as error:  # noqa: BLE001 - what cannot be told needs the most
+            return Refused(Stage.PERMISSION, f"Whether it needs more is not known ({type(error).__name__}).")
+        missing = sorted(set(tool.elevated_permissions) - principal.permissions)
+        return (
+            Refused(Stage.PERMISSION, f"For this input the caller lacks {', '.join(missing)}.")
+            if needs
+            else None
+        )
+
+
+def _counted(error: ValidationError) -> str:
+    count = error.error_count()
+    return f"{count} argument{'s are' if count > 1 else ' is'} not as the tool declares."
+
+
+def _detailed(error: ValidationError) -> str:
+    """Return what is wrong with the input, for whoever wrote it: by field what is expected and was given."""
+    lines = []
+    for each in error.errors(include_url=False, include_context=False)[:_MOST_ERRORS]:
+        place = ".".join(map(str, each["loc"])) or "the arguments"
+        if each["type"] == "missing":
+            lines.append(f"{place}: required, not given")
+            continue
+        kind = _KINDS.get(type(each["input"]), "another value")
+        lines.append(f"{place}: {each['msg']}; received {kind}")
+    return printable("The arguments are not valid. " + "; ".join(lines))

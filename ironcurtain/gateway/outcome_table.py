@@ -1,0 +1,128 @@
+"""An output policy held against an output schema, place by place: what `serve --check` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from pydantic import JsonValue
+
+from ironcurtain.gateway.automaton import State
+from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.gateway.output_rules import Action
+
+_DEFS = "#/$defs/"
+_MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One place of an output schema, and what happens there.
+
+    Attributes:
+        path: The place, as a path.
+        kind: The JSON type that the schema gives it; `any` where it gives none.
+        action: What happens to it.
+        rule: The path of the rule that decides; empty where none covers it.
+    """
+
+    path: str
+    kind: str
+    action: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a policy does to the values of a schema.
+
+    Attributes:
+        rows: Each place that holds a leaf, or of which the schema does not say what it holds.
+        dead: The paths of rules that match no place.
+    """
+
+    rows: tuple[Row, ...]
+    dead: tuple[str, ...]
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what a person should look at, a sentence each."""
+        for path in self.dead:
+            yield f"the rule {path} matches no place of the output"
+        for row in self.rows:
+            if row.action == "strip":
+                yield f"{row.path} is covered by no rule: it is stripped"
+            elif row.kind == "any" and row.action == "allow":
+                yield f"{row.path} may hold anything, and {row.rule} allows it"
+            elif row.path.endswith(".*") and row.action == "allow":
+                yield f"{row.path} may have any name, and {row.rule} allows it"
+
+
+def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Table:
+    """Hold a policy against a schema, as pydantic writes it."""
+    defs = schema.get("$defs")
+    walker = _Walker(policy, defs if isinstance(defs, dict) else {})
+    own: JsonValue = dict(schema)
+    rows = tuple(dict.fromkeys(islice(walker.rows(own, policy.start(), "", ()), _MOST_ROWS)))
+    dead = [str(rule.path) for number, rule in enumerate(policy.rules) if number not in walker.met]
+    return Table(rows, tuple(dead))
+
+
+@dataclass
+class _Walker:
+    policy: OutputPolicy
+    defs: Mapping[str, JsonValue]
+    met: set[int] = field(default_factory=set)
+
+    def rows(
+        self, schema: JsonValue, state: State, at: str, within: tuple[tuple[str, State], ...]
+    ) -> Iterator[Row]:
+        """Yield the rows of one place; a definition that holds itself is entered once a state."""
+        self.met |= state.matched
+        told = schema if isinstance(schema, dict) else {}
+        reference = told.get("$ref")
+        choices = told.get("anyOf") or told.get("oneOf")
+        if isinstance(reference, str) and reference.removeprefix(_DEFS) in self.defs:
+            place = (reference, state)
+            if place not in within:
+                definition = self.defs[reference.removeprefix(_DEFS)]
+                yield from self.rows(definition, state, at, (*within, place))
+        elif isinstance(choices, list):
+            for choice in choices:
+                yield from self.rows(choice, state, at, within)
+        elif told.get("type") == "object":
+            yield from self._members(told, state, at, within)
+        elif told.get("type") == "array":
+            for number in (*sorted(self.policy.named_indexes), self.policy.unnamed_index):
+                after = self.policy.index(state, number)
+                shown = "[]" if number == self.policy.unnamed_index else f"[{number}]"
+                yield from self.rows(told.get("items", {}), after, f"{at or '.'}{shown}", within)
+        else:
+            yield self._row(told, state, at or ".")
+
+    def _members(
+        self, told: Mapping[str, JsonValue], state: State, at: str, within: tuple[tuple[str, State], ...]
+    ) -> Iterator[Row]:
+        properties = told.get("properties")
+        named = properties if isinstance(properties, dict) else {}
+        for name, each in named.items():
+            below = f"{at}.{name}" if name.isidentifier() else f'{at}."{name}"'
+            yield from self.rows(each, self.policy.key(state, name), below, within)
+        more = told.get("additionalProperties", not named)
+        if more is False:
+            return
+        for name in self.policy.named_keys - named.keys():
+            after = self.policy.key(state, name)
+            if after.matched:
+                yield from self.rows(more, after, f'{at}."{name}"', within)
+        unnamed = self.policy.key(state, self.policy.unnamed_key)
+        yield from self.rows(more, unnamed, f"{at}.*", within)
+
+    def _row(self, schema: Mapping[str, JsonValue], state: State, at: str) -> Row:
+        kind = schema.get("type")
+        outcome = self.policy.outcome(state)
+        action = outcome.action
+        if action is Action.MASK and kind not in {"string", None}:
+            action = Action.ALLOW if kind == "null" else Action.REDACT
+        rule = str(outcome.rule.path) if outcome.rule else ""
+        return Row(at, kind if isinstance(kind, str) else "any", action.name.lower(), rule)

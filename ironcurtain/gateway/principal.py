@@ -1,0 +1,70 @@
+"""Whom an agent acts for, and what that one may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from ironcurtain.errors import GatewayError
+from ironcurtain.files import load
+from ironcurtain.gateway.definition import PUBLIC
+from ironcurtain.model.base import Frozen
+from ironcurtain.ownership import check_own
+from ironcurtain.text import quoted
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Whom an agent acts for, from start configuration or a verified token, never from a call.
+
+    Attributes:
+        allow_destructive: Whether destructive tools may be called at all.
+    """
+
+    sub: str
+    permissions: frozenset[str]
+    allow_destructive: bool = False
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Return what the policy sees of it."""
+        return {"sub": self.sub, "permissions": [*sorted(self.permissions)]}
+
+    def has(self, required: Iterable[str]) -> bool:
+        """Tell whether all of these are among its permissions; everybody has `public`."""
+        return set(required) <= self.permissions | {PUBLIC}
+
+
+class PermissionsFile(Frozen):
+    """The file of a gateway that works for one principal: what its agent may do."""
+
+    format: Literal["ironcurtain/permissions/v1"]
+    sub: str = Field(min_length=1, max_length=256)
+    permissions: tuple[str, ...]
+    allow_destructive: bool = False
+
+
+def read_permissions(path: Path, known: frozenset[str]) -> Principal:
+    """Read the permissions of the one principal.
+
+    Args:
+        path: The file.
+        known: Every permission that there is.
+
+    Raises:
+        FileError, FormatError: If it cannot be read, or others could change it.
+        GatewayError: If it names a permission that no tool knows.
+    """
+    told = load(path, PermissionsFile)
+    check_own(path, "the permissions file")
+    for name in told.permissions:
+        if name not in known:
+            raise GatewayError(
+                f"the permission {quoted(name)} does not exist",
+                where=str(path),
+                hint=f"Permissions of the gateway: {', '.join(sorted(known))}.",
+            )
+    return Principal(told.sub, frozenset(told.permissions), told.allow_destructive)
