@@ -28,6 +28,7 @@ from ironcurtain.model.audit import (
     Approval,
     DecisionRecord,
     EventRecord,
+    FilteredOutput,
     ResultRecord,
     ResultStatus,
     Sandbox,
@@ -179,7 +180,14 @@ class Recorder:
         return self._keeper.keep(record, ready)
 
     def result(
-        self, id_: str, status: ResultStatus, *, result: Json = None, duration: float = 0.0, error: str = ""
+        self,
+        id_: str,
+        status: ResultStatus,
+        *,
+        result: Json = None,
+        duration: float = 0.0,
+        error: str = "",
+        output: FilteredOutput | None = None,
     ) -> ResultRecord:
         """Return the record of how a forwarded call ended.
 
@@ -189,6 +197,7 @@ class Recorder:
             result: The result as JSON; None where there is none.
             duration: Milliseconds from sending the call to its end.
             error: What went wrong.
+            output: What became of the answer on its way out.
         """
         text = _bytes(result) if result is not None else None
         return ResultRecord(
@@ -199,6 +208,7 @@ class Recorder:
             size=len(text or b""),
             duration=duration,
             error=self._keeper.text(error),
+            output=output,
         )
 
     def redacted(self, request: ApprovalRequest) -> ApprovalRequest:

@@ -11,6 +11,7 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -39,7 +40,13 @@ _TRUSTED = {
 """By option: a file that decides whom the proxy trusts."""
 
 
-def run(
+def run(**chosen: Any) -> Exit:  # noqa: ANN401 - the options of the command
+    """Serve until the client goes or a signal comes."""
+    serve(options_of(**chosen))
+    return Exit.YES
+
+
+def options_of(
     *,
     bundle: str,
     servers: str | None,
@@ -65,8 +72,8 @@ def run(
     witness: str | None,
     telemetry: bool,
     **site: Json,
-) -> Exit:
-    """Serve until the client goes or a signal comes."""
+) -> ProxyOptions:
+    """Return what the options of the command ask for."""
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
     own = [*own_places(), *places_that_run(site.get("sandbox"))]
@@ -81,7 +88,7 @@ def run(
     }
     trusted = {**vouching, "http_clients": http_clients}
     address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
-    options = ProxyOptions(
+    return ProxyOptions(
         load=partial(Policy.load, bundle, servers=servers, protected=places, **vouching, **site),
         bundle=Path(bundle),
         servers=Path(servers),
@@ -102,17 +109,15 @@ def run(
         telemetry=telemetry,
         witness=Path(witness) if witness is not None else None,
     )
-    _serve(options)
-    return Exit.YES
 
 
-def _serve(options: ProxyOptions) -> None:
+def serve(options: ProxyOptions) -> None:
     """Run the proxy; of several errors at once the first one is told."""
     _keep_quiet()
     gc.freeze()  # a collection in the middle of a call would look through all that was imported
     try:
         with adopting():
-            anyio.run(run_proxy, options, _say, backend_options={"use_uvloop": True})
+            anyio.run(run_proxy, options, say, backend_options={"use_uvloop": True})
     except* IronCurtainError as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):
@@ -150,11 +155,12 @@ def _clients(address: Address | None, named: str | None, *, is_open: bool) -> Ht
     if address is None or address.path is not None or is_open:
         return None
     path = Path(named) if named is not None else clients_file()
-    _say(f"clients over HTTP show a token of {visible(str(path))} (Authorization: Bearer TOKEN)")
+    say(f"clients over HTTP show a token of {visible(str(path))} (Authorization: Bearer TOKEN)")
     return read_or_make(path)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Tell the person who started the proxy."""
     # The parent may have closed its end; that is no reason to stop serving.
     try:
         sys.stderr.write(f"ironcurtain: {printable(text)}\n")

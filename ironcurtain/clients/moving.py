@@ -27,7 +27,7 @@ from ironcurtain.servers.config import check_servers
 from ironcurtain.text import quoted
 
 _READ = ("command", "args", "env", "cwd", "url", "headers")
-_OURS = ("sandbox", "passMeta", "workingRoot", "tools")
+_OURS = ("sandbox", "passMeta", "workingRoot", "tools", "gateway", "output")
 """What our own file says of a server. A client's file may come with a project, from anybody: it cannot say
 that a server is not contained."""
 _MOST_SERVERS = 500

@@ -116,7 +116,7 @@ class Admission:
         if refused is not None or isinstance(arguments, bytes):
             return refused
         try:
-            given = found.input.model_validate(arguments if arguments is not None else {})
+            given = found.shape.given(arguments if arguments is not None else {})
         except ValidationError as error:
             return Refused(Stage.VALIDATION, _counted(error), _detailed(error))
         return await self._elevated(found, given, principal)

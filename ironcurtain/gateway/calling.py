@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextvars
 import inspect
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import anyio
@@ -72,7 +73,7 @@ async def call_tool(
         ToolFailedError: If it gives none.
     """
     try:
-        given = tool.input.model_validate(arguments)
+        given = tool.shape.given(arguments)
     except ValidationError as error:
         raise ToolFailedError(
             Stage.VALIDATION, f"{error.error_count()} canonical arguments are not valid"
@@ -110,8 +111,7 @@ def validated(tool: Tool, answer: object) -> JsonValue:
     """
     try:
         plain = answer.model_dump(mode="json", by_alias=True) if isinstance(answer, BaseModel) else answer
-        model = tool.output.model_validate(plain)
-        made = model.model_dump(mode="json", by_alias=True)
+        whole, made = tool.shape.answered(plain)
         json.dumps(made, allow_nan=False).encode()
     except ValidationError as error:
         raise ToolFailedError(
@@ -119,5 +119,19 @@ def validated(tool: Tool, answer: object) -> JsonValue:
         ) from None
     except Exception as error:  # noqa: BLE001 - a value that pydantic or JSON cannot write
         raise ToolFailedError(Stage.OUTPUT, f"the answer is no JSON ({type(error).__name__})") from None
-    found: JsonValue = made
-    return found
+    # Written as JSON, NaN has become null.
+    if not all(math.isfinite(each) for each in _floats(whole)):
+        raise ToolFailedError(Stage.OUTPUT, "the answer holds NaN or Infinity")
+    return made
+
+
+def _floats(value: object) -> Iterator[float]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, float):
+            yield each
+        elif isinstance(each, dict):
+            waiting.extend(each.values())
+        elif isinstance(each, list | tuple | set | frozenset):
+            waiting.extend(each)

@@ -25,6 +25,8 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from pydantic import BaseModel, JsonValue, RootModel
 from pydantic.errors import PydanticUserError
+from pydantic.plugin._schema_validator import PluggableSchemaValidator
+from pydantic_core import SchemaSerializer, SchemaValidator
 
 from ironcurtain.errors import GatewayError, Place
 from ironcurtain.gateway.command import Command
@@ -36,6 +38,7 @@ from ironcurtain.text import quoted
 
 Classification: TypeAlias = Literal["read", "write", "destructive"]
 Handler: TypeAlias = Callable[..., Any] | Command
+Validator: TypeAlias = SchemaValidator | PluggableSchemaValidator
 ElevatedIf: TypeAlias = Callable[[Any], bool]
 
 PUBLIC = "public"
@@ -62,12 +65,56 @@ class HandlerContext:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """How input and output are read and written, as their models were when the tool was declared.
+
+    A class can be changed afterwards; what is validated against must not be.
+    """
+
+    _input: Validator | None = None
+    _output: Validator | None = None
+    _written: SchemaSerializer | None = None
+
+    @classmethod
+    def of(cls, input_: object, output: object) -> Shape:
+        """Take models as they are now; what is none has problems that were told."""
+        if not (_is_model(input_) and _is_model(output)):
+            return cls()
+        return cls(
+            input_.__pydantic_validator__, output.__pydantic_validator__, output.__pydantic_serializer__
+        )
+
+    def given(self, arguments: object) -> BaseModel:
+        """Return arguments as the input.
+
+        Raises:
+            ValidationError: If they are none.
+        """
+        assert self._input is not None  # noqa: S101 - a tool with problems is never served
+        model: BaseModel = self._input.validate_python(arguments)
+        return model
+
+    def answered(self, answer: object) -> tuple[object, JsonValue]:
+        """Return an answer as the output, in Python and as JSON.
+
+        Raises:
+            ValidationError: If it is none.
+            PydanticSerializationError: If JSON cannot hold it.
+        """
+        assert self._output is not None and self._written is not None  # noqa: S101, PT018 - as above
+        model = self._output.validate_python(answer)
+        made: JsonValue = self._written.to_python(model, mode="json", by_alias=True)
+        return self._written.to_python(model), made
+
+
+@dataclass(frozen=True)
 class Tool:
     """A tool as it was declared; make it with `define_tool`.
 
     Attributes:
         arguments: What each argument is to security.
         takes_context: Whether the handler takes a `HandlerContext` beside its input.
+        shape: How input and output are read and written.
         place: Where it was declared.
         problems: What is wrong with it; a tool with problems is never served.
     """
@@ -86,6 +133,7 @@ class Tool:
     timeout: float
     arguments: tuple[Argument, ...]
     takes_context: bool
+    shape: Shape
     place: Place
     problems: tuple[GatewayError, ...] = field(default=(), repr=False)
 
@@ -155,6 +203,7 @@ def define_tool(  # noqa: PLR0913 - each is a part of the declaration
         timeout=timeout,
         arguments=arguments,
         takes_context=takes_context,
+        shape=Shape.of(input, output),
         place=place,
         problems=tuple(check.problems),
     )

@@ -5,6 +5,7 @@ The module is code of the team's own, as trusted as its policy: it runs in the g
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 import traceback
@@ -49,7 +50,9 @@ def _run(place: Path) -> ModuleType:
     if str(place.parent) not in sys.path:
         sys.path.append(str(place.parent))
     try:
-        spec.loader.exec_module(module)
+        # Standard output may be the protocol's.
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     except Exception as error:
         line = next(
             (

@@ -198,9 +198,27 @@ def project(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Schema:
         made = {"type": "object", **found.schema}
     if found is None or not found.is_certain:
         made.pop("required", None)  # an answer of which nothing is left is an empty object
-    if projector.made:
-        made["$defs"] = projector.made
+    if used := _used(made, projector.made):
+        made["$defs"] = used
     return made
+
+
+def _used(schema: JsonValue, defs: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the definitions that a schema needs, with those that these need."""
+    found: dict[str, JsonValue] = {}
+    waiting: list[JsonValue] = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            reference = each.get("$ref")
+            name = reference.removeprefix(_DEFS) if isinstance(reference, str) else ""
+            if name in defs and name not in found:
+                found[name] = defs[name]
+                waiting.append(defs[name])
+            waiting.extend(each.values())
+    return dict(sorted(found.items()))
 
 
 def _told(schema: Schema) -> Schema:

@@ -228,7 +228,7 @@ def interrupt(thread: threading.Thread) -> None:
 
 
 def end_programs(thread: int | None) -> None:
-    """Kill the programs that a thread has started, and all below them, where the kernel tells them (Linux)."""
+    """Kill the programs that a thread has started, and all below them, where the kernel tells (Linux)."""
     if thread is None:
         return
     for child in list(_children(os.getpid(), thread)):
@@ -246,7 +246,7 @@ def _children(process: int, thread: int) -> Iterator[int]:
 
 def _below(process: int) -> Iterator[int]:
     with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{process}/task"):
-            for child in _children(process, int(thread)):
+        for thread in list(Path(f"/proc/{process}/task").iterdir()):
+            for child in _children(process, int(thread.name)):
                 yield child
                 yield from _below(child)

@@ -131,6 +131,36 @@ class Sandbox(Frozen):
     alone: bool = False
 
 
+class GatewayCall(Frozen):
+    """What is recorded of a call of a gateway's tool, beside what is of every call.
+
+    Attributes:
+        caller: Whom the agent acts for; None where that was not known.
+        classification: Of the tool; None for an unknown one.
+        stage: Where the call was refused; None where it was not.
+    """
+
+    caller: str | None = None
+    classification: Literal["read", "write", "destructive"] | None = None
+    stage: Literal["AUTH", "REGISTRY", "PERMISSION", "VALIDATION", "POLICY"] | None = None
+
+
+class FilteredOutput(Frozen):
+    """What an output policy did to an answer: its own paths with counts, never places of the answer.
+
+    Attributes:
+        stage: Where the tool failed; None where it did not.
+        masked: By rule, how many strings were masked.
+        redacted: By rule, how many leaves or containers were taken out.
+        stripped: How many of these no rule covers.
+    """
+
+    stage: Literal["VALIDATION", "EXECUTION", "OUTPUT"] | None = None
+    masked: dict[str, int] = Field(default_factory=dict)
+    redacted: dict[str, int] = Field(default_factory=dict)
+    stripped: int = 0
+
+
 class DecisionRecord(Frozen):
     """One decision, durable before the call has any effect.
 
@@ -157,6 +187,7 @@ class DecisionRecord(Frozen):
         revision: The bundle's revision; `bundle` is the digest of its archive.
         decision_id: OPA's own id of its decision, where it gave one.
         phases: Milliseconds by phase.
+        gateway: What there is to say of a call of a gateway's tool; None for other servers.
     """
 
     kind: Literal["decision"] = "decision"
@@ -187,6 +218,7 @@ class DecisionRecord(Frozen):
     decision_id: str | None = None
     phases: dict[str, float] = Field(default_factory=dict)
     sandbox: Sandbox = Sandbox()
+    gateway: GatewayCall | None = None
 
 
 class ResultRecord(Frozen):
@@ -198,6 +230,7 @@ class ResultRecord(Frozen):
         size: The result's size in bytes.
         duration: Milliseconds from sending the call to its end.
         error: What went wrong where there is no result.
+        output: What became of the answer on its way out; None where no output policy is attached.
     """
 
     kind: Literal["result"] = "result"
@@ -208,6 +241,7 @@ class ResultRecord(Frozen):
     size: int = 0
     duration: float = 0.0
     error: str = ""
+    output: FilteredOutput | None = None
 
 
 class EventRecord(Frozen):

@@ -70,6 +70,8 @@ class Server(BaseModel):
         pass_meta: Members of a request's `_meta` that reach it, beside what the protocol needs; no rule
             judges them.
         tools: File with a saved `tools/list` result, for servers that cannot be started here.
+        gateway: Module of tools of one's own, which run in the proxy itself, instead of a command.
+        output: By tool, its output policy: by path `allow`, `mask` or `redact`.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -85,14 +87,19 @@ class Server(BaseModel):
     sandbox: SandboxSettings | Literal[False] | None = None
     pass_meta: tuple[str, ...] = Field(default=(), alias="passMeta")
     tools: str | None = None
+    gateway: str | None = None
+    output: dict[str, dict[str, str]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> Server:
         if self.command and self.url:
             msg = "give command or url, not both"
             raise ValueError(msg)
-        if not (self.command or self.url or self.tools):
-            msg = "give command, url or tools"
+        if self.gateway and (self.command or self.url or self.tools or self.output):
+            msg = "a gateway has neither command, url, tools nor output: its module says all of that"
+            raise ValueError(msg)
+        if not (self.command or self.url or self.tools or self.gateway):
+            msg = "give command, url, tools or gateway"
             raise ValueError(msg)
         return self
 

@@ -45,7 +45,7 @@ class Apart:
 
     def __init__(self, hub: Hub, confiner: Confiner) -> None:
         self._hub, self._confiner = hub, confiner
-        self._rooms = {name: anyio.Semaphore(MOST) for name in hub.upstreams}
+        self._rooms = {name: anyio.Semaphore(MOST) for name in hub.processes}
 
     async def send(self, call: Call, alone: Alone, exchange: Exchange, sending: Sending) -> dict[str, Json]:
         """Start a process of a call's server, hold its tool against the judged one, send, and end it.
@@ -63,7 +63,7 @@ class Apart:
             confiner = await self._confiner_for(call.server, alone.subjects)
             paths = [each.value for each in alone.subjects if each.role.category == "path"]
             events = _Events(self._hub, exchange, alone)
-            usual = self._hub.upstreams[call.server]
+            usual = self._hub.processes[call.server]
             made = usual.for_one_call(events, confiner, paths)
 
             async def work() -> dict[str, Json]:

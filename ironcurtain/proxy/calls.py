@@ -16,6 +16,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.hub import Hub
+from ironcurtain.proxy.local import LocalServer
 from ironcurtain.proxy.upstream import Upstream
 
 Result = dict[str, Json]
@@ -50,7 +51,7 @@ async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dic
     return parsed
 
 
-async def send(hub: Hub, upstream: Upstream, make: Make, exchange: Exchange) -> Result:
+async def send(hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange: Exchange) -> Result:
     """Send a request to a server, answering what it asks on the way; return its result as it came.
 
     Raises:
@@ -67,7 +68,9 @@ async def send(hub: Hub, upstream: Upstream, make: Make, exchange: Exchange) -> 
     raise UpstreamError("the server asked for more input without end")
 
 
-async def send_tool_call(hub: Hub, upstream: Upstream, make: Make, exchange: Exchange) -> Result:
+async def send_tool_call(
+    hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange: Exchange
+) -> Result:
     """Send a tool call, once, when the server has had the time to understand its new roots.
 
     Whatever the answer says, the call may have had its effect: it is the agent that makes it again.
@@ -76,7 +79,9 @@ async def send_tool_call(hub: Hub, upstream: Upstream, make: Make, exchange: Exc
     return await send(hub, upstream, make, exchange)
 
 
-async def _answers(hub: Hub, upstream: Upstream, result: Result, exchange: Exchange) -> dict[str, Any]:
+async def _answers(
+    hub: Hub, upstream: Upstream | LocalServer, result: Result, exchange: Exchange
+) -> dict[str, Any]:
     """Return what a server of the stateless era is to be sent along with its request the next time."""
     try:
         asked = _INPUTS.validate_python(result.get("inputRequests") or {}, by_name=False)
@@ -108,7 +113,7 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
     return kept
 
 
-def _meta(upstream: Upstream, exchange: Exchange) -> dict[str, Any] | None:
+def _meta(upstream: Upstream | LocalServer, exchange: Exchange) -> dict[str, Any] | None:
     """Return the `_meta` to send on: what was let through, and the trace that the call belongs to.
 
     Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the

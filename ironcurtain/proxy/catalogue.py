@@ -57,11 +57,11 @@ async def read_tools(server: str, session: ClientSession) -> Catalogue:
         listed += page.tools
         cursor = page.next_cursor
         if cursor is None or len(listed) > MAX_TOOLS:
-            return await to_thread.run_sync(_catalogue, server, listed)
+            return await to_thread.run_sync(catalogue_of, server, listed)
     raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
 
 
-def _catalogue(server: str, listed: Sequence[types.Tool]) -> Catalogue:
+def catalogue_of(server: str, listed: Sequence[types.Tool]) -> Catalogue:
     """Keep the usable tools: one with a bad schema or a second one of a name costs itself, not its server."""
     tools: dict[str, types.Tool] = {}
     digests: dict[str, str] = {}

@@ -20,18 +20,21 @@ from mcp.shared.exceptions import MCPError
 from ironcurtain.approvals.binding import binding_of
 from ironcurtain.audit.log import AuditLog
 from ironcurtain.audit.telemetry import Telemetry
-from ironcurtain.decide.decide import INTERNAL, Call, Prepared, judge, prepare
+from ironcurtain.decide.decide import Call, Prepared, judge, prepare
 from ironcurtain.decide.loaded import LoadedPolicy
 from ironcurtain.decide.locality import is_quick
 from ironcurtain.errors import AuditError
+from ironcurtain.gateway.admission import Admission
+from ironcurtain.gateway.calling import NOTES, CallNotes
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.audit import Approval, ResultRecord, ResultStatus
 from ironcurtain.model.base import Json
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.explanation import AgentState, AgentView
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.proxy import breaker
 from ironcurtain.proxy.aside import aside
 from ironcurtain.proxy.breaker import CircuitBreaker
+from ironcurtain.proxy.denials import failed, not_admitted, repeated, unsettled
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange
 from ironcurtain.proxy.judged import Judged
@@ -39,6 +42,7 @@ from ironcurtain.proxy.live import LivePolicy
 from ironcurtain.proxy.looks import are_near
 from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.observing import observed
+from ironcurtain.proxy.outputs import Outputs, gateway_call
 from ironcurtain.proxy.pace import Pace
 from ironcurtain.proxy.people import People
 from ironcurtain.proxy.reaching import (
@@ -50,7 +54,7 @@ from ironcurtain.proxy.reaching import (
     within_reach,
 )
 from ironcurtain.proxy.refusal import state_of, unrecorded, view_of
-from ironcurtain.proxy.turns import UNSETTLED, Paths, Turns, UnsettledError, path_subjects
+from ironcurtain.proxy.turns import Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.proxy.watched import Watched
 from ironcurtain.sandbox.confiner import Confinement
 
@@ -71,6 +75,7 @@ _MOST_TRIES = 3
 _TO_BE_STARTED = Confinement(
     "none", "a process of its own is started for this call; events tell what is seen"
 )
+_IN_PROCESS = Confinement("none", "a tool of a gateway runs in the proxy's own process")
 _log = logging.getLogger(__name__)
 
 
@@ -99,6 +104,9 @@ class Enforcer:
         pace: Counts the decisions.
         neighbours: Does that for the calls of other proxies.
         turns: Keeps calls that change paths apart from those that rely on them.
+        principal: Whom the agent acts for, unless its request shows another; None where nobody said.
+        admission: What calls of a gateway's tools meet before the policy.
+        outputs: What leaves of answers.
     """
 
     policy: LivePolicy
@@ -113,6 +121,9 @@ class Enforcer:
     telemetry: Telemetry | None = None
     pace: Pace = field(default_factory=Pace)
     turns: Turns = field(default_factory=Turns)
+    principal: Principal | None = None
+    admission: Admission = field(default_factory=lambda: Admission({}))
+    outputs: Outputs = field(default_factory=Outputs)
 
     async def enforce(
         self,
@@ -139,7 +150,12 @@ class Enforcer:
         """
         id_ = secrets.token_hex(8)
         client = exchange.client_name if exchange is not None else call.client
-        arrived = replace(call, id=id_, caller=self.caller, client=client)
+        principal = self.principal_of(exchange)
+        caller = principal.facts() if principal is not None else self.caller
+        arrived = replace(call, id=id_, caller=caller, client=client)
+        refused = await self.admission.check(call.server, call.tool, call.arguments, principal)
+        if refused is not None:
+            return await self._carry_out(not_admitted(arrived, self.policy.current, refused), forward, id_)
         judged = await self._judge(arrived, counted=True)
         if self.observe:
             return await self._carry_out(observed(judged, is_tool=live is not None), forward, id_)
@@ -161,7 +177,12 @@ class Enforcer:
                         return await self._carry_out(judged, forward, id_)
             except UnsettledError:
                 break
-        return await self._carry_out(_unsettled(judged), forward, id_)
+        return await self._carry_out(unsettled(judged), forward, id_)
+
+    def principal_of(self, exchange: Exchange | None) -> Principal | None:
+        """Return whom a request acts for: whom its token names, where clients show tokens."""
+        shown = exchange.principal if exchange is not None else None
+        return shown if shown is not None else self.principal
 
     async def _settled(self, judged: Judged, live: Live | None) -> Judged:
         """Judge a call again that another one has disturbed; an approval is good for the same call only."""
@@ -189,7 +210,7 @@ class Enforcer:
         began, since = time.perf_counter(), self.turns.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
-            return Judged(call, _repeated(call, current.loaded.revision), current)
+            return Judged(call, repeated(call, current.loaded.revision), current)
         with self.policy.used() as enforced:
             loaded, asking = enforced.loaded, enforced.asking()
             try:
@@ -202,7 +223,7 @@ class Enforcer:
                 prepare_ms = _since(began)
                 decision = await judge(prepared, loaded, asking.ask)
             except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
-                return Judged(call, _failed(call, loaded.revision, error), enforced)
+                return Judged(call, failed(call, loaded.revision, error), enforced)
         phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}
         return Judged(
             call,
@@ -231,7 +252,7 @@ class Enforcer:
             raise
         except Exception as error:  # noqa: BLE001 - totality, as above
             return replace(
-                judged, decision=_failed(judged.call, judged.decision.revision, error), state="denied"
+                judged, decision=failed(judged.call, judged.decision.revision, error), state="denied"
             )
         phases = {**judged.phases, "person": _since(began)}
         state = state_of(outcome)
@@ -265,8 +286,10 @@ class Enforcer:
             RefusedError: If that fails: then nothing may happen.
         """
         try:
-            confined = _TO_BE_STARTED if judged.alone else self.confined(judged.call.server)
-            record = judged.record(id_, confined)
+            gateway = gateway_call(self.admission, judged)
+            confined = _IN_PROCESS if gateway is not None else self.confined(judged.call.server)
+            confined = _TO_BE_STARTED if judged.alone else confined
+            record = judged.record(id_, confined).model_copy(update={"gateway": gateway})
             await self.log.decision(record)
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
@@ -278,6 +301,8 @@ class Enforcer:
     async def _forward(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
+        notes = CallNotes(id_)
+        NOTES.set(notes)
         try:
             tell = partial(self._violated, judged, id_)
             watched = Watched(self._relied_on(judged), tell, near=judged.near)
@@ -288,6 +313,7 @@ class Enforcer:
             else:
                 result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
             await watched.end()
+            result = await self.outputs.filtered(judged.call, result, notes)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
@@ -296,7 +322,12 @@ class Enforcer:
             await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
             raise
         status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
-        await self._note(recorder.result(id_, status, result=result, duration=_since(began)))
+        output = self.outputs.summary(judged.call, notes)
+        await self._note(
+            recorder.result(
+                id_, status, result=result, duration=_since(began), error=notes.detail, output=output
+            )
+        )
         return result
 
     def _relied_on(self, judged: Judged) -> Paths | None:
@@ -352,42 +383,6 @@ def _may_go_on(before: Judged, judged: Judged) -> bool:
     return [s.value for s in path_subjects(before.prepared)] == [
         s.value for s in path_subjects(judged.prepared)
     ]
-
-
-def _unsettled(judged: Judged) -> Judged:
-    """Refuse a call whose paths other calls keep changing."""
-    decision = judged.decision.model_copy(
-        update={"verdict": Verdict.DENY, "rule": UNSETTLED, "reason": "Other calls keep changing its paths."}
-    )
-    approval = judged.approval
-    if approval is not None:
-        approval = approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
-    return replace(judged, decision=decision, approval=approval, state="denied", forwarded=False)
-
-
-def _repeated(call: Call, revision: str) -> Decision:
-    return Decision(
-        id=call.id,
-        server=call.server,
-        tool=call.tool,
-        verdict=Verdict.DENY,
-        rule=breaker.RULE,
-        reason=f"The same call came more than {breaker.MOST} times within {breaker.WINDOW:g} seconds.",
-        revision=revision,
-    )
-
-
-def _failed(call: Call, revision: str, error: Exception) -> Decision:
-    _log.error("internal error while deciding a call", exc_info=error)
-    return Decision(
-        id=call.id,
-        server=call.server,
-        tool=call.tool,
-        verdict=Verdict.DENY,
-        rule=INTERNAL,
-        reason=f"An internal error ({type(error).__name__}).",
-        revision=revision,
-    )
 
 
 def _since(began: float) -> float:

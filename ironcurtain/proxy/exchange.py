@@ -23,9 +23,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
-from ironcurtain.proxy.http_clients import CLIENT, UNASKED
+from ironcurtain.proxy.http_clients import CLIENT, PRINCIPAL, UNASKED
 
 ANSWER_SECONDS = 300.0
 """How long a client has to bring the answers that it was asked for."""
@@ -52,6 +53,14 @@ def client_name(context: ServerRequestContext[Any, Any]) -> str:
         return "stdio"
     name: str = context.request.scope.get(CLIENT, UNASKED)
     return name
+
+
+def principal_of(context: ServerRequestContext[Any, Any]) -> Principal | None:
+    """Return whom a client's request acts for, as its token showed; None where none was asked for."""
+    if context.request is None or isinstance(context.request, bytes):
+        return None
+    principal: Principal | None = context.request.scope.get(PRINCIPAL)
+    return principal
 
 
 async def deliver(session: ServerSession, request: types.InputRequest, related: Any = None) -> Any:  # noqa: ANN401
@@ -95,6 +104,7 @@ class Exchange:
         self.context = context
         self.passed = dict(passed or {})
         self.client, self.client_name = client_of(context), client_name(context)
+        self.principal = principal_of(context)
         self.modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._questions: list[_Question] = []
         self._event: anyio.Event

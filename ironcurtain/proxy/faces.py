@@ -26,6 +26,7 @@ from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.exchange import Exchange, Suspended
 from ironcurtain.proxy.hub import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
 from ironcurtain.proxy.listing import Listing
+from ironcurtain.proxy.local import LocalServer
 from ironcurtain.proxy.reaching import Alone
 from ironcurtain.proxy.refusal import error_result
 from ironcurtain.proxy.upstream import Upstream
@@ -36,7 +37,7 @@ Context = ServerRequestContext[Any, Any]
 FromJudged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
 """Makes the server's request from the judged arguments and the rest of its params."""
 
-Sending = Callable[[Hub, Upstream, Make, Exchange], Awaitable[Result]]
+Sending = Callable[[Hub, Upstream | LocalServer, Make, Exchange], Awaitable[Result]]
 
 _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
@@ -134,8 +135,9 @@ class Face:
 
     # -- lists ----------------------------------------------------------------------------------
 
-    async def _list_tools(self, _context: Context, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=await self._listing.tools())
+    async def _list_tools(self, context: Context, _params: object) -> types.ListToolsResult:
+        principal = self._enforcer.principal_of(Exchange(context))
+        return types.ListToolsResult(tools=await self._listing.tools(principal))
 
     async def _list_prompts(self, _context: Context, _params: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=await self._listing.prompts())
@@ -238,7 +240,7 @@ class Face:
         exchange = Exchange(context, call.meta)
 
         async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
-            async def send_to(upstream: Upstream) -> Result:
+            async def send_to(upstream: Upstream | LocalServer) -> Result:
                 return await sending(self._hub, upstream, lambda extra: make(judged, extra), exchange)
 
             if alone is not None:
@@ -340,7 +342,7 @@ class Face:
             await upstream.notify_roots_changed()
 
 
-async def _down(_hub: Hub, _upstream: Upstream, _make: Make, _exchange: Exchange) -> Result:
+async def _down(_hub: Hub, _upstream: Upstream | LocalServer, _make: Make, _exchange: Exchange) -> Result:
     raise UpstreamError("the server is not running")
 
 

@@ -30,6 +30,9 @@ from ironcurtain.text import visible
 CLIENT = "ironcurtain.client"
 """Where a request's scope says whose it is."""
 
+PRINCIPAL = "ironcurtain.principal"
+"""Where it says whom the client acts for, where clients show signed tokens."""
+
 ON_SOCKET = "socket"
 UNASKED = "http"
 """The names of whoever connects to our Unix socket, and of everybody where no token is asked for."""

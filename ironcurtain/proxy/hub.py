@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from ironcurtain.canonical.paths import Resolver
 from ironcurtain.canonical.subjects import Subject
 from ironcurtain.errors import AuditError, ServerConfigError
+from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.base import Json
 from ironcurtain.model.reserved import ELICITATION, SAMPLING
 from ironcurtain.model.verdict import Verdict
@@ -23,6 +24,7 @@ from ironcurtain.proxy.clients import Clients
 from ironcurtain.proxy.enforce import Enforcer, RefusedError
 from ironcurtain.proxy.events import UpstreamLimits
 from ironcurtain.proxy.exchange import Exchange, can, deliver
+from ironcurtain.proxy.local import LocalServer
 from ironcurtain.proxy.reaching import Alone, Send, explained
 from ironcurtain.proxy.roots import policy_roots
 from ironcurtain.proxy.upstream import Upstream
@@ -51,6 +53,7 @@ class Hub:
         clients: Clients,
         say: Callable[[str], None],
         limits: UpstreamLimits | None = None,
+        gateways: Mapping[str, Gateway] | None = None,
     ) -> None:
         self.clients = clients
         self.enforcer = replace(enforcer, reaching=replace(enforcer.reaching, carry=self._carry, say=say))
@@ -61,10 +64,14 @@ class Hub:
         self._client: types.ClientCapabilities | None = None
         self._tasks: TaskGroup | None = None
         self._gone = anyio.Event()
-        self.upstreams = {
+        self.processes = {
             name: Upstream(name, config, self, confiner, self._limits)
             for name, server in config.servers.items()
             if server.command or server.url
+        }
+        self.upstreams: dict[str, Upstream | LocalServer] = {
+            **self.processes,
+            **{name: LocalServer(name, each, self) for name, each in (gateways or {}).items()},
         }
         self._confiner = confiner
         self.apart = Apart(self, confiner)

@@ -33,6 +33,7 @@ class Judged:
         since: The moment before it was judged, as `Turns` counts.
         near: Whether its paths were seen to lie where a look never takes long.
         alone: Whether it is sent to a server process of its own.
+        told: What the agent is told of a refusal, where the decision's rule does not say it.
     """
 
     call: Call
@@ -48,6 +49,7 @@ class Judged:
     since: int = 0
     near: bool = False
     alone: bool = False
+    told: str = ""
 
     @property
     def escalated(self) -> bool:

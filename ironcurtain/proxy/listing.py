@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from ironcurtain.decide.decide import is_drifted
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.evidence.narrowing import described_site, narrowing
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.narrowing import NarrowedTool
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.proxy.aside import aside
@@ -23,6 +24,7 @@ from ironcurtain.proxy.catalogue import Catalogue
 from ironcurtain.proxy.events import UpstreamError
 from ironcurtain.proxy.hub import SEPARATOR, Hub
 from ironcurtain.proxy.live import Enforced
+from ironcurtain.proxy.local import LocalServer
 from ironcurtain.proxy.upstream import Upstream
 
 _MAX_PAGES = 100
@@ -93,20 +95,29 @@ class Listing:
         self._owners: dict[str, str] = {}
         self._templates: list[tuple[re.Pattern[str], str]] = []
 
-    async def tools(self) -> list[types.Tool]:
-        """Return the tools that could be allowed or escalated, named `server__tool`."""
+    async def tools(self, principal: Principal | None = None) -> list[types.Tool]:
+        """Return the tools that could be allowed or escalated, named `server__tool`.
+
+        Args:
+            principal: Whom the client acts for: a gateway's tools that it may not call are left out.
+        """
         self._hub.listed = True
         await self._hub.tried()
         await self._narrowed.settled()
         shown: list[types.Tool] = []
+        enforcer = self._hub.enforcer
         for server, upstream in self._hub.upstreams.items():
             await upstream.settled()
             catalogue = upstream.catalogue or Catalogue()
             for name, tool in catalogue.tools.items():
                 schema = self._shown_schema(server, tool, catalogue)
-                if schema is not None:
-                    face = f"{server}{SEPARATOR}{name}"
-                    shown.append(tool.model_copy(update={"name": face, "input_schema": schema}))
+                if schema is not None and enforcer.admission.offers(server, name, principal):
+                    told = {
+                        "name": f"{server}{SEPARATOR}{name}",
+                        "input_schema": schema,
+                        "output_schema": enforcer.outputs.schema(server, name, tool.output_schema),
+                    }
+                    shown.append(tool.model_copy(update=told))
         return shown
 
     def count(self, server: str) -> tuple[int, int]:
@@ -185,7 +196,9 @@ class Listing:
                 self._hub.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
 
 
-async def _pages(upstream: Upstream, key: str, request: Callable[..., types.ClientRequest]) -> list[Any]:
+async def _pages(
+    upstream: Upstream | LocalServer, key: str, request: Callable[..., types.ClientRequest]
+) -> list[Any]:
     items: list[Any] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
@@ -197,7 +210,7 @@ async def _pages(upstream: Upstream, key: str, request: Callable[..., types.Clie
     return items
 
 
-def _has(upstream: Upstream, what: str) -> bool:
+def _has(upstream: Upstream | LocalServer, what: str) -> bool:
     return upstream.capabilities is not None and getattr(upstream.capabilities, what) is not None
 
 

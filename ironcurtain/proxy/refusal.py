@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironcurtain.evidence.agent_view import agent_view
+from ironcurtain.gateway.admission import Stage
 from ironcurtain.model.approval import ApprovalState, Outcome
 from ironcurtain.model.base import Json
 from ironcurtain.model.explanation import AgentView
@@ -25,15 +26,19 @@ _AGAIN = "Repeat exactly the same call later to get the answer; do other things 
 _UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
 
 
+_WORDS = {breaker.RULE: _REPEATED, OUT_OF_REACH: _OUT_OF_REACH, UNSETTLED: _CHANGING}
+"""By the rule of a denial that the proxy gives, what the agent is told."""
+
+
 def view_of(judged: Judged, id_: str) -> AgentView:
     """Return what the agent is told of a refused call."""
     view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
-    if judged.decision.rule == breaker.RULE:
-        return view.model_copy(update={"reason": _REPEATED, "arguments_may_help": True})
-    if judged.decision.rule == OUT_OF_REACH:
-        return view.model_copy(update={"reason": _OUT_OF_REACH, "arguments_may_help": True})
-    if judged.decision.rule == UNSETTLED:
-        return view.model_copy(update={"reason": _CHANGING, "arguments_may_help": True})
+    if judged.told:
+        is_form = judged.decision.rule == Stage.VALIDATION.rule
+        return view.model_copy(update={"reason": judged.told, "arguments_may_help": is_form})
+    if judged.decision.rule in _WORDS:
+        words = _WORDS[judged.decision.rule]
+        return view.model_copy(update={"reason": words, "arguments_may_help": True})
     if judged.state == "pending":
         return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
     said = judged.approval.reason if judged.approval else ""

@@ -25,6 +25,8 @@ from ironcurtain.audit.witness import Witness
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.origin import origin
 from ironcurtain.fetched.lock import lock_of
+from ironcurtain.gateway.admission import Admission
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.model.base import Json
 from ironcurtain.policy import Policy
@@ -40,6 +42,7 @@ from ironcurtain.proxy.http_clients import HttpClients
 from ironcurtain.proxy.hub import Hub
 from ironcurtain.proxy.listing import Listing, Narrowed
 from ironcurtain.proxy.live import Enforced, LivePolicy
+from ironcurtain.proxy.local import gateways_of, outputs_of
 from ironcurtain.proxy.neighbours import Neighbours
 from ironcurtain.proxy.people import Asking, People
 from ironcurtain.proxy.reaching import Reaching
@@ -82,6 +85,7 @@ class ProxyOptions:
         audit_max_bytes: Size at which a segment of the log ends.
         telemetry: Whether decisions are told to OpenTelemetry, too.
         witness: Where the log's progress is told of, outside its directory; None for nowhere.
+        principal: Whom the agent acts for, where the start configuration says it.
     """
 
     load: Callable[[], Policy]
@@ -103,6 +107,7 @@ class ProxyOptions:
     audit_max_bytes: int = MAX_BYTES
     telemetry: bool = False
     witness: Path | None = None
+    principal: Principal | None = None
 
 
 def own_places() -> list[Path]:
@@ -123,7 +128,7 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     lock = lock_of(options.servers)
     fetched = {"what pins the servers": lock} if lock.exists() else {}
     check_configuration({"the servers' file": options.servers, **fetched, **options.files})
-    config = load_servers(options.servers)
+    config = await to_thread.run_sync(load_servers, options.servers)
     policy = await to_thread.run_sync(load_own, options.load, options.bundle)
     check_sandbox(policy)
     if options.on_approval is not None:
@@ -156,7 +161,14 @@ async def _run(
         directory = _approvals(options, live, log, say, stack) if options.approver else None
         enforcer = replace(_enforcer(options, live, log, confiner, directory), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
-        hub = Hub(config, enforcer, confiner, Clients(), say)
+        gateways = gateways_of(config)
+        enforcer = replace(
+            enforcer,
+            principal=options.principal,
+            admission=Admission(gateways),
+            outputs=outputs_of(config, gateways),
+        )
+        hub = Hub(config, enforcer, confiner, Clients(), say, gateways=gateways)
         with anyio.CancelScope(shield=True):
             await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
         try:

@@ -12,6 +12,9 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.fetched.lock import lock_of, read_lock
 from ironcurtain.fetched.resolve import Installation, resolved
 from ironcurtain.files import load
+from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.gateway.output_rules import OutputPolicyError
 from ironcurtain.model.fetched import ServerLock
 from ironcurtain.model.servers import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.text import quoted
@@ -79,13 +82,17 @@ def real_paths(written: Iterable[str], *, home: Path, directory: Path) -> list[P
 
 
 def load_servers(path: Path) -> ServerConfig:
-    """Read the servers' configuration, and beside it what was fetched.
+    """Read the servers' configuration, and beside it what was fetched; a module of tools is one of itself.
 
     Raises:
+        GatewayError, SeveralErrors: If it is a module of tools, and anything in it is wrong.
         FileError: If a file cannot be read.
         FormatError: If it is not of the shape of `mcp-servers.json`.
         ServerConfigError: If a key is nearly one of ours, or the file names no server.
     """
+    if path.suffix == ".py":
+        gateway = load_gateway(path)
+        return ServerConfig(path, {gateway.name: Server(gateway=path.name)})
     return check_servers(load(path, Servers), path, read_lock(path))
 
 
@@ -117,6 +124,7 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
                 )
             else:
                 notes.append(_note(key, f"{path}, server {name}"))
+        errors += _output_errors(name, server, path)
     raise_all(errors)
     ready = {
         name: resolved(name, server, lock or ServerLock(), path)
@@ -129,6 +137,24 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
         document.sandbox,
         {name: found for name, (_, found) in ready.items() if found is not None},
     )
+
+
+def _output_errors(name: str, server: Server, path: Path) -> list[IronCurtainError]:
+    """Return what is wrong with the output policies of a server's tools."""
+    errors: list[IronCurtainError] = []
+    for tool, rules in server.output.items():
+        try:
+            OutputPolicy.parse(rules)
+        except OutputPolicyError as error:
+            errors += [
+                ServerConfigError(
+                    f"server {name}, the output policy of {quoted(tool)}, {quoted(each.path)}: {each.what}",
+                    where=str(path),
+                    hint=each.hint,
+                )
+                for each in error.problems
+            ]
+    return errors
 
 
 def _note(key: str, where: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
+from ironcurtain.gateway.module import load_gateway
 from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.saved import read_saved_tools
@@ -50,7 +51,10 @@ def list_tools(
     live: dict[str, Server] = {}
     for name in names:
         server = _configured(config, name)
-        if server.tools and (saved or not server.command):
+        if server.gateway:
+            told = load_gateway(config.directory / server.gateway).listings()
+            found[name] = tuple(sorted(map(ToolListing.of, told), key=lambda tool: tool.name))
+        elif server.tools and (saved or not server.command):
             found[name] = read_saved_tools(name, config.directory / server.tools)
         elif server.command:
             live[name] = server

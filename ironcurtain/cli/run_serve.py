@@ -1,0 +1,142 @@
+"""What `ironcurtain serve` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ironcurtain.cli.bundle_argument import no_bundle
+from ironcurtain.errors import Exit, GatewayError, UsageError
+from ironcurtain.gateway.gateway import Gateway
+from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.outcome_table import outcome_table
+from ironcurtain.gateway.principal import read_permissions
+from ironcurtain.model import jsontext
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.declared import declared_annotations
+from ironcurtain.text import visible
+
+_ENVIRONMENTS = ("IRONCURTAIN_ENV", "ENVIRONMENT", "ENV", "APP_ENV", "PYTHON_ENV")
+_DEBUG = (
+    "DEBUG AUDIT: the log shows the arguments of every call in clear, personal fields aside; "
+    "never serve real people like this"
+)
+
+
+def run(
+    *,
+    target: str,
+    check: bool,
+    annotations: bool,
+    bundle: str | None,
+    permissions: str | None,
+    tokens: str | None,
+    audit: str,
+    **chosen: Any,  # noqa: ANN401 - options that it shares with `ironcurtain proxy`
+) -> Exit:
+    """Serve, or only check."""
+    config = load_servers(Path(target))
+    gateways = _gateways(config)
+    if check:
+        for line in _checked(gateways):
+            click.echo(line)
+        return Exit.YES
+    if annotations:
+        click.echo(
+            jsontext.pretty(
+                declared_annotations(config).model_dump(mode="json", by_alias=True, exclude_defaults=True)
+            ),
+            nl=False,
+        )
+        return Exit.YES
+    if bundle is None:
+        raise no_bundle()
+    _check_identity(permissions, tokens, chosen.get("http"))
+    from ironcurtain.cli import run_proxy  # noqa: PLC0415 - the SDK takes a second to load
+
+    if audit == "debug":
+        _warn_of_debug()
+        run_proxy.say(_DEBUG)
+    known = frozenset().union(*(each.permissions for each in gateways.values()))
+    principal = read_permissions(Path(permissions), known) if permissions is not None else None
+    options = run_proxy.options_of(
+        bundle=bundle,
+        servers=target,
+        caller=None,
+        http_open=tokens is not None,
+        answer_within=600.0,
+        trust_client=False,
+        observe=False,
+        audit_values="redacted" if audit == "debug" else "abstract",
+        audit_redact=(),
+        audit_max_bytes=64 << 20,
+        telemetry=False,
+        **chosen,
+    )
+    files = {"the permissions file": Path(permissions)} if permissions is not None else {}
+    run_proxy.serve(replace(options, principal=principal, files={**options.files, **files}))
+    return Exit.YES
+
+
+def _gateways(config: ServerConfig) -> dict[str, Gateway]:
+    found = {
+        name: load_gateway(config.directory / server.gateway)
+        for name, server in config.servers.items()
+        if server.gateway
+    }
+    if not found:
+        raise GatewayError(
+            "the file names no gateway",
+            where=str(config.path),
+            hint='Write "gateway": "tools.py", or use ironcurtain proxy.',
+        )
+    return found
+
+
+def _check_identity(permissions: str | None, tokens: str | None, http: object) -> None:
+    """See that it is known, in one way, whom the agent acts for."""
+    if (permissions is None) == (tokens is None):
+        raise UsageError(
+            "it must be known whom the agent acts for",
+            hint="Give --permissions FILE, or --tokens FILE with --http.",
+        )
+    if tokens is not None and http is None:
+        raise UsageError(
+            "--tokens needs --http", hint="Over stdio there is one principal: --permissions FILE."
+        )
+
+
+def _warn_of_debug() -> None:
+    """Refuse to show arguments where real people are served.
+
+    Raises:
+        UsageError: If the environment says that they are.
+    """
+    for name in _ENVIRONMENTS:
+        if os.environ.get(name, "").strip().lower() in {"production", "prod"}:
+            raise UsageError(
+                f"--audit debug is refused: {name} says that this is production",
+                hint="Leave the option out: arguments are then hashed.",
+            )
+
+
+def _checked(gateways: Mapping[str, Gateway]) -> Iterator[str]:
+    """Yield what is printed of tools with which nothing is wrong."""
+    for name, gateway in gateways.items():
+        count = len(gateway.tools)
+        yield f"{name}: {count} tool{'s' if count != 1 else ''}, nothing is wrong with the declarations"
+        for tool in gateway.tools.values():
+            yield ""
+            yield f"{name}__{tool.name} ({tool.classification}; needs {', '.join(tool.permissions)})"
+            table = outcome_table(tool.output_policy, tool.output_schema())
+            width = max((len(row.path) for row in table.rows), default=0)
+            for row in table.rows:
+                rule = f"  by {row.rule}" if row.rule else ""
+                yield f"  {visible(row.path):<{width}}  {row.kind:<8} {row.action}{visible(rule)}"
+            for warning in table.warnings():
+                yield f"  note: {visible(warning)}"

@@ -1,0 +1,50 @@
+"""Annotations that tools declare themselves: those of gateways, whose modules are their teams' own word."""
+
+from __future__ import annotations
+
+from ironcurtain.gateway.definition import Tool
+from ironcurtain.gateway.gateway import listing
+from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.roles import marked_none
+from ironcurtain.model.annotations import Annotations, Confirmation, ServerAnnotations, ToolAnnotation
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.tools import ToolListing, tool_digest
+
+
+def declared_annotations(config: ServerConfig) -> Annotations:
+    """Return the annotations of all gateways of a configuration, and the roles that they declare.
+
+    Raises:
+        GatewayError, SeveralErrors: If anything in their modules is wrong.
+    """
+    gateways = {
+        name: load_gateway(config.directory / server.gateway)
+        for name, server in config.servers.items()
+        if server.gateway
+    }
+    roles = {role.name: role for gateway in gateways.values() for role in gateway.roles}
+    servers = {
+        name: ServerAnnotations(tools=tuple(annotation_of(tool) for tool in gateway.tools.values()))
+        for name, gateway in gateways.items()
+    }
+    return Annotations(format="ironcurtain/annotations/v1", roles=tuple(roles.values()), servers=servers)
+
+
+def annotation_of(tool: Tool) -> ToolAnnotation:
+    """Return what a tool's definition says of its arguments."""
+    listed = ToolListing.of(listing(tool))
+    is_resource = any(set(argument.possible_roles) != {"none"} for argument in tool.arguments)
+    confirmed = (
+        Confirmation(arg=name, by="its definition", reason="The tool's own definition says so.")
+        for name in marked_none(tool.input)
+    )
+    return ToolAnnotation(
+        tool=tool.name,
+        side_effects=is_resource or tool.classification != "read",
+        comment="As the tool's definition says.",
+        schema_digest=tool_digest(listed),
+        listing_digest=listed.listing_digest,
+        input_schema=listed.input_schema,
+        args=tool.arguments,
+        confirmed=tuple(confirmed),
+    )

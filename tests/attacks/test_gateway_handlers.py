@@ -1,0 +1,306 @@
+"""A tool of a team's own never ends, floods, leaves programs behind, or fails with personal data in its words.
+
+Held by: handlers run apart from the server and are ended with their calls; programs run without a shell; only
+the class of a failure is told and recorded; what is read of a declaration is fixed when it is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from ironcurtain.gateway import Gateway, cli_command, define_tool
+from ironcurtain.gateway.calling import ToolFailedError, call_tool
+from ironcurtain.gateway.workers import Workers
+
+SECRET = "ada@example.com"
+
+
+class Input(BaseModel):
+    value: str = SECRET
+
+
+class Output(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    value: str = ""
+
+
+class Text(BaseModel):
+    text: str
+
+
+def tool_of(handler: Callable[..., Any], output: type[BaseModel] = Output, **more: Any):
+    tool = define_tool(
+        name="tool",
+        description="A tool.",
+        classification="read",
+        permissions=["public"],
+        input=Input,
+        output=output,
+        output_policy={".value": "allow", ".text": "allow"},
+        handler=handler,
+        **{"timeout": 0.3, **more},
+    )
+    Gateway("test", [tool]).check()
+    return tool
+
+
+def called(*tools: Any, value: str = SECRET, workers: Workers | None = None) -> list[Any]:
+    """Call tools one after the other; return their answers, or what went wrong."""
+    used = workers or Workers()
+
+    async def story() -> list[Any]:
+        found: list[Any] = []
+        for tool in tools:
+            try:
+                found.append(await call_tool(tool, {"value": value}, "trace", used))
+            except ToolFailedError as error:
+                found.append((error.stage.value, error.told, error.detail))
+        return found
+
+    try:
+        return anyio.run(story)
+    finally:
+        used.close()
+
+
+def quick(given: Input) -> Output:
+    return Output(value=given.value)
+
+
+def never_ends(_: Input) -> Output:
+    while True:
+        pass
+
+
+async def never_ends_on_the_loop(_: Input) -> Output:
+    while True:
+        pass
+
+
+async def waits_for_ever(_: Input) -> Output:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+@pytest.mark.parametrize("handler", [never_ends, never_ends_on_the_loop, waits_for_ever])
+def test_a_handler_that_never_ends_costs_its_own_call(handler: Callable[..., Any]) -> None:
+    """A handler loops for ever, also one that blocks the loop of the asynchronous ones"""
+
+    async def is_served(given: Input) -> Output:
+        return Output(value=given.value)
+
+    stuck, *others = called(tool_of(handler), tool_of(quick), tool_of(is_served))
+    assert stuck[:2] == ("EXECUTION", "operation timed out")
+    assert others == [{"value": SECRET}] * 2
+
+
+def test_handlers_that_do_not_end_are_not_piled_up() -> None:
+    """Calls of a tool that hangs in the operating system fill the machine with threads"""
+    release = [os.pipe() for _ in range(3)]
+
+    def hangs(_: Input) -> Output:
+        os.read(release[0][0], 1)
+        raise AssertionError
+
+    workers = Workers(most_stuck=2)
+    try:
+        found = called(*[tool_of(hangs)] * 3, workers=workers)
+    finally:
+        for _ in range(2):
+            os.write(release[0][1], b"x")
+    assert [detail for _, _, detail in found][-1] == "2 handlers do not end"
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "pid"
+    for file in tmp_path.glob("pid*"):
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int(file.read_text()), signal.SIGKILL)
+
+
+CHILD = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
+
+
+def is_gone(marker: Path) -> bool:
+    """Tell whether a program ends soon, which a loaded machine may take a while for."""
+    for _ in range(3_000):
+        try:
+            os.kill(int(marker.read_text()), 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def wait_for(marker: Path) -> None:
+    while not (marker.exists() and marker.read_text()):
+        time.sleep(0.01)
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="children of a thread are known on Linux only")
+
+
+@linux
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_child_of_a_handler_ends_with_its_call(marker: Path, *, waits: bool) -> None:
+    """A handler leaves a program running, in a session of its own"""
+
+    def starts(_: Input) -> Output:
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(marker)], start_new_session=True)
+        wait_for(marker)
+        if waits:
+            child.wait()
+        return Output(value="done")
+
+    [found] = called(tool_of(starts, timeout=20.0 if not waits else 3.0))
+    assert found == {"value": "done"} if not waits else found[1] == "operation timed out"
+    assert is_gone(marker)
+
+
+def test_a_program_and_what_it_left_end_with_its_call(marker: Path) -> None:
+    """A command starts another one in a session of its own, and never ends"""
+    start = f"[sys.executable, '-c', {CHILD!r}, sys.argv[1]], start_new_session=True"
+    text = f"import subprocess, sys; subprocess.Popen({start}).wait()"
+    command = cli_command(sys.executable, lambda _: ["-c", text, str(marker)], timeout=5.0)
+    [found] = called(tool_of(command, Text, timeout=5.0))
+    assert found[1] == "operation timed out"
+    assert is_gone(marker)
+
+
+INJECTED = [
+    "; touch PWNED",
+    "$(touch PWNED)",
+    "`touch PWNED`",
+    "a\nb",
+    "| tee PWNED",
+    "--output=PWNED",
+    "a b  c",
+    "*",
+]
+
+
+@pytest.mark.parametrize("value", INJECTED)
+def test_an_argument_reaches_a_program_as_one_argument(value: str, tmp_path: Path) -> None:
+    """A value is written so that a shell would run it"""
+    code = "import sys, json; print(json.dumps({'text': sys.argv[1:]}))"
+
+    class Seen(BaseModel):
+        text: list[str]
+
+    command = cli_command(
+        sys.executable, lambda given: ["-c", code, "--", given.value], cwd=tmp_path, output="json"
+    )
+    [found] = called(tool_of(command, Seen, timeout=20.0), value=value)
+    assert found == {"text": ["--", value]}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_argument_with_nul_reaches_no_program() -> None:
+    """A value holds NUL, which ends a C string"""
+    [found] = called(tool_of(cli_command("echo", lambda given: [given.value]), Text), value="a\0b")
+    assert found[:2] == ("EXECUTION", "internal error")
+
+
+def test_a_program_sees_no_variable_that_was_not_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets of the server's environment are read by a command"""
+    monkeypatch.setenv("API_TOKEN", SECRET)
+    code = "import os, json; print(json.dumps({'text': ' '.join(sorted(os.environ))}))"
+    command = cli_command(sys.executable, lambda _: ["-c", code], env={"LANG": "C"}, output="json")
+    [found] = called(tool_of(command, Text, timeout=20.0))
+    assert set(found["text"].split()) <= {"LANG", "LC_CTYPE"}
+
+
+def test_a_program_that_writes_too_much_gives_no_answer() -> None:
+    """A command floods its output"""
+    code = "while True: print('x' * 1000)"
+    command = cli_command(sys.executable, lambda _: ["-c", code], most_bytes=10_000)
+    [found] = called(tool_of(command, Text, timeout=20.0))
+    assert found == ("EXECUTION", "internal error", "it wrote more than 10,000 bytes")
+
+
+def raises(given: Input) -> Output:
+    raise ValueError(f"no row for {given.value}")
+
+
+async def raises_later(given: Input) -> Output:
+    raise RuntimeError(given.value)
+
+
+def exits(given: Input) -> Output:
+    sys.exit(given.value)
+
+
+def answers_nonsense(given: Input) -> Any:
+    return {"value": {"name": given.value}}
+
+
+def answers_no_number(_: Input) -> Any:
+    return {"value": "x", "more": float("nan")}
+
+
+FAILING = [raises, raises_later, exits, answers_nonsense, answers_no_number, never_ends, waits_for_ever]
+
+
+@pytest.mark.parametrize("handler", FAILING)
+def test_what_a_handler_says_of_its_failure_is_neither_told_nor_recorded(handler: Callable[..., Any]) -> None:
+    """Personal data stand in an error message, or in what a handler was given when its time was over"""
+    [(_, told, detail)] = called(tool_of(handler))
+    assert told in {"internal error", "operation timed out"}
+    assert SECRET not in detail
+
+
+def test_what_a_program_writes_to_standard_error_is_neither_told_nor_recorded() -> None:
+    """Personal data stand in a command's standard error"""
+    code = f"import sys; sys.stderr.write({SECRET!r}); sys.exit(3)"
+    [found] = called(tool_of(cli_command(sys.executable, lambda _: ["-c", code]), Text, timeout=20.0))
+    assert found == ("EXECUTION", "internal error", "it ended with the status 3")
+
+
+def test_a_field_that_nobody_declared_does_not_leave() -> None:
+    """A handler's answer has a field that the output does not declare"""
+
+    def answers(_: Input) -> dict[str, str]:
+        return {"value": "x", "password": SECRET}
+
+    tool = tool_of(answers)
+    [whole] = called(tool)
+    assert tool.output_policy.apply(whole).value == {"value": "x"}
+
+
+def test_a_definition_does_not_change_after_it_was_made() -> None:
+    """A module changes its input model and its tool while it is served"""
+
+    class Strict(BaseModel):
+        value: int
+
+    tool = define_tool(
+        name="tool",
+        description="A tool.",
+        classification="read",
+        permissions=["public"],
+        input=Strict,
+        output=Output,
+        output_policy={".value": "allow"},
+        handler=lambda given: {"value": str(given.value)},
+    )
+    Strict.model_fields["value"].annotation = str
+    Strict.__annotations__["value"] = str
+    Strict.model_rebuild(force=True)
+    [found] = called(tool, value="not a number")
+    assert found[0] == "VALIDATION"
+    with pytest.raises(AttributeError):
+        tool.permissions = ("public",)

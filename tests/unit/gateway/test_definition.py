@@ -1,0 +1,141 @@
+"""What is checked when a tool is declared, and what its markers say of its arguments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field, RootModel
+
+from ironcurtain.errors import GatewayError, SeveralErrors
+from ironcurtain.gateway import Gateway, Is, ReadPath, WritePath, cli_command, define_tool
+from ironcurtain.gateway.roles import UnclearRolesError, arguments_of
+
+
+class Empty(BaseModel):
+    value: str = ""
+
+
+class Listed(RootModel[list[str]]):
+    pass
+
+
+GOOD: dict[str, Any] = {
+    "name": "a_tool",
+    "description": "A tool.",
+    "classification": "read",
+    "permissions": ["public"],
+    "input": Empty,
+    "output": Empty,
+    "output_policy": {".": "allow"},
+    "handler": lambda given: given,
+}
+
+WRONG = [
+    ({"name": ""}, "not snake_case"),
+    ({"name": "getTicket"}, "not snake_case"),
+    ({"name": "a__b"}, "not snake_case"),
+    ({"name": "a" * 65}, "not snake_case"),
+    ({"description": " "}, "no description"),
+    ({"classification": "delete"}, "no classification"),
+    ({"permissions": []}, "requires no permission"),
+    ({"permissions": "public"}, "no list of names"),
+    ({"permissions": ["a b"]}, "no name of a permission"),
+    ({"input": dict}, "no pydantic model"),
+    ({"input": Listed}, "no pydantic model"),
+    ({"output": Listed}, "no pydantic model"),
+    ({"output_policy": {"a": "allow"}}, "position 1"),
+    ({"output_policy": ["."]}, "no mapping"),
+    ({"handler": None}, "no handler"),
+    ({"handler": lambda: None}, "takes neither"),
+    ({"handler": cli_command("no-such-program-anywhere", lambda _: [])}, "was not found"),
+    ({"handler": cli_command("echo", lambda _: [], cwd="/no/such/place")}, "does not exist"),
+    ({"elevated_permissions": ["more"]}, "belong together"),
+    ({"elevated_if": lambda _: True}, "belong together"),
+    ({"pii_fields": ["nothing"]}, "no argument"),
+    ({"timeout": 0}, "no number of seconds"),
+]
+
+
+@pytest.mark.parametrize(("changed", "words"), WRONG)
+def test_a_declaration_is_refused(changed: dict[str, Any], words: str) -> None:
+    tool = define_tool(**{**GOOD, **changed})
+    with pytest.raises(GatewayError, match=words):
+        Gateway("test", [tool]).check()
+
+
+def test_a_declaration_without_mistakes_is_taken() -> None:
+    Gateway("test", [define_tool(**GOOD)]).check()
+
+
+def test_all_mistakes_of_all_tools_are_told_with_the_line_of_each() -> None:
+    first = define_tool(**{**GOOD, "name": "", "permissions": []})
+    second = define_tool(**{**GOOD, "description": ""})
+    with pytest.raises(SeveralErrors) as told:
+        Gateway("te__st", [first, second]).check()
+    lines = {error.where.line for error in told.value.errors}
+    assert len(told.value.errors) == 4
+    assert len(lines) == 3
+    assert {error.where.source for error in told.value.errors} == {__file__}
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(SeveralErrors) as told:
+        Gateway("test", [define_tool(**GOOD), define_tool(**GOOD)]).check()
+    assert all("another tool has the same name" in error.what for error in told.value.errors)
+
+
+def test_a_permission_that_the_gateway_does_not_name_is_refused() -> None:
+    tool = define_tool(**{**GOOD, "permissions": ["tickets:raed"]})
+    with pytest.raises(GatewayError, match="does not exist"):
+        Gateway("test", [tool], permissions=["tickets:read"]).check()
+
+
+def test_a_command_that_is_not_in_the_list_is_refused() -> None:
+    tool = define_tool(**{**GOOD, "handler": cli_command("echo", lambda _: [])})
+    with pytest.raises(GatewayError, match="may not run"):
+        Gateway("test", [tool], allowed_commands=["/bin/true"]).check()
+
+
+class File(BaseModel):
+    path: ReadPath
+    note: str = ""
+
+
+class Marked(BaseModel):
+    source: Annotated[str, Is("read-path", ("delete-path",))]
+    target: WritePath | None = None
+    many: list[ReadPath] = Field(default_factory=list)
+    files: list[File] = Field(default_factory=list)
+    ticket: Annotated[str, Is("ticket"), Field(alias="ticketId")]
+    only_looks_like_it: Annotated[str, Is("none")] = ""
+    plain: dict[str, str] = Field(default_factory=dict)
+
+
+def test_markers_say_what_arguments_are() -> None:
+    found = {argument.name: argument.roles for argument in arguments_of(Marked, frozenset())}
+    assert found == {
+        "source": ("read-path", "delete-path"),
+        "target": ("write-path",),
+        "/many/*": ("read-path",),
+        "/files/*/path": ("read-path",),
+        "/files/*/note": ("none",),
+        "ticketId": ("ticket",),
+        "only_looks_like_it": ("none",),
+        "plain": ("none",),
+    }
+
+
+class UnderAnyKey(BaseModel):
+    files: dict[str, ReadPath]
+
+
+class Node(BaseModel):
+    path: ReadPath
+    inside: list[Node] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize("model", [UnderAnyKey, Node])
+def test_a_marker_that_no_pointer_leads_to_is_refused(model: type[BaseModel]) -> None:
+    with pytest.raises(UnclearRolesError):
+        arguments_of(model, frozenset())
