@@ -1,4 +1,4 @@
-"""A tool of a team's own never ends, floods, leaves programs behind, or fails with personal data in its words.
+"""A tool of one's own never ends, floods, leaves programs behind, or fails with personal data in its words.
 
 Held by: handlers run apart from the server and are ended with their calls; programs run without a shell; only
 the class of a failure is told and recorded; what is read of a declaration is fixed when it is made.

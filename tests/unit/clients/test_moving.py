@@ -29,7 +29,7 @@ STAYS: list[tuple[str, dict[str, Any], str, bool]] = [
     ("a__b", {"command": "x"}, NAME, True),
     ("a" * 64, {"command": "x"}, NAME, True),
     ("../a", {"command": "x"}, NAME, True),
-    ("a", {"serverUrl": "https://h"}, "give command, url or tools", True),
+    ("a", {"serverUrl": "https://h"}, "give command, url, tools or gateway", True),
     ("a", {"command": "x", "url": "https://h"}, "not both", True),
     ("a", {"command": "x", "args": "y"}, "/args", True),
     ("a", {"command": ["x"]}, "/command", True),
