@@ -37,6 +37,7 @@ def run(
     permissions: str | None,
     tokens: str | None,
     audit: str,
+    protected: tuple[str, ...],
     **chosen: Any,  # noqa: ANN401 - options that it shares with `ironcurtain proxy`
 ) -> Exit:
     """Serve, or only check."""
@@ -68,6 +69,7 @@ def run(
         bundle=bundle,
         servers=target,
         caller=None,
+        protected=(*protected, *filter(None, (permissions, tokens))),
         http_open=tokens is not None,
         answer_within=600.0,
         trust_client=False,

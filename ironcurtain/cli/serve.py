@@ -47,6 +47,9 @@ from ironcurtain.errors import Exit
     help="How long a call is held while a person decides.",
 )
 @click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
+@click.option(
+    "--on-approval", metavar="COMMAND", help="Run this, without a shell, when a call waits for you."
+)
 @click.option("--witness", metavar="FILE", help="Append there how far the log has come.")
 def command(**options: object) -> Exit:
     """Serve tools of your own: with permissions, validation, output policies and audit, under a policy.
