@@ -20,8 +20,15 @@ def _lines(report: GateReport) -> Iterator[str]:
                 yield _command(check.name, problem)
         if check.status == "failed" and not check.failing:
             yield f"::error title={_property(check.name)}::{_data(printable(check.summary))}"
+        if check.status == "unexamined":
+            said = printable(f"not examined: {check.summary}")
+            yield f"::warning title={_property(check.name)}::{_data(said)}"
     failed = [check.name for check in report.checks if check.status == "failed"]
-    result = f"failed: {', '.join(failed)}" if failed else "all checks passed"
+    result = f"failed: {', '.join(failed)}" if failed else "no check failed"
+    if report.unexamined:
+        result += f"; not examined: {', '.join(report.unexamined)}"
+    elif not failed:
+        result = "all checks passed"
     yield f"::notice title=IronCurtain::{_data(printable(f'{result}; {report.revision}'))}"
 
 

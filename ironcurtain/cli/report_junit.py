@@ -44,6 +44,8 @@ def _case(check: Check, name: str) -> ET.Element:
         _add(case, "failure", own[0].message, (_told(problem) for problem in own))
     elif check.status == "skipped":
         _add(case, "skipped", check.summary, ())
+    elif check.status == "unexamined":
+        _add(case, "skipped", f"not examined: {check.summary}", ())
     elif check.status == "failed" and not check.failing:
         _add(case, "failure", check.summary, ())
     return case

@@ -8,7 +8,12 @@ from ironcurtain.cli.report_text import other_problems, said_of_changes
 from ironcurtain.evidence.difference_text import escaped, markdown_lines
 from ironcurtain.model.gate import GateReport, Problem
 
-_RESULTS = {"passed": "passed", "failed": "**failed**", "skipped": "skipped"}
+_RESULTS = {
+    "passed": "passed",
+    "failed": "**failed**",
+    "skipped": "skipped",
+    "unexamined": "**not examined**",
+}
 _TITLES = {
     ("verify", True): "The policy is verified",
     ("verify", False): "The policy is not verified",
@@ -23,11 +28,14 @@ def markdown_text(report: GateReport) -> str:
 
 
 def _lines(report: GateReport) -> Iterator[str]:
-    yield f"# {_TITLES[report.command, report.ok]}"
+    yield f"# {_TITLES[report.command, report.ok]}{' in part' if report.ok and report.unexamined else ''}"
     yield ""
     compared = f", compared with `{report.against}`" if report.against else ""
     yield f"Revision `{report.revision}`{compared}."
     yield ""
+    if report.unexamined:
+        yield f"Not examined: {', '.join(map(escaped, report.unexamined))}."
+        yield ""
     yield "| check | result | |"
     yield "|---|---|---|"
     for check in report.checks:

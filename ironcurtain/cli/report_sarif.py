@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from ironcurtain.cli.report_json import ascii_json
+from ironcurtain.gate.report import exit_of
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.gate import Check, GateReport, Problem
@@ -31,13 +32,24 @@ def sarif_text(report: GateReport) -> str:
             }
         },
         "automationDetails": {"id": f"ironcurtain-{report.command}/"},
-        "invocations": [{"executionSuccessful": True, "exitCode": 0 if report.ok else 1}],
+        "invocations": [_invocation(report)],
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The working directory."}}},
         "columnKind": "unicodeCodePoints",
         "properties": {"revision": report.revision, "engine": report.engine_version},
         "results": [_result(check, problem, rules) for check, problem in found],
     }
     return ascii_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _invocation(report: GateReport) -> Json:
+    """Say how it ended, and what it could not look at."""
+    said = [
+        {"level": "warning", "message": {"text": printable(f"{check.name}: not examined: {check.summary}")}}
+        for check in report.checks
+        if check.status == "unexamined"
+    ]
+    ended: Json = {"executionSuccessful": True, "exitCode": int(exit_of(report))}
+    return {**ended, "toolExecutionNotifications": said} if said else ended
 
 
 def _problems(check: Check) -> tuple[Problem, ...]:

@@ -8,7 +8,7 @@ from ironcurtain.evidence.difference_text import details, text_lines
 from ironcurtain.model.gate import Check, GateReport, Problem
 from ironcurtain.text import printable
 
-_MARKS = {"passed": "ok  ", "failed": "FAIL", "skipped": "--  "}
+_MARKS = {"passed": "ok  ", "failed": "FAIL", "skipped": "--  ", "unexamined": "??  "}
 DIFFERENCE = "difference"
 FINDINGS = "findings"
 
@@ -48,7 +48,20 @@ def _lines(report: GateReport) -> Iterator[str]:
         for problem in other_problems(report, check):
             yield from _problem(problem, named=check.name == FINDINGS)
     if report.command == "verify":
-        yield f"{'verified' if report.ok else 'NOT verified'}  {report.revision}"
+        yield from _outcome(report)
+
+
+def outcome_words(report: GateReport) -> str:
+    """Return the outcome in a few words, without what was not examined."""
+    if not report.ok:
+        return "NOT verified"
+    return "verified in part" if report.unexamined else "verified"
+
+
+def _outcome(report: GateReport) -> Iterator[str]:
+    if report.unexamined:
+        yield f"not examined: {', '.join(map(printable, report.unexamined))}"
+    yield f"{outcome_words(report)}  {report.revision}"
 
 
 def _problem(problem: Problem, *, named: bool) -> Iterator[str]:

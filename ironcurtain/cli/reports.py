@@ -64,5 +64,6 @@ def emit(report: GateReport, format_: str, files: dict[Path, str], *, quiet: boo
         # The page is the job's, and other steps write to it, too.
         with Path(summary).open("a", encoding="utf-8") as page:
             page.write(markdown_text(report))
-    if not (quiet and report.ok and format_ == "text"):
+    # What was not examined is said to whoever wants to hear of nothing else, too.
+    if not (quiet and report.ok and not report.unexamined and format_ == "text"):
         click.echo(RENDERERS[format_](report), nl=False)

@@ -12,12 +12,13 @@ from ironcurtain.cli.evidence import bundle_or_project, path_or_none
 from ironcurtain.cli.reports import emit, formats_of
 from ironcurtain.cli.trusted import verify_signed
 from ironcurtain.errors import Exit
+from ironcurtain.gate.alone import is_alone, run_alone
 from ironcurtain.gate.approvals import judge
 from ironcurtain.gate.approvals_file import read_approvals
 from ironcurtain.gate.checks import run_check, run_published
 from ironcurtain.gate.git import Commit
 from ironcurtain.gate.reading import Given, read_subject
-from ironcurtain.gate.report import gate_report
+from ironcurtain.gate.report import exit_of, gate_report
 from ironcurtain.gate.review import compared, dropped_guarantees
 from ironcurtain.gate.subject import Subject
 from ironcurtain.model.diff_approvals import DiffApprovals
@@ -61,6 +62,11 @@ def run(
         mutation=mutation,
         attack=attack,
     )
+    if is_alone(given):
+        checks = run_alone(read, engine, archived=given.bundle.is_file(), compared=against is not None)
+        report = gate_report("verify", read, engine, checks)
+        emit(report, format_, files, quiet=quiet)
+        return exit_of(report)
     subject = read_subject(read, given, engine, datetime.now(UTC).date())
     older = _Older.of(against, given, subject) if against is not None else None
     checks = run_published(subject)
@@ -70,7 +76,7 @@ def run(
         checks += more
     report = gate_report("verify", read, engine, checks, difference)
     emit(report, format_, files, quiet=quiet)
-    return Exit.YES if report.ok else Exit.NO
+    return exit_of(report)
 
 
 @dataclass(frozen=True)

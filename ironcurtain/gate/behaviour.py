@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.evidence.guarantees import status_words
 from ironcurtain.gate.document import Document
-from ironcurtain.gate.verified import too_few
+from ironcurtain.gate.verified import compiled_with, too_few
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, GuaranteeResult, Status, WitnessCall
 
@@ -26,14 +26,23 @@ def guarantees(subject: Subject) -> tuple[Check, ...]:
     name, least = "guarantees", subject.demands.guarantees
     if subject.guarantees is None:
         missing = () if not least else (too_few(name, 0, least, "guarantees"),)
-        summary = f"there is no {subject.guarantees_file.shown}"
-        return (Check(name=name, status="failed" if least else "skipped", summary=summary, problems=missing),)
+        absent = _absent(subject, name, subject.guarantees_file)
+        return (absent.model_copy(update={"status": "failed", "problems": missing}) if least else absent,)
     listed = subject.guarantees.guarantees
     # A file without guarantees was meant to hold some, whatever the settings say.
     if len(listed) < max(1, least):
         short = (too_few(name, len(listed), max(1, least), "guarantees"),)
         return (Check(name=name, status="failed", summary=f"{len(listed)}, too few", problems=short),)
     return (guarantee_check(subject.evidence.guarantee_report, subject.guarantees_file),)
+
+
+def _absent(subject: Subject, name: str, document: Document) -> Check:
+    """Return the check of a file that is not there: was the bundle compiled with it?"""
+    count = compiled_with(subject.bundle, name)
+    if not count:
+        return Check(name=name, status="skipped", summary=f"there is no {document.shown}")
+    summary = f"there is no {document.shown}, and the compile looked at {count} of it"
+    return Check(name=name, status="unexamined", summary=summary)
 
 
 def guarantee_check(report: GuaranteeReport, document: Document) -> Check:
@@ -96,7 +105,7 @@ def matrix(subject: Subject) -> tuple[Check, ...]:
     name, file = "decision matrix", subject.matrix_file.shown
     if subject.matrix is None:
         if not subject.demands.matrix:
-            return (Check(name=name, status="skipped", summary=f"there is no {file}"),)
+            return (_absent(subject, name, subject.matrix_file),)
         problem = Problem(id="matrix", message=f"there is no {file}", suggestion="Compile again.")
         return (Check(name=name, status="failed", summary="missing", problems=(problem,)),)
     made = subject.evidence.matrix_file

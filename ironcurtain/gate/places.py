@@ -11,6 +11,9 @@ from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.pipeline.questions import ANSWERS_FILE
 from ironcurtain.yamltext import place_of
 
+SCENARIOS = "test-scenarios.json"
+"""The file beside a bundle that holds all scenarios it was verified by."""
+
 if TYPE_CHECKING:
     from pathlib import Path
 

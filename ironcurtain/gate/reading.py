@@ -14,6 +14,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import UsageError
 from ironcurtain.files import has_content, load, read_bytes
 from ironcurtain.gate.document import Document
+from ironcurtain.gate.places import SCENARIOS
 from ironcurtain.gate.subject import Subject
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ironcurtain.pipeline.recorded import Recorded  # a part of a compile, which a gate does not load
 
 _PROVENANCE = "provenance.json"
-_SCENARIOS = "test-scenarios.json"
 _WAIVERS = "waivers.yaml"
 
 
@@ -81,7 +81,7 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
         for name in ("coverage", "mutation", "attack")
         if (value := getattr(given, name)) is not None
     }
-    scenarios_file = given.scenarios or beside / _SCENARIOS
+    scenarios_file = given.scenarios or beside / SCENARIOS
     scenarios = _scenarios(scenarios_file)
     guarantees = given.guarantees or project.root / project.settings.guarantees
     evidence = Evidence(
@@ -94,6 +94,7 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
     matrix = subject.matrix_file.path
     return replace(
         subject,
+        in_archive=given.bundle.is_file(),
         scenarios_file=Document(scenarios_file),
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
@@ -130,7 +131,7 @@ def _subject(
         settings=settings,
         in_project=(root / SETTINGS_FILE).is_file() or (root / settings.constitution).is_file(),
         scenarios=scenarios,
-        scenarios_file=Document(published / _SCENARIOS),
+        scenarios_file=Document(published / SCENARIOS),
         guarantees_file=Document(root / settings.guarantees),
         matrix=None,
         matrix_file=Document(published / FILE_NAME),

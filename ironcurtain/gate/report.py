@@ -7,9 +7,20 @@ from typing import Literal
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.errors import Exit
 from ironcurtain.model.difference import Difference
 from ironcurtain.model.gate import Check, GateReport
 from ironcurtain.opa.locate import Opa
+
+_NEEDED = {"scenarios", "opa check, opa test"}
+"""Evidence without which nothing is verified."""
+
+
+def exit_of(report: GateReport) -> Exit:
+    """Return how a command with this report ends: a check that was not examined is no check that failed."""
+    if report.ok:
+        return Exit.YES
+    return Exit.NO if any(check.status == "failed" for check in report.checks) else Exit.NO_ANSWER
 
 
 def gate_report(
@@ -21,10 +32,12 @@ def gate_report(
 ) -> GateReport:
     """Return the report of a gate's checks, with the words of the clauses that problems name."""
     named = {problem.clause for check in checks for problem in check.problems}
+    unexamined = tuple(check.name for check in checks if check.status == "unexamined")
     clauses = {id_: text for id_, text in PolicyContent.of(bundle).clauses.items() if id_ in named}
     return GateReport(
         command=command,
-        ok=all(check.status != "failed" for check in checks),
+        ok=all(check.status != "failed" for check in checks) and _NEEDED.isdisjoint(unexamined),
+        unexamined=unexamined,
         revision=bundle.revision,
         against=difference.old_revision if difference else None,
         engine_version=opa.version,

@@ -29,7 +29,8 @@ def sources(subject: Subject) -> tuple[Check, ...]:
         return (_skipped("not compiled, so there is nothing to compare"),)
     compiled = {each.path: each for each in provenance_of(subject.bundle).sources}
     if not subject.in_project:
-        return (_skipped(f"not compared: {', '.join(sorted(compiled))} are not beside the bundle"),)
+        said = f"{', '.join(sorted(compiled))} are not beside the bundle"
+        return (Check(name=_NAME, status="unexamined", summary=said),)
     found = {each.path: each for each in project_sources(subject.root, subject.settings)}
     elsewhere = {path for path, each in compiled.items() if each.kind == _OWN and path not in found}
     looked_at = {path: each for path, each in compiled.items() if path not in elsewhere}

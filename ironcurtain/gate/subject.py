@@ -28,6 +28,7 @@ class Subject:
         evidence: What holds of all calls.
         root: The project's directory, which the clauses' places are relative to.
         settings: The project's settings.
+        in_archive: Whether the bundle is an archive, which holds no Rego tests.
         in_project: Whether files of the project lie there; a bundle that was copied elsewhere has none.
         scenarios: What it was verified in and by, records included, and where that was read.
         matrix: The golden decision matrix, if there is one.
@@ -53,6 +54,7 @@ class Subject:
     demands: VerifySettings
     today: date
     known: Verification | None = None
+    in_archive: bool = False
 
     @property
     def bundle(self) -> Bundle:

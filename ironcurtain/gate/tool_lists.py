@@ -32,7 +32,12 @@ def tool_lists(subject: Subject) -> tuple[Check, ...]:
     annotated = {tool.schema_digest for server in servers for tool in server.tools if tool.schema_digest}
     recorded = read_recorded(subject.published, annotated)
     if not recorded:
-        return (Check(name=_NAME, status="skipped", summary="no compile recorded any beside the bundle"),)
+        if not subject.bundle.manifest.metadata.provenance:
+            return (Check(name=_NAME, status="skipped", summary="not compiled, so none was recorded"),)
+        summary = (
+            f"{shown_path(subject.published / DIRECTORY)}, where the compile recorded them, is not there"
+        )
+        return (Check(name=_NAME, status="unexamined", summary=summary),)
     report = drift(subject.content, recorded, lambda _server, _tool: ())
     problems = (*_lists_gone(subject, report), *(_problem(subject, tool) for tool in report.tools))
     said = f"{report.unchanged} tools as they were annotated"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.evidence.cited import clause_mend, clause_words
-from ironcurtain.gate.places import scenario_place
-from ironcurtain.model import verification
+from ironcurtain.files import read_bytes
+from ironcurtain.gate.places import SCENARIOS, scenario_place
+from ironcurtain.model import jsontext, verification
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verification import Mismatch
@@ -31,8 +34,19 @@ def verified(subject: Subject) -> tuple[Check, ...]:
         if check.name in lists:
             checks.append(_scenarios(subject, check, lists[check.name], result.mismatches))
         else:
-            checks.append(_plain(subject, check))
+            checks.append(tested(subject.bundle, check, subject.demands.tests, archived=subject.in_archive))
+    recorded = compiled_with(subject.bundle, _RECORDS)
+    if recorded and not lists[_RECORDS]:
+        summary = (
+            f"the compile recorded {recorded} calls, and {subject.scenarios_file.shown} has none of them"
+        )
+        checks.append(Check(name=_RECORDS, status="unexamined", summary=summary))
     return tuple(checks)
+
+
+def compiled_with(bundle: Bundle, check: str) -> int:
+    """Return how many things a check looked at when a bundle was compiled; 0 where nothing is known."""
+    return provenance_of(bundle).checks.get(check, 0) if bundle.manifest.metadata.provenance else 0
 
 
 def rendered(subject: Subject) -> tuple[Check, ...]:
@@ -55,12 +69,23 @@ def _of(subject: Subject, *, generated: bool) -> Mapping[str, Scenario]:
     return {each.id: each for each in listed if (each.origin == "generated") is generated}
 
 
-def _plain(subject: Subject, check: verification.Check) -> Check:
+def tested(bundle: Bundle, check: verification.Check, least: int, *, archived: bool) -> Check:
+    """Return a check of manifest or Rego as the gate shows it.
+
+    Args:
+        bundle: The bundle.
+        check: The check.
+        least: How many Rego tests are demanded.
+        archived: Whether the bundle is an archive, which holds no tests.
+    """
     problems: tuple[Problem, ...] = ()
+    if check.name == _TESTED and archived and not bundle.has_tests:
+        summary = "the Rego compiles; an archive holds no Rego tests, and `bundle` does not lie beside it"
+        return Check(name=check.name, status="unexamined", summary=summary)
     if not check.ok:
         problems = (Problem(id=check.name, message=check.detail),)
-    elif check.name == _TESTED and check.count < subject.demands.tests:
-        problems = (too_few("tests", check.count, subject.demands.tests, "Rego tests"),)
+    elif check.name == _TESTED and check.count < least:
+        problems = (too_few("tests", check.count, least, "Rego tests"),)
     return Check(
         name=check.name,
         status="failed" if problems else "passed",
@@ -78,6 +103,7 @@ def _scenarios(
     problems = [
         _failed(subject, each, listed[each.scenario]) for each in mismatches if each.scenario in listed
     ]
+    problems += _altered(subject) if check.name == _SCENARIOS else []
     least = subject.demands.scenarios if check.name == _SCENARIOS else 0
     if check.count < least:
         problems.append(too_few("scenarios", check.count, least, "scenarios that somebody demanded"))
@@ -88,6 +114,25 @@ def _scenarios(
         cases=tuple(listed),
         problems=tuple(problems),
     )
+
+
+def _altered(subject: Subject) -> list[Problem]:
+    """Return the problem of a scenario file beside the bundle that is not the one which its compile wrote."""
+    is_beside = subject.scenarios_file.path == subject.published / SCENARIOS
+    if subject.known is not None or not is_beside or not subject.bundle.manifest.metadata.provenance:
+        return []
+    content = read_bytes(subject.scenarios_file.path).replace(b"\r\n", b"\n")
+    if jsontext.digest_bytes(content) == provenance_of(subject.bundle).scenarios:
+        return []
+    file = subject.scenarios_file.shown
+    return [
+        Problem(
+            id=SCENARIOS,
+            message=f"{file} is not the one that the bundle was compiled with",
+            file=file,
+            suggestion="Run `ironcurtain compile`, or take the change back.",
+        )
+    ]
 
 
 def _failed(subject: Subject, mismatch: Mismatch, scenario: Scenario) -> Problem:

@@ -13,7 +13,7 @@ from ironcurtain.model.base import Frozen
 from ironcurtain.model.difference import Difference
 
 Severity = Literal["error", "warning", "note"]
-Status = Literal["passed", "failed", "skipped"]
+Status = Literal["passed", "failed", "skipped", "unexamined"]
 
 
 class Problem(Frozen):
@@ -46,7 +46,8 @@ class Check(Frozen):
     """One check.
 
     Attributes:
-        status: `skipped` where nothing asks for it and nothing is there to check.
+        status: `skipped` where nothing asks for it and nothing is there to check; `unexamined` where the
+            bundle was made with something that is not there to look at.
         summary: What was found, in one sentence.
         cases: What was looked at, by id, where it is a list of things such as scenarios.
         count: How many things were looked at, where that is no list.
@@ -69,7 +70,8 @@ class GateReport(Frozen):
     """The result of a gate; it holds for exactly one revision.
 
     Attributes:
-        ok: Whether no check failed.
+        ok: Whether no check failed, and there were scenarios and Rego tests to verify it by.
+        unexamined: The checks that could not look at what they are about, by name.
         against: The revision that the policy was compared with, if it was.
         clauses: The words of the clauses that problems name, by id.
         difference: The comparison in full.
@@ -78,6 +80,7 @@ class GateReport(Frozen):
     format: Literal["ironcurtain/gate-report/v1"] = "ironcurtain/gate-report/v1"
     command: Literal["verify", "diff"]
     ok: bool
+    unexamined: tuple[str, ...] = ()
     revision: str
     against: str | None = None
     engine_version: str

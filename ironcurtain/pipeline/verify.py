@@ -57,6 +57,15 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
     )
 
 
+def verify_itself(bundle: Bundle, opa: Opa) -> tuple[Check, ...]:
+    """Check what needs no scenarios: the content's revision, and that OPA accepts and tests the Rego.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+    """
+    return _revision(bundle), _opa_check(bundle, OpaCommand(opa))
+
+
 def with_records(verification: Verification, records: Sequence[Scenario]) -> Verification:
     """Return a verification with what its bundle was seen to decide, which so comes true by itself."""
     if not records:

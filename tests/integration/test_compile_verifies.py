@@ -251,7 +251,8 @@ def test_verify_holds_scenarios_to_the_clauses_that_they_name(
     result = project.run("verify", "generated/bundle", "--format", "json")
     assert result.returncode == 1
     checks = {check["name"]: check for check in json.loads(result.stdout)["checks"]}
-    (problem,) = checks["scenarios"]["problems"]
+    problem, altered = checks["scenarios"]["problems"]
+    assert altered["id"] == "test-scenarios.json"
     assert problem["message"] == said
     assert (problem["file"], problem["line"]) == ("scenarios.yaml", 9)
     assert problem["suggestion"] == mend
