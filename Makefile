@@ -86,9 +86,12 @@ node_modules/.package-lock.json: package-lock.json
 $(WHATWG)/toascii.json: tests/whatwg.txt $(VENV)/installed
 	@$(SETUP) whatwg
 
-lock: ## Resolve the dependencies anew.
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev \
-		--generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.txt
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header
+
+lock: ## Resolve the dependencies anew: all of them, and what running IronCurtain without extras needs.
+	@$(LOCK) --all-extras --group dev pyproject.toml -o requirements.txt
+	@$(LOCK) --group build --constraints requirements.txt pyproject.toml -o requirements-run.txt
 
 clean: ## Remove what was installed and cached here.
 	@rm -rf $(VENV) node_modules .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis questions

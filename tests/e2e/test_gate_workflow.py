@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from e2e.program import ROOT, environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from support.gate_story import GUARANTEES, TRANSCRIPT, Story, tell
+from support.installed import locked, with_packages
 from support.workflow import Runner
 
 
@@ -35,16 +38,28 @@ def test_an_input_of_the_action_is_never_read_as_shell_or_option(tmp_path: Path,
     assert not list(tmp_path.iterdir())
 
 
-def test_the_action_installs_what_is_locked_and_then_verifies(tmp_path: Path) -> None:
-    """Run the install step in an environment of its own, which sees the packages that are here already."""
+def test_the_lock_of_what_runs_holds_nothing_that_only_tests_need() -> None:
+    everything, run = (locked(ROOT / name) for name in ("requirements.txt", "requirements-run.txt"))
+    assert run.items() <= everything.items()
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups, project = declared["dependency-groups"], declared["project"]
+    for need in (*groups["build"], *project["dependencies"]):
+        assert canonicalize_name(Requirement(need).name) in run
+    extras = [need for needs in project["optional-dependencies"].values() for need in needs]
+    others = [need for need in (*groups["dev"], *extras) if isinstance(need, str)]
+    assert len(others) > len(run) / 2
+    assert not {canonicalize_name(Requirement(need).name) for need in others} & run.keys()
+
+
+def test_the_action_installs_what_is_locked_to_run_and_then_verifies(tmp_path: Path) -> None:
+    """It installed what the tests need. Its steps run where nothing is but the packages of that lock."""
     home = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
-    (packages,) = home.glob("lib/python3*/site-packages")
-    (packages / "present.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    packages = with_packages(home, [*locked(ROOT / "requirements-run.txt"), "pip"]).packages
     clean = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    # Two programs are started from what is installed: compiling all of it costs more.
-    bare = {**clean, "PATH": path, "PIP_NO_COMPILE": "1"}
+    # Two programs are started from what is installed: compiling all of it costs more. What is there already
+    # is not looked for elsewhere.
+    bare = {**clean, "PATH": path, "PIP_NO_COMPILE": "1", "PIP_NO_INDEX": "1"}
     runner = Runner(tmp_path, bare, {}, frozenset(), lambda _: False, ROOT)
     steps = runner.run_action({"bundle": str(ROOT / "generated" / "bundle")})
     assert [step.name for step in steps] == [

@@ -80,6 +80,26 @@ def installed(shared: Path, extras: Iterable[str] = ()) -> Installed:
     return _environment(place)
 
 
+def with_packages(place: Path, names: Iterable[str]) -> Installed:
+    """Make an environment that holds these packages and nothing else, IronCurtain least of all."""
+    venv.create(place, with_pip=False, symlinks=True)
+    found = _environment(place)
+    for name in names:
+        _link(distribution(name), found.packages)
+    return found
+
+
+def locked(lock: Path) -> dict[str, str]:
+    """Return the version of each package that a lock file wants on this machine."""
+    lines = [line.rstrip(" \\") for line in lock.read_text().splitlines() if re.match(r"[a-z0-9]", line)]
+    needs = [Requirement(line) for line in lines]
+    return {
+        need.name: str(need.specifier).removeprefix("==")
+        for need in needs
+        if need.marker is None or need.marker.evaluate()
+    }
+
+
 def run_directory(factory: pytest.TempPathFactory) -> Path:
     """Return the directory that all processes of this test run share."""
     own = factory.getbasetemp()
