@@ -62,6 +62,10 @@ class IronCurtainError(Exception):
         self.hint = hint
         self.block = tuple(block)
 
+    def __str__(self) -> str:
+        """Say what is wrong and where, as Python's own errors name a file."""
+        return self.what if self.where is None else f"{self.what}: {str(self.where)!r}"
+
 
 class SeveralErrors(IronCurtainError):  # noqa: N818 - it is several errors
     """Several mistakes found in one run, reported together.
@@ -74,6 +78,10 @@ class SeveralErrors(IronCurtainError):  # noqa: N818 - it is several errors
     def __init__(self, errors: list[IronCurtainError]) -> None:
         super().__init__(f"{len(errors)} errors")
         self.errors = errors
+
+    def __str__(self) -> str:
+        """Say all of them."""
+        return "; ".join(str(error) for error in self.errors)
 
 
 def raise_all(errors: list[IronCurtainError]) -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.project import Project, read_project
 from ironcurtain.errors import UsageError
@@ -95,9 +96,12 @@ def bundle_or_project(bundle: str | None, config: str | None = None, name: str =
 
 
 def _bundle_of(project: Project, name: str) -> str:
-    path = os.path.relpath(project.path("output") / name)  # as a person finds it from here
+    output = project.path("output")
+    path = os.path.relpath(output / name)  # as a person finds it from here
     if not Path(path).exists():
-        hint = "Compile first, or name one with --bundle."
+        is_unsigned = name == SIGNED_ARCHIVE and (output / BUNDLE).exists()
+        signing = "Sign what is compiled: `ironcurtain compile --locked --sign`"
+        hint = f"{signing if is_unsigned else 'Compile first'}, or name one with --bundle."
         raise UsageError("there is no bundle", where=path, hint=hint)
     return path
 

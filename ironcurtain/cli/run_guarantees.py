@@ -9,7 +9,7 @@ import click
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
 from ironcurtain.cli.evidence import bundle_or_project
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, FileError
 from ironcurtain.evidence.guarantees import check_guarantees, report_lines
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
@@ -18,6 +18,14 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.rendered import check_rendered
+
+_EXAMPLE = """\
+format: ironcurtain/guarantees/v1
+guarantees:
+  - id: documents-are-never-changed
+    never: allow
+    when: {roles: [write-path, delete-path], within: [~/Documents]}
+"""
 
 
 def run(
@@ -31,7 +39,7 @@ def run(
     **trust: Json,
 ) -> Exit:
     """Decide guarantees and print the result."""
-    guarantees = load(Path(file_), Guarantees)
+    guarantees = _guarantees(Path(file_))
     path = bundle_or_project(bundle)
     read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
@@ -42,3 +50,11 @@ def run(
     elif not (quiet and report.ok):
         click.echo("\n".join(report_lines(report)))
     return Exit.YES if report.ok else Exit.NO
+
+
+def _guarantees(path: Path) -> Guarantees:
+    """Read the guarantees; where there are none yet, say what they look like."""
+    if not path.exists():
+        hint = "Say there what the policy must never do, or must always do, such as:"
+        raise FileError("no guarantees are written", where=str(path), hint=hint, block=_EXAMPLE.splitlines())
+    return load(path, Guarantees)

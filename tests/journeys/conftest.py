@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+from support.agent_project import annotations, compile_by_hand, rules
 from support.installed import Installed, installed, run_directory
 from support.journey import Journey
 from support.registry import Packages
@@ -32,5 +35,35 @@ def journey(tmp_path: Path, environment: Installed) -> Callable[..., Journey]:
 
     def begin(name: str, title: str, said: str, **more: str) -> Journey:
         return Journey(tmp_path, environment, Transcript(f"journeys/{name}", title, said), **more)
+
+    return begin
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory, environment: Installed) -> Path:
+    """Return the project that `init` writes, compiled once for all workers of a run; it is to be copied."""
+    place = run_directory(tmp_path_factory) / "compiled"
+    with FileLock(f"{place}.lock"):
+        if not (place / "done").exists():
+            place.mkdir()
+            you = Journey(place, environment, Transcript("journeys/compiled", "", ""))
+            you.run("ironcurtain init agent")
+            you.go("agent")
+            compile_by_hand(
+                you, {"annotate-filesystem-1": annotations(you.here), "rules-filesystem": rules()}
+            )
+            (place / "done").touch()
+    return place / "you" / "agent"
+
+
+@pytest.fixture
+def agent(journey: Callable[..., Journey], compiled: Path) -> Callable[..., Journey]:
+    """Return what begins a journey in a project that is compiled."""
+
+    def begin(*words: str, **more: str) -> Journey:
+        you = journey(*words, **more)
+        shutil.copytree(compiled, you.home / "agent")
+        you.go("agent")
+        return you
 
     return begin

@@ -52,11 +52,12 @@ def annotations(project: Path) -> dict[str, Any]:
     return {"tools": tools}
 
 
-def rules(*readable: str) -> dict[str, Any]:
+def rules(*readable: str, writing: str = "escalate") -> dict[str, Any]:
     """Return rules for the constitution that `init` writes.
 
     Args:
         readable: Directories that may be read beside the Documents folder.
+        writing: What becomes of writing elsewhere.
     """
 
     def rule(name: str, clause: str, then: str, reason: str, **condition: Any) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def rules(*readable: str) -> dict[str, Any]:
             rule("documents-stay", "C6", "deny", "Documents stay as they are.", paths=changed),
             rule("nothing-away", "C9", "deny", "Nothing is moved away.", roles=["delete-path"]),
             rule("ask-reading", "C7", "escalate", "A person decides what is read.", roles=["read-path"]),
-            rule("ask-writing", "C8", "escalate", "A person decides what is written.", roles=["write-path"]),
+            rule("ask-writing", "C8", writing, "A person decides what is written.", roles=["write-path"]),
         ],
         "not_enforceable": [
             {"clause": "C4", "kind": "structural", "reason": "The sandbox is excused before any rule."}
@@ -82,19 +83,24 @@ def rules(*readable: str) -> dict[str, Any]:
     }
 
 
-def compile_by_hand(you: Journey, answers: Mapping[str, Any], command: str = COMPILE) -> str:
+def compile_by_hand(
+    you: Journey, answers: Mapping[str, Any], command: str = COMPILE, *, told: bool = True
+) -> str:
     """Compile until no question waits; give each its answer. Return what the last compile printed.
 
     Args:
         you: Who compiles, in the project.
         answers: By question, what is answered if it is asked.
         command: How is compiled.
+        told: Whether it is written down.
     """
     given = dict(answers)
     while True:
-        code, printed = you.attempt(command)
+        code, printed = you.attempt(command, told=told)
         if code == 0:
             return printed
         waiting = [key for key in given if key in printed]
         assert (code, len(waiting)) == (4, 1), printed
+        if told:
+            you.transcript.remark(f"The answer goes to `questions/{waiting[0]}.answer.json`.")
         you.answer(waiting[0], given.pop(waiting[0]))

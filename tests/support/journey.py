@@ -25,6 +25,8 @@ _SETTLED = (
     (re.compile(r"sha256:[0-9a-f]{6,64}…?"), "sha256:…"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z| UTC|\+00:00)?"), "TIME"),
     (re.compile(r"\b\d+:\d\d left"), "MM:SS left"),
+    (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "KEY-ID"),
+    (re.compile(r"(BEGIN PUBLIC KEY-----\s+)[^-]+"), r"\1…\n"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:PORT"),
     (re.compile(rf"\bby {re.escape(getpass.getuser())}\b"), "by you"),
 )
@@ -52,6 +54,7 @@ class Journey:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_PAGER": "cat",
             **more,
         }
 
@@ -94,20 +97,41 @@ class Journey:
         assert ended == code, f"$ {command}\n{printed}[exit {ended}]"
         return printed
 
-    def attempt(self, command: str, answers: str = "") -> tuple[int, str]:
+    def attempt(self, command: str, answers: str = "", *, told: bool = True) -> tuple[int, str]:
         """Type a command that may end in several ways; write down what it prints, and return both."""
-        code, printed = in_terminal(["bash", "-c", command], self.here, self.environment, answers)
+        code, printed = self._run(command, answers)
+        if not told:
+            return code, printed
         if printed and not printed.endswith("\n"):
             printed += "\n"
         end = f"[exit {code}]\n" if code else ""
         self.transcript.show(self.settled(f"$ {command}\n{printed}{end}"), "console")
         return code, printed
 
+    def _run(self, command: str, answers: str) -> tuple[int, str]:
+        return in_terminal(["bash", "-c", command], self.here, self.environment, answers)
+
+    def run(self, command: str, code: int = 0) -> str:
+        """Type a command of which nothing is written down."""
+        ended, printed = self._run(command, "")
+        assert ended == code, f"$ {command}\n{printed}[exit {ended}]"
+        return printed
+
+    def shows(self, text: str) -> None:
+        """Write down what somebody else sees."""
+        self.transcript.show(self.settled(text))
+
     def write(self, name: str, content: str) -> None:
         """Write a file with an editor."""
         path = self.here / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
+
+    def commits(self, message: str) -> None:
+        """Commit all that lies here, in a repository that is made where there is none."""
+        who = "-c user.name=you -c user.email=you@example.com"
+        made = "" if (self.here / ".git").exists() else "git init -q -b main . && "
+        self.run(f"{made}git add -A && git {who} commit -qm '{message}'")
 
     def read(self, name: str) -> str:
         """Return what a file holds."""
@@ -123,7 +147,6 @@ class Journey:
 
     def answer(self, key: str, content: Any) -> None:
         """Put an answer where a compile by hand looks for it."""
-        self.transcript.remark(f"The answer goes to `questions/{key}.answer.json`.")
         self.write(f"questions/{key}.answer.json", json.dumps(content))
 
     def names(self, place: str, name: str) -> None:
