@@ -22,6 +22,9 @@ from support.terminal import in_terminal
 from support.transcript import ROOT, Transcript
 
 _SETTLED = (
+    (re.compile(r"\brecords(:| \| passed \|) \d+"), r"records\1 …"),
+    (re.compile(r"\b\d+ calls recorded"), "… calls recorded"),
+    (re.compile(r"\b(manifest|opa test) \| passed \| \d+"), r"\1 | passed | …"),
     (re.compile(r"sha256:[0-9a-f]{6,64}…?"), "sha256:…"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z| UTC|\+00:00)?"), "TIME"),
     (re.compile(r"\b\d+:\d\d left"), "MM:SS left"),
