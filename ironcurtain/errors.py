@@ -405,6 +405,13 @@ class AuditError(IronCurtainError):
         self.busy = busy
 
 
+class RegistryError(IronCurtainError):
+    """An OCI registry was not reached, refused, or does not hold the bundle that it names."""
+
+    code = "IC3405"
+    exit = Exit.NO_ANSWER
+
+
 # -- a person must decide: exit 4 ---------------------------------------------------------------
 
 

@@ -68,6 +68,7 @@ GROUPS = {
     "Release it": {
         "key": "Make and show the keys that bundles are signed with.",
         "publish": "Put a signed bundle where OPA fetches it.",
+        "pull": "Fetch a bundle from an OCI registry.",
     },
     "Help and set-up": {
         "doctor": "Say what does not work, and what mends it.",

@@ -81,6 +81,18 @@ EXPECT_REVISION = click.option(
     "--expect-revision", metavar="R", help="Refuse a bundle of any other revision."
 )
 
+_REGISTRY_ACCESS = (
+    click.option("--token-file", metavar="FILE", help="A file that holds the bearer token of the server."),
+    click.option(
+        "--credentials-file",
+        metavar="FILE",
+        help="Registry: a file that holds user:password (default: what `docker login` left).",
+    ),
+    click.option(
+        "--plain-http", is_flag=True, help="Registry: speak to it without TLS, and show it nothing."
+    ),
+)
+
 _TRUST = (
     EXPECT_REVISION,
     click.option("--verify-key", metavar="FILE", help="Public key: refuse a bundle that it did not sign."),
@@ -130,5 +142,12 @@ def policy_options(command: F) -> F:
 def engine_options(command: F) -> F:
     """Add the options that say who decides, if not an OPA of our own: see `Policy.load`."""
     for option in reversed(_ENGINE):
+        command = option(command)
+    return command
+
+
+def registry_options(command: F) -> F:
+    """Add the options that say who we are to a registry: see `Access.of`."""
+    for option in reversed(_REGISTRY_ACCESS):
         command = option(command)
     return command

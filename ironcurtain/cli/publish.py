@@ -1,4 +1,4 @@
-"""`ironcurtain publish`: put a signed bundle where OPA's bundle plugin can fetch it."""
+"""`ironcurtain publish`: put a signed bundle where OPA can fetch it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import click
 from ironcurtain.cli import lazy
 from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.gate_options import SETTINGS
-from ironcurtain.cli.options import FORMAT, OPA
+from ironcurtain.cli.options import FORMAT, OPA, registry_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@bundle_argument("target", shown="DIR|URL")
+@bundle_argument("target", shown="DIR|URL|oci://…")
 @click.option(
     "--scenarios", metavar="FILE", help="Scenarios (default: test-scenarios.json beside the bundle)."
 )
@@ -27,11 +27,11 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="The file's name in a directory.",
 )
-@click.option("--token-file", metavar="FILE", help="A file that holds the bearer token of the server.")
+@registry_options
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:
-    """Put a signed bundle into a directory, or to a URL with HTTP PUT.
+    """Put a signed bundle into a directory, to a URL with HTTP PUT, or into an OCI registry.
 
     The bundle is verified first: its signature, and all that `ironcurtain verify` checks. What is there is
     replaced in one step, and only by a bundle of a higher serial number; the same bundle again changes
@@ -41,6 +41,7 @@ def command(**options: object) -> Exit:
     Examples:
       ironcurtain publish /srv/policy
       ironcurtain publish https://policy.example/bundle.tar.gz --token-file token
+      ironcurtain publish oci://registry.example/policies/agents:stable
 
     \b
     Exit: 0 published, or there already; 1 it does not verify; 2 wrong options or files;

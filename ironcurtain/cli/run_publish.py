@@ -9,6 +9,9 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.oci import SCHEME, Reference
+from ironcurtain.bundle.oci_access import Access
+from ironcurtain.bundle.oci_client import push
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.bundle.to_directory import publish_to_directory
@@ -21,6 +24,7 @@ from ironcurtain.files import read_token
 from ironcurtain.gate.checks import run_published
 from ironcurtain.gate.reading import Given, read_subject
 from ironcurtain.gate.report import gate_report
+from ironcurtain.model.base import Json
 from ironcurtain.opa.locate import Opa, find
 from ironcurtain.text import visible
 
@@ -37,6 +41,8 @@ def run(
     opa: str | None,
     name: str,
     token_file: str | None,
+    credentials_file: str | None,
+    plain_http: bool,
     format_: str,
 ) -> Exit:
     """Verify a bundle and put it where it is fetched from."""
@@ -45,7 +51,16 @@ def run(
     verified = open_bundle(path, Trust.of(verify_key=key))
     given = Given(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
     _require_accepted(verified, given, find(path_or_none(opa)))
-    if target.lower().startswith(_SCHEMES):
+    facts: dict[str, Json] = {}
+    if target.lower().startswith(SCHEME):
+        reference = Reference.parse(target)
+        access = Access.of(
+            reference, token_file=token_file, credentials_file=credentials_file, plain_http=plain_http
+        )
+        facts["digest"], changed = push(verified.archive(), reference, access)
+    elif credentials_file is not None or plain_http:
+        raise UsageError("--credentials-file and --plain-http are for a registry", where=target)
+    elif target.lower().startswith(_SCHEMES):
         token = read_token(Path(token_file)) if token_file is not None else None
         changed = publish_to_server(verified.archive(), target, token)
     elif token_file is not None:
@@ -53,12 +68,14 @@ def run(
     else:
         changed = publish_to_directory(verified.archive(), Path(target), name)
     if format_ == "json":
-        facts = {"published": changed, "revision": verified.revision, "serial": verified.serial}
-        click.echo(json.dumps({**facts, "target": target}))
+        told = {"published": changed, "revision": verified.revision, "serial": verified.serial}
+        click.echo(json.dumps({**told, "target": target, **facts}))
     else:
         done = "published" if changed else "already there:"
         click.echo(f"{done} serial {verified.serial}, revision {verified.revision}")
         click.echo(f"  to {visible(target)}")
+        if facts:
+            click.echo(f"  digest {facts['digest']}")
     return Exit.YES
 
 
