@@ -15,8 +15,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: attack-table known-servers library-page demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
 
-demo: setup ## Compile the shipped constitution, verify it, and decide five calls.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+demo: setup ## Compile the shipped constitution, verify it, decide calls, and let a client make some.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" sh docs/demo.sh
 
 test: setup browser $(WHATWG)/toascii.json ## Run every test.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$$(ls -d "$(CURDIR)/$(WHATWG)" 2> /dev/null)" \
