@@ -2,7 +2,7 @@
 
 The client is this script, and no model; it speaks MCP as any client does. It calls the real file server three
 times: one call is allowed, one is denied, and for one a person is asked, in whose place the script types what
-a person would. Everything lies in the directory that it is given.
+a person would. Everything lies in `.cache/demo`, which `demo.sh` makes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from mcp_types import TextContent
 from ironcurtain.sandbox.programs import survey
 
 SERVER = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+WORK = ".cache/demo"
+PLACE = Path(WORK).resolve()
 SECONDS = 120
 
 
@@ -32,7 +34,7 @@ def say(text: str = "") -> None:
     sys.stdout.flush()
 
 
-def write_servers(work: Path) -> Path:
+def write_servers() -> str:
     """Write the configuration of the file server; say so where this machine cannot contain it."""
     document: dict[str, Any] = {
         "mcpServers": {"filesystem": {"command": "node", "args": [str(Path(SERVER).resolve())]}}
@@ -48,8 +50,8 @@ def write_servers(work: Path) -> Path:
         say("Calls are decided all the same, but what the server's own code does is held by nothing.")
     else:
         say("The file server runs contained: it reaches what the rules allow, and nothing else.")
-    file = work / "mcp-servers.json"
-    file.write_text(json.dumps(document, indent=2) + "\n")
+    file = f"{WORK}/mcp-servers.json"
+    Path(file).write_text(json.dumps(document, indent=2) + "\n")
     return file
 
 
@@ -63,13 +65,13 @@ async def call(client: Client, tool: str, arguments: dict[str, str]) -> None:
 
 
 async def typed(environment: dict[str, str], *words: str) -> None:
-    """Run a command of `ironcurtain approvals`, as a person does in a second terminal"""
-    say(f"  $ ironcurtain approvals {' '.join(words)}")
+    """Run a command of `ironcurtain approvals`, as a person does in a second terminal."""
+    say(f"$ HOME=$PWD/{WORK}/home ironcurtain approvals {' '.join(words)}")
     command = [sys.executable, "-m", "ironcurtain", "approvals", *words]
     ended = await to_thread.run_sync(
         lambda: subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     )
-    say("\n".join(f"    {line}" for line in (ended.stdout + ended.stderr).splitlines()))
+    say("\n".join(f"  {line}" for line in (ended.stdout + ended.stderr).splitlines()))
 
 
 async def answer(home: Path, environment: dict[str, str]) -> None:
@@ -86,29 +88,20 @@ async def answer(home: Path, environment: dict[str, str]) -> None:
     await typed(environment, "approve", id_, "--yes")
 
 
-async def session(work: Path) -> None:
+async def session() -> None:
     """Start the proxy, make the calls, and end it."""
-    home, sandbox = work / "home", work / "sandbox"
-    environment = {
-        name: os.environ[name] for name in ("PATH", "LANG", "XDG_CACHE_HOME") if name in os.environ
+    home, sandbox = PLACE / "home", PLACE / "sandbox"
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "PYTHONPATH", "XDG_CACHE_HOME")
+        if name in os.environ
     }
-    environment |= {"HOME": str(home), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    options = [
-        "--bundle",
-        "generated/bundle",
-        "--servers",
-        str(write_servers(work)),
-        "--sandbox",
-        str(sandbox),
-    ]
-    say(f"\n$ ironcurtain proxy {' '.join(options)}\n")
-    proxy = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "ironcurtain", "proxy", *options, "--patience", str(SECONDS)],
-        env=environment,
-        cwd=Path.cwd(),
-    )
-    with (work / "proxy.log").open("w+") as log:
+    environment = {**kept, "HOME": str(home)}
+    options = ["--bundle", "generated/bundle", "--servers", write_servers(), "--sandbox", f"{WORK}/sandbox"]
+    say(f"\n$ HOME=$PWD/{WORK}/home ironcurtain proxy {' '.join(options)}\n")
+    arguments = ["-m", "ironcurtain", "proxy", *options, "--patience", str(SECONDS)]
+    proxy = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+    with (PLACE / "proxy.log").open("w+") as log:
         try:
             with anyio.fail_after(SECONDS):
                 async with Client(stdio_client(proxy, errlog=log), cache=None) as client:
@@ -125,4 +118,4 @@ async def session(work: Path) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(session, Path(sys.argv[1]).resolve())
+    anyio.run(session)
