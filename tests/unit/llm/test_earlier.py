@@ -18,7 +18,7 @@ def test_an_edited_text_is_told_from_one_that_is_gone_and_one_that_is_new() -> N
     now = {
         "C2": THEN["C1"],
         "C3": "Files in Documents may be read and written.",
-        "C4": "Ask before you push.",
+        "C4": "Ask before a push.",
     }
     found = changes(THEN, now)
     assert found.names == {"C1": "C2", "C2": "C3"}
