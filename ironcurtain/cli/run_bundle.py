@@ -61,7 +61,7 @@ def run(
         named,
         registry=registry,
         release=Release(engine_version=found.version, serial=serial),
-        custom=check_modules(read_modules(Path(custom)), engine) if custom is not None else (),
+        custom=check_modules(read_modules(Path(custom)), engine, registry) if custom is not None else (),
     )
     check_bundle(bundle, registry, engine)
     _write(signed(bundle) if signed else bundle, Path(output))

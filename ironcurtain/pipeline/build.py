@@ -164,7 +164,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
             summary.append(f"{len(resolved.lists.lists)} lists")
         with stages.stage("scenarios") as summary:
-            custom, release = _custom_modules(sources, opa), options.release(opa)
+            custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
             workshop = Workshop(annotations, resolved.lists, truth.document, custom, release, opa)
             intent = _intent(inputs, workshop, structure, book, options)
             summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
@@ -312,8 +312,10 @@ def _list_site(
     )
 
 
-def _custom_modules(sources: Sources, opa: Opa) -> Sequence[CustomModule]:
-    return check_modules(read_modules(sources.custom), OpaCommand(opa)) if sources.custom else ()
+def _custom_modules(sources: Sources, opa: Opa, annotations: Annotations) -> Sequence[CustomModule]:
+    if sources.custom is None:
+        return ()
+    return check_modules(read_modules(sources.custom), OpaCommand(opa), Registry(annotations.roles))
 
 
 def _intent(

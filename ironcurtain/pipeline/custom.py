@@ -1,4 +1,4 @@
-"""A project's own Rego modules: what they may be, checked on the parsed module.
+"""A project's own Rego modules: what they may be, checked on the parsed module and by OPA.
 
 They can tighten and never loosen: each contributes `deny` and `escalate` entries to the decision, under
 a package of its own, and the library takes nothing else from them.
@@ -7,15 +7,28 @@ a package of its own, and the library takes nothing else from them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.errors import CustomModuleError, IronCurtainError, Place, raise_all
-from ironcurtain.files import read_text
+from ironcurtain import assets
+from ironcurtain.errors import (
+    CustomModuleError,
+    IronCurtainError,
+    Place,
+    RegoRejectedError,
+    SeveralErrors,
+    raise_all,
+)
+from ironcurtain.files import atomic_write, read_text
+from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.opa.command import OpaCommand
-from ironcurtain.pipeline.render import schema_annotation
+from ironcurtain.pipeline.custom_names import name_problems
+from ironcurtain.pipeline.input_schema import policy_input_schema
+from ironcurtain.pipeline.render import SCHEMA, schema_annotation
+from ironcurtain.roles.registry import Registry
 from ironcurtain.runtime import private_directory
 
 _PACKAGE = ["data", "ironcurtain", "custom"]
@@ -33,15 +46,24 @@ class CustomModule:
         path: Its place in the bundle.
         text: Its text, with the annotation by which OPA checks it against the input schema.
         strings: The string constants in it, some of which may be patterns that it tests for.
+        source: The author's file.
+        added: After which of its lines that annotation stands, and how many lines it has.
     """
 
     path: str
     text: str
     strings: frozenset[str]
+    source: str
+    added: tuple[int, int] = (0, 0)
+
+    def place(self, line: int | None, column: int | None) -> Place:
+        """Return the author's place of a line of `text`."""
+        after, count = self.added
+        return Place(self.source, line - count if line is not None and line > after else line, column)
 
 
 def read_modules(directory: Path) -> dict[str, str]:
-    """Return the text of every Rego file below a directory, by its path in it.
+    """Return the text of every Rego file below a directory, by its path.
 
     Raises:
         CustomModuleError: For every file that is no Rego module; there must be no data files.
@@ -57,36 +79,70 @@ def read_modules(directory: Path) -> dict[str, str]:
             if path.suffix != ".rego" or path.is_symlink()
         ]
     )
-    return {path.relative_to(directory).as_posix(): read_text(path) for path in files}
+    return {str(path): read_text(path) for path in files}
 
 
-def check_modules(modules: Mapping[str, str], opa: OpaCommand) -> tuple[CustomModule, ...]:
+def check_modules(
+    modules: Mapping[str, str], opa: OpaCommand, registry: Registry
+) -> tuple[CustomModule, ...]:
     """Check the modules of a project and prepare them for a bundle.
 
     Args:
         modules: Text by file path.
-        opa: Parses them.
+        opa: Parses and checks them.
+        registry: The roles that they may name.
 
     Raises:
-        CustomModuleError: For each breach of semantics 6, "Custom modules", with its place.
-        RegoRejectedError: If OPA cannot parse a module.
+        CustomModuleError: For each breach of what a module may be, and each name that is true of no call,
+            with its place.
+        RegoRejectedError: For each error that OPA finds, with its place in the author's file.
     """
     checked: list[CustomModule] = []
     problems: list[IronCurtainError] = []
     for name, text in sorted(modules.items()):
         try:
-            module = _module(name, text, opa)
+            module = _module(name, text, opa, registry)
             if any(module.path == other.path for other in checked):
                 raise CustomModuleError("two modules of one package have the same file name", where=name)
             checked.append(module)
         except IronCurtainError as error:
-            problems.append(error)
+            problems += _each(error)
     raise_all(problems)
+    if checked:
+        _check_types(checked, opa, registry)
     return tuple(checked)
 
 
-def _module(name: str, text: str, opa: OpaCommand) -> CustomModule:
-    tree = _parsed(text, opa)
+def _check_types(modules: Sequence[CustomModule], opa: OpaCommand, registry: Registry) -> None:
+    """Let OPA check the modules beside the shipped ones, against the schema of the input."""
+    with private_directory("work") as place:
+        directory, schemas = place / "modules", place / "schemas"
+        atomic_write(schemas / f"{SCHEMA}.json", jsontext.pretty(policy_input_schema(registry)).encode())
+        shutil.copytree(assets.REGO / "ironcurtain", directory / "ironcurtain")
+        for module in modules:
+            atomic_write(directory / module.path, module.text.encode())
+        try:
+            opa.check(directory, schemas=schemas)
+        except IronCurtainError as error:
+            by_path = {str(directory / module.path): module for module in modules}
+            raise_all([_at_home(each, by_path) for each in _each(error)])
+
+
+def _each(error: IronCurtainError) -> Sequence[IronCurtainError]:
+    return error.errors if isinstance(error, SeveralErrors) else [error]
+
+
+def _at_home(error: IronCurtainError, modules: Mapping[str, CustomModule]) -> IronCurtainError:
+    """Return an error with the place that it has in its author's file."""
+    module = modules.get(error.where.source) if error.where is not None else None
+    if module is None or error.where is None:
+        return error
+    return RegoRejectedError(error.what, where=module.place(error.where.line, error.where.column))
+
+
+def _module(name: str, text: str, opa: OpaCommand, registry: Registry) -> CustomModule:
+    tree = _parsed(name, text, opa)
+    added = (0, 0)
     package = [term["value"] for term in tree["package"]["path"]]
     own = package[-1] if package[:-1] == _PACKAGE else ""
     is_test = name.endswith(f"{_TEST}.rego")
@@ -99,20 +155,28 @@ def _module(name: str, text: str, opa: OpaCommand) -> CustomModule:
             hint="A name is of lower-case letters, digits and underscores, without _test at its end.",
         )
     if not is_test:
-        raise_all(list(_rule_problems(name, tree)))
+        raise_all([*_rule_problems(name, tree), *name_problems(name, tree, registry)])
+        before = text.count("\n")
         text = _with_schema(name, text, tree)
+        added = (tree["package"]["location"]["row"] - 1, text.count("\n") - before)
     return CustomModule(
         f"ironcurtain/custom/{base}/{Path(name).name}",
         text,
         frozenset() if is_test else frozenset(_strings(tree)),
+        source=name,
+        added=added,
     )
 
 
-def _parsed(text: str, opa: OpaCommand) -> dict[str, Json]:
+def _parsed(name: str, text: str, opa: OpaCommand) -> dict[str, Json]:
     with private_directory("work") as directory:
         path = directory / "module.rego"
         path.write_text(text, encoding="utf-8")
-        tree: dict[str, Json] = opa.parse(path, locations=True)
+        try:
+            tree: dict[str, Json] = opa.parse(path, locations=True)
+        except IronCurtainError as error:
+            as_written = CustomModule("", text, frozenset(), source=name)
+            raise_all([_at_home(each, {str(path): as_written}) for each in _each(error)])
     return tree
 
 

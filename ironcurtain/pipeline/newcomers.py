@@ -77,12 +77,13 @@ def newcomer_rows(
     tools = annotations.servers[server].tools
     servers = {**published.annotations.servers, server: ServerAnnotations(tools=tools)}
     together = published.annotations.model_copy(update={"servers": servers, "roles": annotations.roles})
-    custom = check_modules(read_modules(published.custom), engine) if published.custom else ()
+    registry = Registry(together.roles)
+    custom = check_modules(read_modules(published.custom), engine, registry) if published.custom else ()
     bundle = assemble(
         published.policy,
         together,
         published.lists,
-        registry=Registry(together.roles),
+        registry=registry,
         release=Release(opa.version, case_insensitive_hosts=published.hosts),
         custom=custom,
     )

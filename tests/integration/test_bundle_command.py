@@ -83,7 +83,7 @@ BAD_MODULES = {
     "a deny that is a value": ({"a.rego": "package ironcurtain.custom.x\n\ndeny := true\n"}, "IC1204"),
     "no contribution": ({"a.rego": "package ironcurtain.custom.x\n\nallow := true\n"}, "IC1204"),
     "a data file": ({"data.json": "{}"}, "IC1204"),
-    "a misspelt role": ({"a.rego": NIGHT.replace("read-path", "read-pth")}, "IC2002"),
+    "a misspelt role": ({"a.rego": NIGHT.replace("read-path", "read-pth")}, "IC1204"),
     "no Rego": ({"a.rego": "package"}, "IC2002"),
     "a network call": (
         {"a.rego": NIGHT.replace("some id", 'http.send({"method": "get", "url": "x"})\n\tsome id')},

@@ -280,7 +280,7 @@ def test_no_row_is_exact_where_what_is_unread_decides_which_resources_there_are(
 def test_modules_of_the_project_make_every_table_sampled() -> None:
     rule_text = 'deny contains {"id": "call", "reason": "no"} if input.args.n == 1'
     text = f"package ironcurtain.custom.night\n\n{rule_text}\n"
-    module = CustomModule("ironcurtain/custom/night.rego", text, frozenset())
+    module = CustomModule("ironcurtain/custom/night.rego", text, frozenset(), source="mine.rego")
     bundle = bundle_of([tool("t", n=["none"])], [rule("r", "allow", tool=["t"])], (module,))
     (table,) = decision_matrix(bundle, WORLD, OpaCommand(find())).servers["s"]
     assert table.reasons == ("modules of the project's own",)

@@ -231,7 +231,7 @@ def test_the_sandbox_of_the_site_counts() -> None:
 
 def test_a_project_s_own_module_takes_nothing_away() -> None:
     """It may deny one value of a class and not another, so what it said of the value tried is no proof."""
-    module = CustomModule("ironcurtain/custom/mine.rego", CUSTOM, frozenset())
+    module = CustomModule("ironcurtain/custom/mine.rego", CUSTOM, frozenset(), source="mine.rego")
     rules = [rule("allow", "allow", tool=["t"])]
     found = narrowed({"mode": MODE}, rules, custom=(module,))
     assert found.input_schema is not None

@@ -63,7 +63,7 @@ def bundle(modules: dict[str, str] | None = None) -> Bundle:
         annotated,
         registry=Registry(annotated.roles),
         release=Release(engine_version="test"),
-        custom=check_modules(modules or {}, OpaCommand(find())),
+        custom=check_modules(modules or {}, OpaCommand(find()), Registry(annotated.roles)),
     )
 
 
