@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from e2e.program import Ended, in_process
+from e2e.program import ROOT, Ended, in_process
 
 HEAD = "package ironcurtain.custom.programs\n\n# A comment.\n"
 ANNOTATIONS = {
@@ -36,13 +37,13 @@ RULE = {
 }
 
 
-def built(directory: Path, body: str, name: str = "programs.rego") -> Ended:
+def built(directory: Path, body: str, head: str = HEAD) -> Ended:
     """Build a bundle with one module: its head, and this body from line 4 on."""
     policy = {"format": "ironcurtain/policy/v1", "rules": [RULE]}
     (directory / "policy.json").write_text(json.dumps(policy))
     (directory / "annotations.json").write_text(json.dumps(ANNOTATIONS))
     (directory / "mine").mkdir(exist_ok=True)
-    (directory / "mine" / name).write_text(HEAD + body)
+    (directory / "mine" / "programs.rego").write_text(head + body)
     files = ("--policy", "policy.json", "--annotations", "annotations.json", "--custom", "mine")
     return in_process("bundle", *files, "-o", "out", cwd=directory)
 
@@ -147,3 +148,12 @@ def test_what_opa_finds_is_told_at_the_authors_line_too(tmp_path: Path) -> None:
 def test_all_mistakes_of_a_module_are_told_together(tmp_path: Path) -> None:
     ended = built(tmp_path, over('resource.role == "read-pth"') + over('resource.vale == "x"'))
     assert ended.codes == ["IC1204", "IC1204"]
+
+
+def test_the_module_of_the_page_is_built_and_its_mistake_is_told_as_the_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "policy-authors.md").read_text()
+    module = next(text for text in re.findall(r"(?ms)^```rego\n(.*?)^```$", page) if "custom" in text)
+    said = next(text for text in re.findall(r"(?ms)^```text\n(.*?)^```$", page) if "IC1204" in text)
+    assert built(tmp_path, module, head="").code == 0
+    wrong = built(tmp_path, module.replace("write-path", "write-pth"), head="")
+    assert said.replace("custom/", "mine/") in wrong.err.replace("\\t", "\t")

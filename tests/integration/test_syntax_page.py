@@ -1,0 +1,151 @@
+"""Each example of docs/syntax.md: built by `ironcurtain bundle`, and decided by OPA as its table says."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from e2e.program import ROOT, Ended, in_process
+
+from ironcurtain.files import load
+from ironcurtain.model.annotations import Argument, Codec, IdentifierRole, ToolAnnotation
+from ironcurtain.model.policy import ArgCondition, If, Operator
+from ironcurtain.pipeline.confirmations import Confirmations
+from ironcurtain.settings import load_settings
+
+PAGE = (ROOT / "docs" / "syntax.md").read_text()
+PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>[\s\S]*?)^```$|^\| (?P<row>`\{.*) \|$", re.MULTILINE)
+
+
+@dataclass
+class Example:
+    """A block of the page, the rows of the table below it, and what the build says to it."""
+
+    language: str
+    text: str
+    rows: list[list[str]] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def rules(self) -> list[dict[str, Any]]:
+        return self.document if isinstance(self.document, list) else [self.document]
+
+    @property
+    def is_tool(self) -> bool:
+        return self.language == "json" and "tool" in self.document
+
+
+def read() -> list[Example]:
+    found: list[Example] = []
+    for part in PARTS.finditer(PAGE):
+        if part["row"]:
+            found[-1].rows.append([cell.strip() for cell in part["row"].split(" | ")])
+        elif part["language"] == "text":
+            found[-1].error = part["text"].strip()
+        else:
+            found.append(Example(part["language"], part["text"]))
+    return found
+
+
+ORDER, *EXAMPLES = read()
+(ROLES,) = (tomllib.loads(e.text)["roles"] for e in EXAMPLES if e.language == "toml" and not e.error)
+GOOD = [e for e in EXAMPLES if e.language == "json" and not e.error]
+BAD = [e for e in EXAMPLES if e.error]
+
+
+def build(directory: Path, examples: list[Example]) -> Ended:
+    """Build a bundle in which each example has a server of its own, `shop0`, `shop1`, …"""
+    rules, servers = [], {}
+    for number, example in enumerate(examples):
+        name = f"shop{number}"
+        servers[name] = {"tools": [example.document if example.is_tool else ORDER.document]}
+        rules += [
+            {**rule, "name": f"{rule['name']}-{number}", "if": {**rule["if"], "server": [name]}}
+            for rule in ([] if example.is_tool else example.rules)
+        ]
+    annotations = {"format": "ironcurtain/annotations/v1", "roles": ROLES, "servers": servers}
+    (directory / "policy.json").write_text(json.dumps({"format": "ironcurtain/policy/v1", "rules": rules}))
+    (directory / "annotations.json").write_text(json.dumps(annotations))
+    files = ("--policy", "policy.json", "--annotations", "annotations.json")
+    return in_process("bundle", *files, "-o", "out", cwd=directory)
+
+
+def test_each_rule_decides_and_each_annotation_finds_what_the_page_says(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "work").mkdir(parents=True)
+    ended = build(tmp_path, GOOD)
+    assert ended.code == 0, ended.err
+    asked = [(number, row) for number, example in enumerate(GOOD) for row in example.rows]
+    (tmp_path / "calls").write_text("\n".join(_call(number, row) for number, row in asked))
+    options = ("--bundle", "out", "--home", str(home), "--sandbox", str(home / "work"))
+    decided = in_process("decide", *options, "--batch", "calls", cwd=tmp_path)
+    answers = [json.loads(line) for line in decided.out.splitlines()]
+    told = [_told(GOOD[number], answer, home) for (number, _), answer in zip(asked, answers, strict=True)]
+    wrong = [(*row, was) for (_, row), was in zip(asked, told, strict=True) if row[-1] != was]
+    assert wrong == []
+
+
+def _call(number: int, row: list[str]) -> str:
+    arguments, *caller = (json.loads(cell.strip("`")) for cell in row[:-1])
+    document = GOOD[number].document
+    tool = document["tool"] if GOOD[number].is_tool else "order"
+    known = {"caller": caller[0]} if caller else {}
+    return json.dumps({"server": f"shop{number}", "tool": tool, "arguments": arguments, **known})
+
+
+def _told(example: Example, decision: dict[str, Any], home: Path) -> str:
+    """Return a decision as the page's tables tell it."""
+    if not example.is_tool:
+        return str(decision["verdict"])
+    if decision["rule"].startswith("structural-"):
+        return f"refused: `{decision['rule']}`"
+    found = {f"{each['role']} {each['value']}".replace(str(home), "~") for each in decision["subjects"]}
+    return ", ".join(f"`{each}`" for each in sorted(found))
+
+
+@pytest.mark.parametrize("example", BAD, ids=lambda example: re.sub(r"\W+", "-", example.error)[:60])
+def test_each_mistake_is_told_in_the_words_of_the_page(example: Example, tmp_path: Path) -> None:
+    if example.language == "json":
+        said = build(tmp_path, [example]).err.replace("shop0", "shop").replace('-0"', '"')
+    else:
+        name = {"toml": "ironcurtain.toml", "yaml": "confirmations.yaml"}[example.language]
+        (tmp_path / name).write_text(example.text)
+        (tmp_path / "constitution.md").write_text("- Nothing.\n")
+        (tmp_path / "mcp-servers.json").write_text('{"mcpServers": {"shop": {"tools": "shop.json"}}}')
+        (tmp_path / "scenarios.yaml").write_text("format: ironcurtain/scenarios/v1\nscenarios: []\n")
+        said = in_process("compile", "--locked", cwd=tmp_path).err
+    assert example.error in said
+
+
+def test_the_examples_of_settings_and_confirmations_are_read(tmp_path: Path) -> None:
+    (tmp_path / "ironcurtain.toml").write_text(next(e.text for e in EXAMPLES if e.language == "toml"))
+    (role,) = load_settings(tmp_path / "ironcurtain.toml").roles
+    assert set(IdentifierRole.model_fields) == set(role.model_dump())
+    (tmp_path / "confirmations.yaml").write_text(next(e.text for e in EXAMPLES if e.language == "yaml"))
+    confirmed = load(tmp_path / "confirmations.yaml", Confirmations)
+    assert (len(confirmed.confirmed), len(confirmed.rules)) == (3, 2)
+
+
+def test_the_page_has_an_example_of_every_construct() -> None:
+    shown = "\n".join(example.text for example in [ORDER, *EXAMPLES] if not example.error)
+    conditions = {field.alias or name for name, field in If.model_fields.items()}
+    flags = {*Argument.model_fields} - {"pii"}
+    tool = {"tool", "side_effects", "contained", "args", "composites"}
+    assert tool <= {*ToolAnnotation.model_fields}
+    for key in conditions | flags | tool | {*ArgCondition.model_fields} | {"or_none", "when", "default"}:
+        assert f'"{key}"' in shown, key
+    for operator in get_args(Operator):
+        assert f'"op": "{operator}"' in shown, operator
+    for codec in get_args(Codec):
+        assert f'"codec": "{codec}"' in shown, codec
+    for key in IdentifierRole.model_fields:
+        assert f"\n{key} = " in shown, key
