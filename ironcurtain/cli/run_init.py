@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -29,7 +30,7 @@ def run(*, directory: str, quiet: bool) -> Exit:
         click.echo("Say in the constitution what the agent may do with them; until then a person is asked.")
     click.echo("\nNext:")
     if directory != ".":
-        click.echo(f"  cd {visible(directory)}")
+        click.echo(f"  cd {shlex.quote(visible(directory))}")
     width = max(len(command) for command, _ in done.next)
     for command, purpose in done.next:
         click.echo(f"  {command.ljust(width)}  # {purpose}")
