@@ -7,7 +7,7 @@ from pathlib import Path
 
 from e2e.program import Inside, program
 from fixtures.tiny_project import answer, tree
-from support.agent_project import annotations, rules
+from support.agent_project import rules
 from support.notes import LIST, READ, TOOLS
 
 
@@ -32,11 +32,11 @@ def test_lint_finds_nothing_in_what_init_writes(tmp_path: Path, inside: Inside) 
 
 def test_from_init_to_a_verified_bundle_by_hand(tmp_path: Path, inside: Inside) -> None:
     inside("init", cwd=tmp_path)
-    for key, content in (("annotate-filesystem-1", annotations(tmp_path)), ("rules-filesystem", rules())):
-        ended = inside("compile", "--saved-tools", cwd=tmp_path)
-        assert ended.code == 4, ended.err
-        assert f"questions/{key}.md" in ended.err
-        answer(tmp_path, key, content)
+    # The annotations of its server ship with IronCurtain: nothing is asked about them.
+    ended = inside("compile", "--saved-tools", cwd=tmp_path)
+    assert ended.code == 4, ended.err
+    assert "questions/rules-filesystem.md" in ended.err
+    answer(tmp_path, "rules-filesystem", rules())
     ended = inside("compile", "--saved-tools", cwd=tmp_path)
     assert ended.code == 0, ended.err
     assert inside("verify", cwd=tmp_path).code == 0
