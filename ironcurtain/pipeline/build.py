@@ -71,6 +71,7 @@ from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.servers.starting import Starter
+from ironcurtain.text import counted
 
 STAGES = 8
 
@@ -147,17 +148,21 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with stages.stage("load") as summary:
             inputs = _inputs(sources, options)
             truth = _ground_truth(inputs, sources)
-            summary.append(f"{len(inputs.clauses)} clauses, {len(truth.scenarios)} scenarios")
+            summary.append(
+                f"{counted(len(inputs.clauses), 'clause')}, {counted(len(truth.scenarios), 'scenario')}"
+            )
         with stages.stage("annotate") as summary:
             tools = _list_tools(inputs, options, starter, sources.output, progress)
             annotated = _annotate(inputs, tools, options, sources.output, book)
             annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
             structure = _structure(annotations, truth, options.release(opa))
-            summary.append(f"{sum(map(len, tools.values()))} tools of {len(tools)} servers")
+            summary.append(
+                f"{counted(sum(map(len, tools.values())), 'tool')} of {counted(len(tools), 'server')}"
+            )
         with stages.stage("compile rules") as summary:
             context = _rule_context(inputs, annotations, options, sources.output)
             compiled = compile_rules(context, book)
-            summary.append(f"{len(compiled.policy.rules)} rules")
+            summary.append(counted(len(compiled.policy.rules), "rule"))
         with stages.stage("resolve lists") as summary:
             site = _list_site(inputs, tools, starter, annotations, options)
             may_ask = options.provider is not None and not options.offline

@@ -110,7 +110,7 @@ def test_a_budget_stops_the_compile_and_a_larger_one_goes_on(compiler: Compiler)
 def test_each_stage_is_one_line_with_its_cost(compiler: Compiler) -> None:
     result = compiler.compile()
     assert result.stdout == ""
-    assert "2/8 annotate: 2 tools of 1 servers; 1 call, 1,000 + 200 tokens, cost $0.0060 (" in result.stderr
+    assert "2/8 annotate: 2 tools of 1 server; 1 call, 1,000 + 200 tokens, cost $0.0060 (" in result.stderr
     assert "\x1b" not in result.stderr
 
 
