@@ -20,6 +20,7 @@ from ironcurtain.clients.places import Place
 from ironcurtain.clients.target import Document
 from ironcurtain.errors import FormatError, IronCurtainError, SeveralErrors
 from ironcurtain.files import parse_document
+from ironcurtain.keystore import names_secret
 from ironcurtain.model.base import Json, ServerName
 from ironcurtain.model.clients import LeftServer
 from ironcurtain.model.servers import Servers
@@ -143,6 +144,8 @@ def _filled(value: Json, known: Mapping[str, str]) -> Json:
 
 def _obstacle(name: str, server: dict[str, Json], place: Place) -> str:
     """Return why a server cannot move; empty if it can."""
+    if any(names_secret(text) for key in _READ for text in _texts(server.get(key))):
+        return "it names a secret of the key store, which only the proxy's own file can"
     if place.variables and any("${" in text for key in _READ for text in _texts(server.get(key))):
         return "it uses variables (${…}) that only the client can fill in"
     for key, reason in _CLIENTS_OWN.items():

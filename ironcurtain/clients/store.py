@@ -1,6 +1,6 @@
 """What we keep of each wrapped file, below the user's own directory: private, and out of every tool's reach.
 
-    clients/NAME-DIGEST/GENERATION/original          the file before, byte for byte
+    clients/NAME-DIGEST/GENERATION/original          the file before, but for secrets in the key store
                                    wrapped           the file after
                                    mcp-servers.json  what the proxy reads
                                    mcp-servers.lock.json  what was fetched of it, if something was
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ironcurtain.clients.secrets import remove, restored
 from ironcurtain.errors import BusyError, FileError, IronCurtainError
 from ironcurtain.fetched.lock import read_lock, write_lock
 from ironcurtain.files import atomic_write, load, read_bytes
@@ -72,7 +73,10 @@ class Generation:
         Raises:
             FileError: If it is not there, or not as it was written.
         """
-        return self._read("original", self.record().original)
+        record = self.record()
+        kept = read_bytes(self.original, max_bytes=_MAX_BYTES)
+        data = restored(kept, record.secrets, str(self.original))
+        return self._as_written(self.original, data, record.original)
 
     def read_wrapped(self) -> bytes:
         """Read the file as it was after the wrap.
@@ -80,7 +84,8 @@ class Generation:
         Raises:
             FileError: If it is not there, or not as it was written.
         """
-        return self._read("wrapped", self.record().wrapped)
+        path = self.directory / "wrapped"
+        return self._as_written(path, read_bytes(path, max_bytes=_MAX_BYTES), self.record().wrapped)
 
     def has_edited_servers(self) -> bool:
         """Tell whether somebody edited the proxy's servers since they were written."""
@@ -111,9 +116,8 @@ class Generation:
         text = jsontext.pretty(record.model_dump(mode="json"))
         atomic_write(self.directory / "record.json", text.encode(), mode=_PRIVATE_FILE)
 
-    def _read(self, name: str, digest: str) -> bytes:
-        path = self.directory / name
-        data = read_bytes(path, max_bytes=_MAX_BYTES)
+    @staticmethod
+    def _as_written(path: Path, data: bytes, digest: str) -> bytes:
         if jsontext.digest_bytes(data) != digest:
             raise FileError("the backup is not as it was written", where=str(path))
         return data
@@ -183,6 +187,8 @@ class Store:
                 continue
             if generation.is_whole and generation.servers.exists() and generation.has_edited_servers():
                 kept.append(self.keep(read_bytes(generation.servers, max_bytes=_MAX_BYTES)))
+            if generation.is_whole:
+                remove(generation.record().secrets)
             (generation.directory / "record.json").unlink(missing_ok=True)
             shutil.rmtree(generation.directory)
         if self.directory.exists() and not any(self.directory.iterdir()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,11 +13,13 @@ from ironcurtain.clients.edit import collapsed
 from ironcurtain.clients.moving import Sorted, of_projects, sort
 from ironcurtain.clients.places import Place
 from ironcurtain.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
+from ironcurtain.clients.secrets import Secrets, in_the_open, keep, secrets_of
 from ironcurtain.clients.store import Generation, Store
 from ironcurtain.clients.target import Document, Target, file_of, read_target, write_target
 from ironcurtain.clients.undo import ENTRY, Undone, undone, with_servers
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.files import load
+from ironcurtain.keystore import KeyStore, key_store, reaching
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport, WrapRecord
@@ -77,10 +79,14 @@ def wrap(
         target = read_target(place)
         plain = undone(target, store)
         found = _sorted(target, plain, only, search_path)
-        change = _change(target, plain, found, command, store)
+        keys = key_store()
+        change = _change(target, plain, found, command, store, keys)
         ready = _ready(plain, change, place, dry_run=dry_run, fetch=fetch)
         kept: list[str] = []
         if change.is_change and not dry_run:
+            if keys is not None and not keep(change.secrets, keys):
+                keys = None
+                change = _change(target, plain, found, command, store, keys)
             kept = _apply(target, plain, change, store)
         if ready.is_change and not dry_run:
             change.generation.write_lock(ready.lock)
@@ -93,7 +99,7 @@ def wrap(
             entry=change.entry,
             servers=str(change.generation.servers),
             kept=(str(change.generation.original), *kept),
-            notes=(*found.notes, *ready.notes, *_of_others(place)),
+            notes=(*found.notes, *ready.notes, *_of_secrets(change), *_of_others(place)),
             diff=unified(target, change.document) if dry_run else "",
         )
 
@@ -117,6 +123,19 @@ def _ready(plain: Undone, change: _Change, place: Place, *, dry_run: bool, fetch
     return fetched(change.carried, before, known, fetch)
 
 
+def _of_secrets(change: _Change) -> list[str]:
+    """Say where the tokens and passwords of the servers are."""
+    names = [name.split("/", 2)[2].replace("/", " ", 1) for name in change.secrets.values]
+    if not names:
+        return []
+    what = f"{len(names)} {'secret' if len(names) == 1 else 'secrets'} ({', '.join(map(visible, names))})"
+    if change.record.secrets:
+        return [f"{what}: in the system's key store, and in no file of ours"]
+    place = visible(str(change.generation.servers))
+    why = "there is no key store here that can be used (`ironcurtain[keyring]`)"
+    return [f"{what}: in {place}, which you alone can read (0600): {why}"]
+
+
 def _of_others(place: Place) -> list[str]:
     """Say that what moves into our file, which nobody else can change, could have been written by others."""
     found = weakness(place.path)
@@ -130,8 +149,10 @@ class _Change:
     generation: Generation
     record: WrapRecord
     carried: dict[str, dict[str, Json]]
+    original: bytes
     servers: bytes
     is_change: bool
+    secrets: Secrets
 
 
 def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: str) -> Sorted:
@@ -154,15 +175,26 @@ def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: s
     return found
 
 
-def _change(target: Target, plain: Undone, found: Sorted, command: ProxyCommand, store: Store) -> _Change:
+def _change(
+    target: Target,
+    plain: Undone,
+    found: Sorted,
+    command: ProxyCommand,
+    store: Store,
+    keys: KeyStore | None,
+) -> _Change:
     before = plain.document
     servers = before.servers
     if servers is None:
         raise IronCurtainError("a file without servers cannot be wrapped")
     written = before.text[servers.start : servers.end]
+    if keys is not None and secrets_of(found.moved, "").values:
+        command = replace(command, environment={**command.environment, **reaching()})
     generation = store.generation(
         written, list(found.moved), command.program, command.options, command.environment
     )
+    secrets = secrets_of(found.moved, f"{store.directory.name}/{generation.directory.name}")
+    hiding = secrets if keys is not None else Secrets()
     own = dict.fromkeys([target.path, target.place.path.absolute()])
     entry = proxy_entry(command, generation.servers, tuple(own), typed=target.place.typed)
     text = collapsed(before.text, servers, found.moved, ENTRY, entry)
@@ -176,19 +208,30 @@ def _change(target: Target, plain: Undone, found: Sorted, command: ProxyCommand,
         moved=tuple(found.moved),
         original=jsontext.digest_bytes(before.data),
         wrapped=jsontext.digest_bytes(document.data),
-        servers=jsontext.digest_bytes(_servers(found.moved)),
+        servers=jsontext.digest_bytes(_servers(hiding.hidden(found.moved))),
         mode=target.mode,
+        secrets=tuple(hiding.values),
     )
     carried = {**found.moved, **_carried(plain, found)}
     is_change = document.data != target.document.data or not generation.is_whole
-    return _Change(document, entry, generation, record, carried, _servers(carried), is_change)
+    return _Change(
+        document,
+        entry,
+        generation,
+        record,
+        carried,
+        hiding.redacted(before.data),
+        _servers(hiding.hidden(carried)),
+        is_change,
+        secrets,
+    )
 
 
 def _apply(target: Target, plain: Undone, change: _Change, store: Store) -> list[str]:
     """Write our own files, then the client's, then remove what nothing needs any more."""
     kept = [str(store.keep(target.document.data))] if plain.edited else []
     if not change.generation.is_whole:
-        change.generation.write(change.record, plain.document.data, change.document.data, change.servers)
+        change.generation.write(change.record, change.original, change.document.data, change.servers)
     write_target(target, change.document)
     return [*kept, *map(str, store.forget(but=change.generation))]
 
@@ -219,7 +262,8 @@ def _carried(plain: Undone, found: Sorted) -> dict[str, Json]:
     if generation is None or not generation.servers.exists() or not generation.has_edited_servers():
         return {}
     current = load(generation.servers, Servers).model_dump(by_alias=True, exclude_unset=True, mode="json")
-    return {name: server for name, server in current["mcpServers"].items() if name in found.moved}
+    moved = {name: server for name, server in current["mcpServers"].items() if name in found.moved}
+    return in_the_open(moved)
 
 
 def _servers(servers: dict[str, dict[str, Json]]) -> bytes:

@@ -60,6 +60,7 @@ class WrapRecord(Frozen):
         wrapped: Digest of the file after.
         servers: Digest of `mcp-servers.json` as it follows from the client's file.
         mode: The file's permissions.
+        secrets: The names under which the system's key store has what the files beside this one leave out.
     """
 
     format: Literal["ironcurtain/wrap-record/v1"] = "ironcurtain/wrap-record/v1"
@@ -70,3 +71,4 @@ class WrapRecord(Frozen):
     wrapped: Digest
     servers: Digest
     mode: int
+    secrets: tuple[str, ...] = ()

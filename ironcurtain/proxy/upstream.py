@@ -26,6 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.errors import FetchError, IronCurtainError
+from ironcurtain.keystore import filled
 from ironcurtain.model.base import Json
 from ironcurtain.proxy.catalogue import Catalogue, LiveCatalogue
 from ironcurtain.proxy.events import UpstreamError, UpstreamEvents, UpstreamLimits
@@ -328,11 +329,9 @@ class Upstream:
 
     async def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
         if self._server.url is not None:
-            client = httpx2.AsyncClient(
-                headers=dict(self._server.headers),
-                timeout=httpx2.Timeout(_HTTP_SECONDS, read=None),
-                trust_env=False,
-            )
+            headers = await to_thread.run_sync(filled, self._server.headers, self.name)
+            timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
+            client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False)
             return streamable_http_client(self._server.url, http_client=client, max_sse_event_size=_MAX_EVENT)
         ended = self._ended
 

@@ -14,6 +14,7 @@ from mcp import StdioServerParameters
 from mcp.client.stdio import get_default_environment
 
 from ironcurtain.errors import ServerFailedError
+from ironcurtain.keystore import filled
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.text import quoted, visible
 
@@ -46,7 +47,7 @@ def parameters(name: str, config: ServerConfig) -> StdioServerParameters:
     cwd = directory / (server.cwd or "")
     if not cwd.is_dir():
         raise ServerFailedError(f"the working directory {quoted(str(cwd))} does not exist", where=name)
-    environment = get_default_environment() | server.env
+    environment = get_default_environment() | filled(server.env, name)
     command = server.command or ""
     program = str(cwd / command) if "/" in command else command
     if shutil.which(program, path=environment.get("PATH")) is None:
