@@ -27,6 +27,7 @@ from ironcurtain.model.base import Json
 from ironcurtain.model.clients import ClientReport
 from ironcurtain.model.known import KnownServer
 from ironcurtain.policy import Policy
+from ironcurtain.proxy.configuration import check_sandbox
 from ironcurtain.sandbox.agreement import disagreements
 from ironcurtain.servers.config import load_servers
 from ironcurtain.text import printable, quoted, visible
@@ -61,6 +62,7 @@ def run(
         raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
     place = chosen(client, scope, _has_servers)
     policy = Policy.load(_named(bundle), **site)
+    check_sandbox(policy)  # the proxy would not start, and the client have no servers
     command = _command(policy, _named(bundle), site, proxy_options)
     known = known_of(place)
 

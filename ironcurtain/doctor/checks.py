@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ironcurtain.doctor.audit import audit
 from ironcurtain.doctor.clients import clients
+from ironcurtain.doctor.places import places
 from ironcurtain.doctor.plane import nodes, publishing
 from ironcurtain.doctor.policy import bundle
 from ironcurtain.doctor.private import approvals, keys
@@ -49,6 +50,7 @@ CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
     nodes,
     publishing,
     decision,
+    places,
 )
 _OF_A_PROJECT = frozenset({model, bundle, servers, decision})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -41,7 +42,7 @@ def check_sandbox(policy: Policy) -> None:
         raise UsageError(
             f"the sandbox {visible(sandbox)} is no directory",
             where="--sandbox",
-            hint="Check the name, or make it: mkdir -p DIR",
+            hint=f"Check the name, or make it: `mkdir -p {visible(shlex.quote(sandbox))}`.",
         )
     search = Search(reachable=policy.reachable)
     for place in (Path(sys.prefix), Path(__file__)):

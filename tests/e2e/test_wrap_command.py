@@ -48,6 +48,19 @@ def wrap(run: Callable[..., Ended]) -> Callable[..., Ended]:
     return lambda client, *more, cwd=None: run("wrap", client, *given, *more, cwd=cwd)
 
 
+def test_a_sandbox_that_is_not_there_leaves_no_client_with_a_dead_proxy(
+    wrap: Callable[..., Ended], home: Path
+) -> None:
+    config = home / ".config" / "Claude" / "claude_desktop_config.json"
+    config.write_bytes(TWO)
+    ended = wrap("claude-desktop", "--sandbox", "no where")
+    assert_clear(ended, 2, "IC1001")
+    assert f"make it: `mkdir -p '{home / 'no where'}'`" in ended.err
+    assert config.read_bytes() == TWO
+    (home / "no where").mkdir()
+    assert wrap("claude-desktop", "--sandbox", "no where").code == 0
+
+
 def test_a_desktop_client_with_almost_no_environment_uses_its_servers(tmp_path: Path) -> None:
     place = Place(tmp_path)
     config = place.home / ".config" / "Claude" / "claude_desktop_config.json"
@@ -262,6 +275,7 @@ def test_what_the_page_tells_people_to_type(home: Path, run: Run, monkeypatch: p
         (project / name).symlink_to(ROOT / name)
     path = project / ".vscode" / "mcp.json"
     path.write_text(configuration)
+    (home / "work").mkdir()
     (home / "bin").mkdir()
     for name in ("mcp-server-filesystem", "git-mcp-server"):
         (home / "bin" / name).symlink_to("/bin/true")

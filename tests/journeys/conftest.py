@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -33,8 +34,10 @@ def packages(tmp_path: Path) -> Iterator[Packages]:
 def journey(tmp_path: Path, environment: Installed) -> Callable[..., Journey]:
     """Return what begins a journey, by the name and the first words of its transcript."""
 
-    def begin(name: str, title: str, said: str, **more: str) -> Journey:
-        return Journey(tmp_path, environment, Transcript(f"journeys/{name}", title, said), **more)
+    def begin(
+        name: str, title: str, said: str, *, installed: Installed = environment, **more: str
+    ) -> Journey:
+        return Journey(tmp_path, installed, Transcript(f"journeys/{name}", title, said), **more)
 
     return begin
 
@@ -60,7 +63,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, environment: Installed) -
 def agent(journey: Callable[..., Journey], compiled: Path) -> Callable[..., Journey]:
     """Return what begins a journey in a project that is compiled."""
 
-    def begin(*words: str, **more: str) -> Journey:
+    def begin(*words: str, **more: Any) -> Journey:
         you = journey(*words, **more)
         shutil.copytree(compiled, you.home / "agent")
         you.go("agent")

@@ -60,8 +60,14 @@ def wheel(shared: Path) -> Path:
     return found
 
 
-def installed(shared: Path, extras: Iterable[str] = ()) -> Installed:
-    """Return an environment with the wheel and some extras, made once for all processes of a test run."""
+def installed(shared: Path, extras: Iterable[str] = (), beside: Iterable[str] = ()) -> Installed:
+    """Return an environment with the wheel and some extras, made once for all processes of a test run.
+
+    Args:
+        shared: A directory of the test run.
+        extras: The extras.
+        beside: Packages that are no part of it, as pip.
+    """
     chosen = sorted(extras)
     place = shared / "-".join(["environment", *chosen])
     built = wheel(shared)
@@ -70,7 +76,7 @@ def installed(shared: Path, extras: Iterable[str] = ()) -> Installed:
             made = place.with_suffix(".made")
             venv.create(made, with_pip=False, symlinks=True)
             found = _environment(made)
-            for each in _needed(_metadata(built), chosen):
+            for each in [*_needed(_metadata(built), chosen), *map(distribution, beside)]:
                 _link(each, found.packages)
             _install(built, found)
             # What stands in the program's first line is the place that the environment ends up at.

@@ -33,9 +33,11 @@ def in_terminal(
                 if waiting and printed.endswith(b"> "):
                     os.write(ours, waiting)
                     waiting = b""
+            # A program that has let go of its terminal would be hung up on before it ends.
+            ended = run.wait(120)
         finally:
             os.close(ours)
-        return run.wait(120), printed.decode().replace("\r\n", "\n")
+        return ended, printed.decode().replace("\r\n", "\n")
 
 
 def _read(terminal: int) -> bytes:
