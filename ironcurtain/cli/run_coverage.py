@@ -18,7 +18,7 @@ from ironcurtain.model.coverage import CoverageReport
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 
 def run(
@@ -56,7 +56,8 @@ def _lines(report: CoverageReport) -> Iterator[str]:
         names = ", ".join(visible(rule) for rule in clause.missed)
         missed = f"; never reached: {names}" if names else ""
         yield (
-            f"{visible(clause.clause)}: {clause.scenarios} scenarios, {clause.guarantees} guarantees, "
+            f"{visible(clause.clause)}: {counted(clause.scenarios, 'scenario')}, "
+            f"{counted(clause.guarantees, 'guarantee')}, "
             f"{clause.rules.reached} of {clause.rules.total} rules, "
             f"{clause.cells.reached} of {clause.cells.total} cells{missed}"
         )
@@ -67,5 +68,5 @@ def _lines(report: CoverageReport) -> Iterator[str]:
         yield f"{name}: {share.reached} of {share.total} ({share.percent} %)"
     for tool in report.sampled:
         yield f"sampled: {visible(tool)}: there may be more to reach, not every kind of call was examined"
-    counted = f"{report.scenarios} scenarios and {report.guarantees} guarantees count"
-    yield f"{counted}; {report.records} records do not"
+    counting = f"{counted(report.scenarios, 'scenario')} and {counted(report.guarantees, 'guarantee')}"
+    yield f"counted: {counting}; not counted: {counted(report.records, 'record')}"

@@ -148,9 +148,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with stages.stage("load") as summary:
             inputs = _inputs(sources, options)
             truth = _ground_truth(inputs, sources)
-            summary.append(
-                f"{counted(len(inputs.clauses), 'clause')}, {counted(len(truth.scenarios), 'scenario')}"
-            )
+            summary += [counted(len(inputs.clauses), "clause"), counted(len(truth.scenarios), "scenario")]
         with stages.stage("annotate") as summary:
             tools = _list_tools(inputs, options, starter, sources.output, progress)
             annotated = _annotate(inputs, tools, options, sources.output, book)
