@@ -14,6 +14,7 @@ from ironcurtain.editor.mistake import Mistake, of_error
 from ironcurtain.editor.texts import Texts
 from ironcurtain.errors import BadAnswerError, Place
 from ironcurtain.files import MAX_BYTES
+from ironcurtain.llm.chat import document_text
 from ironcurtain.model import jsontext
 from ironcurtain.text import visible
 from ironcurtain.yamltext import place_of
@@ -27,8 +28,8 @@ def answer_mistakes(path: Path, texts: Texts) -> Iterator[Mistake]:
     if not path.name.endswith(_ANSWER) or not texts.has(question):
         return
     schema = jsontext.parse(texts.read(question), max_bytes=MAX_BYTES).get("answer_schema", {})
-    text = texts.read(path)
     try:
+        text = document_text(texts.read(path), max_bytes=MAX_BYTES)
         content = jsontext.parse(text, max_bytes=MAX_BYTES)
     except jsontext.MalformedJsonError as error:
         where = Place(str(path), error.line, error.column)

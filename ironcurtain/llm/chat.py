@@ -32,6 +32,11 @@ class _Part:
     fence: str | None
 
     @property
+    def in_place(self) -> str:
+        """The text behind so many blank lines that each of its lines has its number."""
+        return "\n" * (self.line - 1) + self.text
+
+    @property
     def lines(self) -> str:
         """`line 7` or `lines 3-9`, blank lines at both ends left out."""
         start = self.line + self.text[: len(self.text) - len(self.text.lstrip())].count("\n")
@@ -45,27 +50,39 @@ def read_document(text: str, *, max_bytes: int = jsontext.MAX_BYTES) -> Json:
     Args:
         text: The document itself, or prose that holds it in fences (```` ```json ````) or as a JSON object
             that begins a line.
-        max_bytes: How large a document may be.
+        max_bytes: How large the text may be.
 
     Raises:
         MalformedJsonError: If it holds none, one that is no strict JSON, or several that differ; the
             message names the lines.
     """
+    return jsontext.parse(document_text(text, max_bytes=max_bytes), max_bytes=max_bytes)
+
+
+def document_text(text: str, *, max_bytes: int = jsontext.MAX_BYTES) -> str:
+    """Return the JSON document that a text holds, as it stands there, at its lines: blank lines precede it.
+
+    Raises:
+        MalformedJsonError: As `read_document`.
+    """
     try:
-        return jsontext.parse(text, max_bytes=max_bytes)
+        jsontext.parse(text, max_bytes=max_bytes)
     except jsontext.MalformedJsonError as error:
         parts = _documents(list(_parts(text)))
-        if not parts:
+        if not parts or parts[0].text.strip() == text.strip():
             raise error from None
-    found = [(part, _parse(part, max_bytes)) for part in parts]
-    first, content = found[0]
-    for part, other in found[1:]:
-        if jsontext.canonical(other) != jsontext.canonical(content):
+    else:
+        return text
+    first, *others = [(part, _parse(part, max_bytes)) for part in parts]
+    for part, content in others:
+        if jsontext.canonical(content) != jsontext.canonical(first[1]):
             raise jsontext.MalformedJsonError(
-                f"two different JSON documents, in {first.lines} and in {part.lines}: "
-                "leave the one that counts"
+                f"two different JSON documents, in {first[0].lines} and in {part.lines}: "
+                "leave the one that counts",
+                line=part.line,
+                column=1,
             )
-    return content
+    return first[0].in_place
 
 
 def _documents(parts: list[_Part]) -> list[_Part]:
@@ -87,15 +104,16 @@ def _objects(part: _Part) -> Iterator[_Part]:
             _, position = json.JSONDecoder().raw_decode(part.text, start.end())
         except (ValueError, RecursionError):
             position = len(part.text)
-        line = part.line + part.text.count("\n", 0, start.end())
-        yield _Part(part.text[start.end() : position], line, None)
+        line = part.line + part.text.count("\n", 0, start.start())
+        yield _Part(part.text[start.start() : position], line, None)
 
 
 def _parse(part: _Part, max_bytes: int) -> Json:
     try:
-        return jsontext.parse(part.text, max_bytes=max_bytes)
+        return jsontext.parse(part.in_place, max_bytes=max_bytes)
     except jsontext.MalformedJsonError as error:
-        raise jsontext.MalformedJsonError(f"the JSON in {part.lines}: {error}") from None
+        what = f"the JSON in {part.lines}: {error}"
+        raise jsontext.MalformedJsonError(what, line=error.line or part.line, column=error.column) from None
 
 
 def _parts(text: str) -> Iterator[_Part]:

@@ -192,6 +192,12 @@ def test_an_answer_to_a_question(session: tuple[Editor, Path]) -> None:
     program.type(path, '{\n  "rules": [,]\n}\n')
     (found,) = program.until(path, lambda shown: "not valid JSON" in shown[0]["message"])
     assert found["range"]["start"] == {"line": 1, "character": 12}
+    # What a chat wrote is read as a compile reads it.
+    program.type(path, 'Here it is:\n```json\n{\n  "rules": "none"\n}\n```\n')
+    (found,) = program.until(path, lambda shown: shown and "is not of type" in shown[0]["message"])
+    assert found["range"]["start"] == {"line": 3, "character": 11}
+    program.type(path, 'Here it is:\n```json\n{"rules": []}\n```\n')
+    assert program.until(path, lambda shown: not shown) == []
 
 
 def test_settings_servers_and_what_says_what_it_is(session: tuple[Editor, Path]) -> None:

@@ -135,6 +135,28 @@ def test_the_examples_of_settings_and_confirmations_are_read(tmp_path: Path) -> 
     assert (len(confirmed.confirmed), len(confirmed.rules)) == (3, 2)
 
 
+def test_a_confirmation_of_the_page_is_what_the_annotations_wait_for(tmp_path: Path) -> None:
+    tool = {
+        "name": "order",
+        "description": "Orders a thing.",
+        "inputSchema": {"type": "object", "properties": {"file_name": {"type": "string"}}},
+    }
+    (tmp_path / "shop.json").write_text(json.dumps({"tools": [tool]}))
+    (tmp_path / "mcp-servers.json").write_text('{"mcpServers": {"shop": {"tools": "shop.json"}}}')
+    (tmp_path / "ironcurtain.toml").write_text('model = "manual"\n')
+    assert in_process("annotate", "--saved-tools", cwd=tmp_path).codes == ["IC4001"]
+    entry = {"tool": "order", "side_effects": True, "contained": False, "comment": ""}
+    content = {"tools": [{**entry, "args": [{"name": "file_name", "roles": ["none"]}]}]}
+    (tmp_path / "questions" / "annotate-shop-1.answer.json").write_text(json.dumps(content))
+    open_ = in_process("annotate", "--saved-tools", cwd=tmp_path)
+    assert open_.codes == ["IC1102"], open_.err
+    (digest,) = set(re.findall(r"sha256:[0-9a-f]{64}", open_.err))
+    text = next(e.text for e in EXAMPLES if e.language == "yaml").replace(f"sha256:{1:064}", digest)
+    (tmp_path / "confirmations.yaml").write_text(text)
+    confirmed = in_process("annotate", "--saved-tools", cwd=tmp_path)
+    assert confirmed.code == 0, confirmed.err
+
+
 def test_the_page_has_an_example_of_every_construct() -> None:
     shown = "\n".join(example.text for example in [ORDER, *EXAMPLES] if not example.error)
     conditions = {field.alias or name for name, field in If.model_fields.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.llm.chat import read_document
+from ironcurtain.llm.chat import document_text, read_document
 from ironcurtain.model.jsontext import MalformedJsonError
 
 FENCED = 'Here is the answer:\n\n```json\n{\n  "n": 3\n}\n```\n\nTell me if I should change something.\n'
@@ -57,3 +57,10 @@ def test_a_document_beside_a_fence_counts_too() -> None:
 def test_what_is_no_document_is_an_error(text: str, said: str) -> None:
     with pytest.raises(MalformedJsonError, match=said):
         read_document(text)
+
+
+def test_mistakes_have_the_lines_of_the_whole_text() -> None:
+    with pytest.raises(MalformedJsonError, match="at line 3 column 9") as caught:
+        read_document('So:\n```json\n{"n": 3,}\n```')
+    assert (caught.value.line, caught.value.column) == (3, 9)
+    assert document_text('So:\n```json\n{"n": 3}\n```').splitlines() == ["", "", '{"n": 3}']
