@@ -101,8 +101,8 @@ class Policy:
                 (`bundle/origin.py`), the files named here and `~/.ironcurtain`.
             servers: `mcp-servers.json`, for working roots and domain lists.
             expect_revision: Refuse any other revision.
-            verify_key: Public key in PEM form; refuse whatever its owner did not sign. Without a key and a
-                revision the bundle is unverified.
+            verify_key: Public key in PEM form; refuse whatever its owner did not sign. Without one nobody
+                checks whose the bundle is.
             min_serial: Refuse a bundle of a lower serial number; needs `verify_key`.
             opa: The OPA executable (default: see `ironcurtain opa which`).
             engine: Address of an OPA that others run and that serves this bundle, or of several; then
@@ -151,9 +151,14 @@ class Policy:
         return self._reachable
 
     @property
-    def verified(self) -> bool:
-        """Whether a key or a known revision says that this is the right bundle."""
-        return self._trust.verifies
+    def trusted(self) -> bool:
+        """Whether a signature or a known revision says that this is the right bundle."""
+        return self._trust.vouches
+
+    @property
+    def signature(self) -> str:
+        """Whether the bundle is signed, in words: `unsigned`, or by which key, or that no key was checked."""
+        return self._trust.signature_words(self.bundle)
 
     @property
     def bundle(self) -> Bundle:
@@ -229,7 +234,7 @@ class Policy:
             server: The server's name.
             tool: The tool's name.
             arguments: An object, or its JSON text.
-            caller: Facts about whom the agent acts for, from a verified source.
+            caller: Facts about whom the agent acts for, from a source that you trust.
         """
         return self.decide_many([Call(server, tool, arguments, caller)])[0]
 

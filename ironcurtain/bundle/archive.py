@@ -149,6 +149,11 @@ class Bundle:
         return Bundle.build(kept, metadata)
 
     @property
+    def is_signed(self) -> bool:
+        """Whether it carries a signature, whosoever."""
+        return SIGNATURES in self.files
+
+    @property
     def has_tests(self) -> bool:
         """Whether Rego tests are among the files."""
         return any(is_test(path) for path in self.files)

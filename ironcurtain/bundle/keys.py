@@ -76,7 +76,7 @@ def read_public_key(path: Path) -> PublicKey:
         raise FormatError(
             "this is a private key",
             where=str(path),
-            hint="Whoever verifies needs the public one: ironcurtain key public --key FILE.",
+            hint="Whoever checks signatures needs the public one: ironcurtain key public --key FILE.",
         )
     try:
         return _public(load_pem_public_key(content), str(path))
@@ -103,7 +103,7 @@ def read_private_key(path: Path) -> PrivateKey:
             hint="Make one: ironcurtain key new.",
         ) from None
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
-        raise FormatError("the key is neither RSA nor ECDSA, which is what OPA verifies", where=str(path))
+        raise FormatError("the key is neither RSA nor ECDSA, which is what OPA can check", where=str(path))
     return PrivateKey(key, _public(key.public_key(), str(path)))
 
 
@@ -146,7 +146,7 @@ def _public(key: object, where: str) -> PublicKey:
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVES:
         return PublicKey(key, _CURVES[key.curve.name], _thumbprint(ECAlgorithm.to_jwk(key)), _pem(key))
     raise FormatError(
-        "the key is of no kind that OPA verifies",
+        "the key is of no kind that OPA can check",
         where=where,
         hint="Use RSA, or ECDSA on P-256, P-384 or P-521.",
     )

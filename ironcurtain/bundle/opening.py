@@ -58,9 +58,15 @@ class Trust:
         return cls(_keys().read_public_key(Path(verify_key)), expect_revision, min_serial)
 
     @property
-    def verifies(self) -> bool:
+    def vouches(self) -> bool:
         """Whether a bundle that was opened with this is known to be the right one."""
         return self.key is not None or self.expect_revision is not None
+
+    def signature_words(self, bundle: Bundle) -> str:
+        """Say of a bundle that was opened with this whether it is signed, and whose signature was checked."""
+        if self.key is not None:
+            return "signed by the given key"
+        return "signed by a key that was not checked" if bundle.is_signed else "unsigned"
 
 
 def open_bundle(path: Path, trust: Trust) -> Bundle:

@@ -109,7 +109,7 @@ def check_signature(files: Mapping[str, bytes], key: PublicKey, where: str) -> N
     """
     if SIGNATURES not in files:
         raise BundleSignatureError(
-            "the bundle is not signed", where=where, hint="Sign it: ironcurtain compile --sign."
+            "the bundle is unsigned", where=where, hint="Sign it: ironcurtain compile --sign."
         )
     document = _parse(files[SIGNATURES], _Signatures, SIGNATURES, where)
     payload = _parse(_verified(document.signatures[0], key, where), _Payload, "the signature", where)
@@ -150,7 +150,7 @@ def _check_header(header: _Header, key: PublicKey, where: str) -> None:
         raise BundleSignatureError(
             f"the signature is of the key {quoted(str(header.kid))}, not of {key.id}",
             where=where,
-            hint="Verify with the public key of whoever released the bundle.",
+            hint="Name the public key of whoever released the bundle.",
         )
 
 

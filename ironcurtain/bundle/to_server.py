@@ -53,7 +53,7 @@ def publish_to_server(archive: bytes, url: str, token: str | None) -> bool:
 
 
 def held_by_server(url: str, token: str | None) -> bytes | None:
-    """Return what is published at a URL, unverified; None if that is nothing.
+    """Return what is published at a URL, its signature unchecked; None if that is nothing.
 
     Raises:
         UsageError, PublishError: As `publish_to_server`.

@@ -1,4 +1,4 @@
-"""`ironcurtain key`: the keys that bundles are signed and verified with."""
+"""`ironcurtain key`: the keys that bundles are signed with, and their public parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ironcurtain.errors import Exit
 
 @click.group()
 def command() -> None:
-    """Make and show the keys that bundles are signed and verified with.
+    """Make the keys that bundles are signed with, and show the public parts that signatures are checked with.
 
     \b
     Example:

@@ -85,7 +85,7 @@ Exit codes:
   0   yes: allowed, verified, proved to be no looser
   1   no: denied, failed, differs
   2   wrong usage or configuration
-  3   no answer could be given: engine, model, input or output, integrity; not proved
+  3   no answer could be given: engine, model, input or output, integrity; not proved, not examined
   4   a person must decide: escalate, open question
   70  a bug in IronCurtain
   130 interrupted

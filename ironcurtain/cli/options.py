@@ -68,7 +68,9 @@ MODEL = click.option(
 KEY = click.option(
     "--key", metavar="FILE", help="The key's PEM file (default: ~/.ironcurtain/signing-key.pem)."
 )
-SIGN = click.option("--sign", is_flag=True, help="Sign the bundle, so that OPA can verify it.")
+SIGN = click.option(
+    "--sign", is_flag=True, help="Sign the bundle, so that OPA and others can tell whose it is."
+)
 MAX_COST = click.option(
     "--max-cost",
     type=Number(min=0),

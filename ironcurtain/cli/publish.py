@@ -33,9 +33,10 @@ from ironcurtain.errors import Exit
 def command(**options: object) -> Exit:
     """Put a signed bundle into a directory, to a URL with HTTP PUT, or into an OCI registry.
 
-    The bundle is verified first: its signature, and all that `ironcurtain verify` checks. What is there is
-    replaced in one step, and only by a bundle of a higher serial number; the same bundle again changes
-    nothing. A server has to answer with a strong ETag, so that nobody's newer bundle is overwritten.
+    First it is checked who signed the bundle, then it is verified, by all that `ironcurtain verify` checks.
+    What is there is replaced in one step, and only by a bundle of a higher serial number; the same bundle
+    again changes nothing. A server has to answer with a strong ETag, so that nobody's newer bundle is
+    overwritten.
 
     \b
     Examples:

@@ -108,7 +108,9 @@ def run(
         for line in () if brief else _lines(built):
             progress.show(line)
         if not brief:
-            progress.show(f"published {sources.output.name}, revision {built.bundle.revision}")
+            signature = "signed" if options.sign is not None else "unsigned"
+            said = f"published {sources.output.name}, verified, {signature}: revision {built.bundle.revision}"
+            progress.show(said)
     if format_ == "json":
         click.echo(jsontext.pretty(built.verification.model_dump(mode="json")), nl=False)
     return Exit.YES

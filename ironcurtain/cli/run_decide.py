@@ -57,8 +57,8 @@ def run(
 
 def _decided(bundle: str | Path, calls: Sequence[Call], site: dict[str, Json]) -> list[Decision]:
     with Policy.load(bundle, **site) as policy:
-        if not policy.verified:
-            click.echo("note: the bundle is unverified; see --verify-key", err=True)
+        if not policy.trusted:
+            click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
         return policy.decide_many(calls)
 
 

@@ -92,7 +92,7 @@ def _call(
 ) -> Exit:
     call = Call(server, tool, arguments, caller_facts(caller))
     with Policy.load(bundle, **site) as policy:
-        _say_unverified(policy)
+        _say_untrusted(policy)
         if view == "agent":
             _show_agent(policy.decide_many([call])[0], _NO_ID, None, policy.loaded, format_)
         else:
@@ -104,9 +104,9 @@ def _explainer(policy: Policy) -> Explainer:
     return Explainer(policy.bundle, policy.loaded, policy.decide_many)
 
 
-def _say_unverified(policy: Policy) -> None:
-    if not policy.verified:
-        click.echo("note: the bundle is unverified; see --verify-key", err=True)
+def _say_untrusted(policy: Policy) -> None:
+    if not policy.trusted:
+        click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
 
 
 # -- a recorded decision -------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from ironcurtain.text import printable, visible
 _LAST_THREADS = 1.0
 
 _TRUSTED = {
-    "verify_key": "the key that bundles are verified with",
+    "verify_key": "the key that the signature is checked with",
     "engine_ca": "the certificates that engines are known by",
     "engine_token_file": "the engine's token",
     "http_clients": "the tokens of clients",

@@ -48,31 +48,33 @@ def run(
     """Verify a bundle and put it where it is fetched from."""
     key = Path(verify_key) if verify_key is not None else public_beside(default_key())
     path = Path(bundle_or_project(bundle, config, name=SIGNED_ARCHIVE))
-    verified = open_bundle(path, Trust.of(verify_key=key))
+    trust = Trust.of(verify_key=key)
+    signed = open_bundle(path, trust)
     given = Given(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
-    _require_accepted(verified, given, find(path_or_none(opa)))
+    _require_accepted(signed, given, find(path_or_none(opa)))
     facts: dict[str, Json] = {}
     if target.lower().startswith(SCHEME):
         reference = Reference.parse(target)
         access = Access.of(
             reference, token_file=token_file, credentials_file=credentials_file, plain_http=plain_http
         )
-        facts["digest"], changed = push(verified.archive(), reference, access)
+        facts["digest"], changed = push(signed.archive(), reference, access)
     elif credentials_file is not None or plain_http:
         raise UsageError("--credentials-file and --plain-http are for a registry", where=target)
     elif target.lower().startswith(_SCHEMES):
         token = read_token(Path(token_file)) if token_file is not None else None
-        changed = publish_to_server(verified.archive(), target, token)
+        changed = publish_to_server(signed.archive(), target, token)
     elif token_file is not None:
         raise UsageError("a directory takes no token")
     else:
-        changed = publish_to_directory(verified.archive(), Path(target), name)
+        changed = publish_to_directory(signed.archive(), Path(target), name)
     if format_ == "json":
-        told = {"published": changed, "revision": verified.revision, "serial": verified.serial}
+        told = {"published": changed, "revision": signed.revision, "serial": signed.serial}
         click.echo(json.dumps({**told, "target": target, **facts}))
     else:
         done = "published" if changed else "already there:"
-        click.echo(f"{done} serial {verified.serial}, revision {verified.revision}")
+        click.echo(f"{done} serial {signed.serial}, revision {signed.revision}")
+        click.echo(f"  verified, {trust.signature_words(signed)}")
         click.echo(f"  to {visible(target)}")
         if facts:
             click.echo(f"  digest {facts['digest']}")
@@ -86,9 +88,11 @@ def _require_accepted(bundle: Bundle, given: Given, opa: Opa) -> None:
         "verify", judged, opa, run_published(read_subject(judged, given, opa, datetime.now(UTC).date()))
     )
     if not report.ok:
-        failed = [f"{check.name} ({check.summary})" for check in report.checks if check.status == "failed"]
+        failed = [each for each in report.checks if each.status == "failed"]
+        lacking = [each for each in report.checks if each.status == "unexamined"]
+        said = [f"{each.name} ({each.summary})" for each in failed or lacking]
         raise VerificationError(
-            f"the bundle does not verify: {', '.join(failed)}",
+            f"the bundle does not verify: {', '.join(said)}",
             where=str(given.bundle),
             hint="Nothing was published. `ironcurtain verify` with the same bundle shows each problem.",
         )

@@ -42,13 +42,12 @@ def run(
         raise unwritten("the bundle", Path(output), error) from error
     if format_ == "json":
         facts = {"digest": pulled.digest, "revision": bundle.revision, "serial": bundle.serial}
-        click.echo(json.dumps({**facts, "output": output, "trusted": trust.verifies}))
+        click.echo(json.dumps({**facts, "output": output, "trusted": trust.vouches}))
         return Exit.YES
     click.echo(f"pulled serial {bundle.serial}, revision {bundle.revision}")
     click.echo(f"  digest {pulled.digest}")
     click.echo(f"  to {visible(output)}")
-    if not trust.verifies:
-        click.echo(
-            "note: nobody vouches for it: neither --verify-key nor --expect-revision is given", err=True
-        )
+    if not trust.vouches:
+        said = f"note: the bundle is {trust.signature_words(bundle)}, and nobody vouches for it: neither"
+        click.echo(f"{said} --verify-key nor --expect-revision is given", err=True)
     return Exit.YES

@@ -18,7 +18,7 @@ from ironcurtain.gate.approvals_file import read_approvals
 from ironcurtain.gate.checks import run_check, run_published
 from ironcurtain.gate.git import Commit
 from ironcurtain.gate.reading import Given, read_subject
-from ironcurtain.gate.report import exit_of, gate_report
+from ironcurtain.gate.report import exit_of, gate_report, signature
 from ironcurtain.gate.review import compared, dropped_guarantees
 from ironcurtain.gate.subject import Subject
 from ironcurtain.model.diff_approvals import DiffApprovals
@@ -62,14 +62,17 @@ def run(
         mutation=mutation,
         attack=attack,
     )
+    signed = (signature(read, trust),)
     if is_alone(given):
-        checks = run_alone(read, engine, archived=given.bundle.is_file(), compared=against is not None)
+        checks = signed + run_alone(
+            read, engine, archived=given.bundle.is_file(), compared=against is not None
+        )
         report = gate_report("verify", read, engine, checks)
         emit(report, format_, files, quiet=quiet)
         return exit_of(report)
     subject = read_subject(read, given, engine, datetime.now(UTC).date())
     older = _Older.of(against, given, subject) if against is not None else None
-    checks = run_published(subject)
+    checks = signed + run_published(subject)
     difference = None
     if older is not None:
         more, difference = _compare(subject, older)

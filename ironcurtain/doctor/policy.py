@@ -26,7 +26,7 @@ from ironcurtain.pipeline.load import read_constitution
 from ironcurtain.pipeline.rendered import check_rendered
 from ironcurtain.text import visible
 
-_UNVERIFIED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
+_UNSIGNED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
 
 
 def bundle(subject: Subject) -> Iterator[Diagnosis]:
@@ -52,11 +52,13 @@ def bundle(subject: Subject) -> Iterator[Diagnosis]:
         return
     what = f"revision {read.revision}, serial {read.serial}"
     if trust.key is not None:
-        yield Diagnosis(name="bundle", status="ok", what=f"{what}, signed with the key")
-    elif trust.verifies:
+        yield Diagnosis(name="bundle", status="ok", what=f"{what}, {trust.signature_words(read)}")
+    elif trust.vouches:
         yield Diagnosis(name="bundle", status="ok", what=f"{what}, as expected")
     else:
-        yield from _ownership(subject, f"{what}; no key says that it is yours")
+        yield from _ownership(
+            subject, f"{what}, {trust.signature_words(read)}: nothing says that it is yours"
+        )
     yield from _stale(subject, read)
     try:
         check_rendered(read)
@@ -88,7 +90,7 @@ def _ownership(subject: Subject, what: str) -> Iterator[Diagnosis]:
     except IronCurtainError as error:
         yield from failed("bundle", error)
     else:
-        yield Diagnosis(name="bundle", status="warn", what=what, fix=_UNVERIFIED)
+        yield Diagnosis(name="bundle", status="warn", what=what, fix=_UNSIGNED)
 
 
 def _stale(subject: Subject, read: Bundle) -> Iterator[Diagnosis]:

@@ -7,9 +7,10 @@ from typing import Literal
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust
 from ironcurtain.errors import Exit
 from ironcurtain.model.difference import Difference
-from ironcurtain.model.gate import Check, GateReport
+from ironcurtain.model.gate import Check, GateReport, Status
 from ironcurtain.opa.locate import Opa
 
 _NEEDED = {"scenarios", "opa check, opa test"}
@@ -21,6 +22,12 @@ def exit_of(report: GateReport) -> Exit:
     if report.ok:
         return Exit.YES
     return Exit.NO if any(check.status == "failed" for check in report.checks) else Exit.NO_ANSWER
+
+
+def signature(bundle: Bundle, trust: Trust) -> Check:
+    """Return the check of whose a bundle is: passed where a key was demanded, and so has been checked."""
+    status: Status = "passed" if trust.key is not None else "skipped"
+    return Check(name="signature", status=status, summary=trust.signature_words(bundle))
 
 
 def gate_report(

@@ -68,6 +68,6 @@ def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
     except OSError:
         unsafe = FileError("the bundle cannot be looked at", where=str(bundle), hint="Check the path.")
     policy = load()  # what is wrong with a bundle that is not there is its own error
-    if unsafe is not None and not policy.verified:
+    if unsafe is not None and not policy.trusted:
         raise unsafe
     return policy

@@ -169,7 +169,7 @@ def _check_serial(new: Policy, running: Policy, where: Path) -> None:
         BundleSignatureError: If the bundle is vouched for, and is older.
     """
     least = running.bundle.serial
-    if new.verified and new.bundle.serial < least:
+    if new.trusted and new.bundle.serial < least:
         raise BundleSignatureError(
             f"the bundle has serial {new.bundle.serial}, and one of serial {least} runs",
             where=str(where),

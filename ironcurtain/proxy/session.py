@@ -302,7 +302,7 @@ async def _telemetry() -> AsyncIterator[Telemetry]:
 def _announce(
     options: ProxyOptions, policy: Policy, log: AuditLog, confiner: Confiner, say: Callable[[str], None]
 ) -> None:
-    say(f"policy {policy.revision}" + ("" if policy.verified else ", unverified: give --verify-key"))
+    say(f"policy {policy.revision}" + ("" if policy.trusted else f", {policy.signature}: give --verify-key"))
     if policy.nodes:
         say(f"decided by {', '.join(policy.nodes)}")
     say(f"audit log {log.place.path}")

@@ -225,7 +225,7 @@ def test_what_was_released_is_accepted(released: Scene, tripwire: Path, tmp_path
     path = tmp_path / "bundle.tar.gz"
     path.write_bytes(released.bundle.archive())
     with load_signed(path, released, tripwire) as policy:
-        assert policy.verified
+        assert policy.trusted
         assert policy.decide("filesystem", "no_such_tool", {}).verdict == "deny"
     assert (tmp_path / "started").exists()
 

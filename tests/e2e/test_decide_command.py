@@ -75,9 +75,9 @@ def test_arguments_that_are_no_text_are_denied(position: int, site: list[str], i
     assert (ended.code, decision["rule"]) == (1, "structural-malformed-call")
 
 
-def test_it_says_once_that_the_bundle_is_unverified(site: list[str], inside: Inside) -> None:
+def test_it_says_once_that_the_bundle_is_unsigned(site: list[str], inside: Inside) -> None:
     ended = inside("decide", *site[:-2], *READ)
-    assert (ended.code, ended.err.count("unverified")) == (0, 1)
+    assert (ended.code, ended.err.count("unsigned")) == (0, 1)
     assert ended.err.count("\n") == 1
 
 

@@ -41,12 +41,14 @@ def test_an_archive_alone_is_not_verified_and_says_what_is_missing(archive: Path
         *report["unexamined"]
     }
     assert {each["name"]: each["status"] for each in report["checks"] if each["status"] != "unexamined"} == {
+        "signature": "skipped",
         "manifest": "passed",
         "rules": "passed",
     }
     text = inside("verify", str(archive), "--against", "main").out
     assert "??    scenarios: test-scenarios.json is not beside the bundle" in text
     assert "??    difference: " in text
+    assert "--    signature: unsigned" in text
     assert text.splitlines()[-1].startswith("NOT verified  sha256:")
 
 

@@ -133,10 +133,10 @@ def test_decide_with_a_key(inside: Inside, home: Path, signed: Path, tmp_path: P
     )
 
 
-def test_the_note_on_an_unverified_bundle_is_one_short_line(inside: Inside, tmp_path: Path) -> None:
+def test_the_note_on_an_unsigned_bundle_is_one_short_line(inside: Inside, tmp_path: Path) -> None:
     ended = inside("decide", "--bundle", str(SHIPPED), "--sandbox", str(tmp_path), *CALL)
     assert ended.code == 0
-    assert ended.err == "note: the bundle is unverified; see --verify-key\n"
+    assert ended.err == "note: the bundle is unsigned; see --verify-key\n"
 
 
 @pytest.mark.parametrize("command", ["verify", "input", "matrix"])

@@ -83,7 +83,7 @@ def test_an_edit_is_compiled_and_the_decisions_that_change_are_told(project: Pat
         watching(project, "compile", "--saved-tools") as compile_,
         watching(project, "decide", *options, *call) as decide,
     ):
-        assert decide.until("to change it").startswith("note: the bundle is unverified")
+        assert decide.until("to change it").startswith("note: the bundle is unsigned")
         compile_.until("watching: published generated; nothing is decided otherwise\n")
         scenarios = project / "scenarios.yaml"
         before = scenarios.read_text()

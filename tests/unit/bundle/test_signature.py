@@ -83,9 +83,9 @@ def test_the_signature_names_its_key(released: Scene) -> None:
 
 
 def test_trust_that_demands_nothing_is_none(released: Scene) -> None:
-    assert not Trust.of().verifies
-    assert Trust.of(expect_revision=released.bundle.revision).verifies
-    assert Trust.of(verify_key=released.public).verifies
+    assert not Trust.of().vouches
+    assert Trust.of(expect_revision=released.bundle.revision).vouches
+    assert Trust.of(verify_key=released.public).vouches
     with pytest.raises(UsageError, match="without a signature"):
         Trust.of(min_serial=1)
 
@@ -109,7 +109,7 @@ def test_key_and_revision_are_both_demanded(released: Scene) -> None:
 
 def test_nothing_of_an_unsigned_bundle_is_read(released: Scene) -> None:
     files = {".manifest": b"no JSON at all", "ironcurtain/rules/data.json": b"{{{"}
-    with pytest.raises(BundleSignatureError, match="not signed"):
+    with pytest.raises(BundleSignatureError, match="unsigned"):
         parse_bundle(archive(files.items()), Trust(released.key.public), "x")
 
 
