@@ -99,7 +99,7 @@ def annotate(
         annotation = _confirmed(one.server, annotation, confirmations)
         annotation, note = _contained(one.server, annotation, answer, confirmations, reviewed)
         found[one.server].append(_listed(annotation, one))
-        notes += note
+        notes += [*note, *_corrected(one, answer, reviewed, registry)]
     annotations = Annotations(
         format="ironcurtain/annotations/v1",
         roles=tuple(roles),
@@ -165,6 +165,15 @@ def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: Known | None) -> To
     return tool.model_copy(update={**told, **confirmed})
 
 
+def _corrected(one: Listed, answer: Answer, reviewed: Known | None, registry: Registry) -> Iterator[str]:
+    """Say where the collection speaks otherwise of a tool now than when its answer was kept."""
+    if reviewed is not None and reviewed.answer(registry) != answer.content:
+        yield (
+            f"{one.server}: the collection that ships with IronCurtain annotates {visible(one.tool.name)} "
+            f"otherwise now than the answer that is kept; remove {answer.file_name} to take that"
+        )
+
+
 def _shipped_notes(annotations: Annotations, known: Collection | None) -> Iterator[str]:
     for server, annotated in annotations.servers.items():
         yield from _conditions(server, annotated, known)
@@ -172,8 +181,8 @@ def _shipped_notes(annotations: Annotations, known: Collection | None) -> Iterat
         count = sum(tool.source is not None for tool in annotated.tools)
         if count:
             yield (
-                f"{server}: {count} of {len(annotated.tools)} tools are annotated by the collection that "
-                f"ships with IronCurtain ({', '.join(packages)})"
+                f"{server}: {count} of {len(annotated.tools)} {'tool is' if count == 1 else 'tools are'} "
+                f"annotated by the collection that ships with IronCurtain ({', '.join(packages)})"
             )
 
 

@@ -46,7 +46,8 @@ def test_a_live_server_is_annotated_without_a_question(name: str, tmp_path: Path
     assert {json.dumps(tool["source"]) for tool in tools} == {
         json.dumps({"kind": "shipped", "package": package})
     }
-    said = f"{name}: {len(tools)} of {len(tools)} tools are annotated by the collection that ships with"
+    verb = "tool is" if len(tools) == 1 else "tools are"
+    said = f"{name}: {len(tools)} of {len(tools)} {verb} annotated by the collection that ships with"
     assert said in ended.err
     kept = [json.loads(path.read_text()) for path in (tmp_path / "questions" / "kept").glob("*.json")]
     assert {(answer["provider"], answer["model"]) for answer in kept} == {(SHIPPED, package)}

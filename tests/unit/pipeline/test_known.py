@@ -12,7 +12,7 @@ from support.known_page import PAGE, page
 from support.known_servers import unreviewed
 
 from ironcurtain.errors import AnswerMissingError
-from ironcurtain.llm.question import Answer, Keep, Question, answer_to
+from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.model.known import KnownServer
 from ironcurtain.pipeline.annotate import Annotated, annotate
 from ironcurtain.pipeline.answers import AnswerBook
@@ -39,6 +39,9 @@ class Model:
         for answer in answers:
             keep(answer)
         return answers
+
+    def given(self) -> Sequence[Given]:
+        return ()
 
     def published(self) -> None:
         """Do nothing."""
@@ -86,7 +89,9 @@ def test_all_tools_of_a_server_pass_what_the_annotate_stage_checks_and_nobody_is
             each.partition("~")[0] for each in server.versions
         }
         assert len(result.annotations.servers["s"].tools) == len(tools)
-        assert any(f"s: {len(tools)} of {len(tools)} tools are annotated by" in note for note in result.notes)
+        verb = "tool is" if len(tools) == 1 else "tools are"
+        said = f"s: {len(tools)} of {len(tools)} {verb} annotated by"
+        assert any(said in note for note in result.notes)
 
 
 def test_roles_that_a_project_has_not_declared_are_proposed(tmp_path: Path) -> None:
@@ -107,6 +112,29 @@ def test_an_answer_that_is_kept_wins_over_the_collection(tmp_path: Path) -> None
     (found,) = annotated(tmp_path, tools).annotations.servers["files"].tools
     assert not found.contained
     assert found.source is None
+
+
+def test_an_answer_that_the_collection_gives_otherwise_by_now_is_told_and_stays(tmp_path: Path) -> None:
+    one = tool("filesystem", "read_text_file")
+    known = COLLECTION.find(one)
+    assert known is not None
+    content = known.answer(Registry())
+    content["tools"][0]["comment"] = "As it was once reviewed."
+
+    class Earlier(Model):
+        def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
+            answers = [answer_to(one, content, provider=SHIPPED, model="npm:x@1") for one in questions]
+            for answer in answers:
+                keep(answer)
+            return answers
+
+    book = AnswerBook(tmp_path / "answers", tmp_path / "kept", lambda: Earlier({}))
+    annotate({"files": (one,)}, (), NOTHING, book)
+    result = annotated(tmp_path, {"files": (one,)})
+    assert result.annotations.servers["files"].tools[0].comment == "As it was once reviewed."
+    (told,) = [note for note in result.notes if "otherwise now than the answer that is kept" in note]
+    (kept,) = (tmp_path / "kept").glob("*.json")
+    assert f"remove {kept.name} to take that" in told
 
 
 def test_a_refresh_asks_the_model_in_place_of_the_collection(tmp_path: Path) -> None:
