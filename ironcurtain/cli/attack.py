@@ -6,12 +6,13 @@ import click
 
 from ironcurtain.attack.limits import MAXIMUM
 from ironcurtain.cli import lazy
+from ironcurtain.cli.bundle_argument import bundle_argument
 from ironcurtain.cli.options import CONFIG, FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 
 @click.command()
-@click.argument("bundle")
+@bundle_argument()
 @CONFIG
 @click.option(
     "--scenarios",
@@ -44,7 +45,7 @@ from ironcurtain.errors import Exit
 def command(**options: object) -> Exit:
     """Respell calls in all ways that others take for the same, and say which of them get further.
 
-    Scenarios, recorded calls and a witness of each thing that BUNDLE decides are respelled as tools, the
+    Scenarios, recorded calls and a witness of each thing that the policy decides are respelled as tools, the
     kernel, git and browsers would take them: dots and slashes, links, case, Unicode forms, `~`, addresses,
     lists, defaults, and one call as two. Nothing respelled may be decided looser than what it stands for,
     and nothing that is denied may be reached. It is a search: what it does not find is not proved.
@@ -54,7 +55,7 @@ def command(**options: object) -> Exit:
 
     \b
     Examples:
-      ironcurtain attack generated/bundle
+      ironcurtain attack
       ironcurtain attack generated/bundle --recorded work --sandbox work
 
     \b

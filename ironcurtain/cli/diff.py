@@ -12,7 +12,13 @@ from ironcurtain.errors import Exit
 
 @click.command()
 @click.argument("old")
-@click.argument("new")
+@click.argument("new", required=False)
+@click.option(
+    "--bundle",
+    "bundle",
+    metavar="B",
+    help="The new bundle, directory or .tar.gz, also as the second argument (default: the project's).",
+)
 @click.option(
     "--scenarios", metavar="FILE", help="Assume the world of FILE (default: test-scenarios.json beside NEW)."
 )
@@ -45,8 +51,9 @@ def command(**options: object) -> Exit:
 
     \b
     Examples:
+      ironcurtain diff published.tar.gz
       ironcurtain diff published.tar.gz generated/bundle --format markdown
-      ironcurtain diff published.tar.gz generated/bundle --write-approval diff-approvals.yaml \\
+      ironcurtain diff published.tar.gz --write-approval diff-approvals.yaml \\
         --reason "Mail is to be read, too." --approver alice@example.com
 
     \b

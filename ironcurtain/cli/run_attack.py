@@ -28,7 +28,7 @@ from ironcurtain.servers.config import ServerConfig, load_servers
 
 def run(
     *,
-    bundle: str,
+    bundle: str | None,
     config: str | None,
     scenarios: str | None,
     guarantees: str | None,

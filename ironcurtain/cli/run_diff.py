@@ -9,6 +9,8 @@ import click
 
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.assumed import assumed_world
+from ironcurtain.cli.bundle_argument import one_bundle
+from ironcurtain.cli.evidence import bundle_or_project
 from ironcurtain.cli.reports import emit, formats_of
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.evidence.guarantees import check_guarantees
@@ -30,7 +32,8 @@ from ironcurtain.opa.locate import find
 def run(
     *,
     old: str,
-    new: str,
+    new: str | None,
+    bundle: str | None,
     scenarios: str | None,
     approvals: str | None,
     guarantees: str | None,
@@ -50,9 +53,10 @@ def run(
     demanded = load(Path(guarantees), Guarantees) if guarantees else None
     approved = read_approvals(Path(approvals), must_exist=True) if approvals else None
     required = Trust.of(**trust)
-    older, newer = open_bundle(Path(old), Trust(required.key)), open_bundle(Path(new), required)
+    path = bundle_or_project(one_bundle(bundle, new))
+    older, newer = open_bundle(Path(old), Trust(required.key)), open_bundle(Path(path), required)
     found = find(Path(opa) if opa else None)
-    engine, world, today = OpaCommand(found), assumed_world(new, scenarios), datetime.now(UTC).date()
+    engine, world, today = OpaCommand(found), assumed_world(path, scenarios), datetime.now(UTC).date()
     result = compared(older, newer, world, engine)
     file = Path(approvals) if approvals else None
     checks = [judge(result, approved, file, today, sampled=accept_sampled)]

@@ -14,8 +14,11 @@ from ironcurtain.cli.main import cli
 
 OFFICE = ROOT / "examples" / "office"
 ENFORCING = {"decide", "input", "proxy", "wrap"}
-OTHERS = {"bundle", "diff", "compile"}
-"""They make a bundle, or compare two."""
+MAKING = {"bundle", "compile"}
+"""They make a bundle; what they write is no argument of theirs."""
+
+COMPARING = "diff"
+"""It has the old bundle as its first argument, and the new one in the form of all others behind it."""
 
 CALL = ["files", "read_file", '{"path": "/home/user/Documents/a"}']
 HOME = ["--home", "/home/user"]
@@ -40,6 +43,7 @@ COMMANDS: list[list[str]] = [
     ["findings"],
     ["coverage"],
     ["mutation"],
+    ["attack", "--maximum", "5"],
     ["verify"],
     ["forecast", "--profile", "profile.yaml"],
 ]
@@ -79,7 +83,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def with_bundle() -> list[str]:
     context = click.Context(cli)
     found = []
-    for name in sorted(set(cli.list_commands(context)) - OTHERS):  # type: ignore[attr-defined]
+    for name in sorted(set(cli.list_commands(context)) - MAKING - {COMPARING}):  # type: ignore[attr-defined]
         command = cli.get_command(context, name)  # type: ignore[attr-defined]
         if any("--bundle" in parameter.opts for parameter in command.params):
             found.append(name)
@@ -90,6 +94,24 @@ def test_every_command_about_a_bundle_is_one_of_these() -> None:
     assert set(with_bundle()) == {command[0] for command in COMMANDS} | {
         "doctor", "drift", "proxy", "publish", "replay", "wrap",
     }  # fmt: skip
+
+
+def test_no_command_takes_a_bundle_in_another_form() -> None:
+    context = click.Context(cli)
+    for name in cli.list_commands(context):  # type: ignore[attr-defined]
+        command = cli.get_command(context, name)  # type: ignore[attr-defined]
+        shown = {word for each in command.params for word in (each.name, (each.metavar or "").strip("[]"))}
+        assert name in (*with_bundle(), *MAKING, COMPARING) or not shown & {"bundle", "BUNDLE"}, name
+
+
+def test_diff_takes_the_new_bundle_as_others_do(project: Path, inside: Inside) -> None:
+    below, bundle = project / "below", "../generated/bundle"
+    default = inside("diff", bundle, cwd=below)
+    assert default.code == 0, default.err
+    assert inside("diff", bundle, bundle, cwd=below) == default
+    assert inside("diff", bundle, "--bundle", bundle, cwd=below) == default
+    two = inside("diff", bundle, "other.tar.gz", "--bundle", bundle, cwd=below)
+    assert (two.code, two.codes) == (2, ["IC1001"])
 
 
 @pytest.mark.parametrize("name", with_bundle())
