@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from ironcurtain.model.attack import AttackCall, AttackReport, Break, Live
-from ironcurtain.text import marked, visible
+from ironcurtain.text import counted, marked, visible
 
 _PLURALS = {"scenario": "scenarios", "witness": "witnesses", "recorded": "recorded calls"}
 
@@ -18,7 +18,8 @@ def report_lines(report: AttackReport) -> Iterator[str]:
     if report.live is not None:
         yield from _live_lines(report.live)
     bases = ", ".join(f"{count} {_PLURALS[origin]}" for origin, count in report.bases.items())
-    yield f"{sum(report.tried.values())} respelled calls of {bases or 'no calls'} (at most {report.maximum})"
+    tried = counted(sum(report.tried.values()), "respelled call")
+    yield f"{tried} of {bases or 'no calls'} (at most {report.maximum})"
     yield from (f"left out: {each.count} {visible(each.what)}" for each in report.left_out)
     yield summary(report)
 
@@ -30,7 +31,12 @@ def summary(report: AttackReport) -> str:
     pairs = sum(each.count for each in report.breaks)
     if not pairs:
         return "found: a real server touched what had not been judged"
-    return f"found: {pairs} respelled calls get further than what they stand for ({len(report.breaks)} kinds)"
+    further = counted(
+        pairs,
+        "respelled call gets further than what it stands for",
+        "respelled calls get further than what they stand for",
+    )
+    return f"found: {further} ({counted(len(report.breaks), 'kind')})"
 
 
 def break_lines(each: Break) -> Iterator[str]:
@@ -51,7 +57,7 @@ def _live_lines(live: Live) -> Iterator[str]:
         yield f"  touched: {', '.join(map(visible, each.touched))}"
     contained = ", ".join(f"{visible(name)} ({visible(how)})" for name, how in live.isolation.items())
     yield (
-        f"live: {live.sent} calls sent to {contained or 'no server'}, {live.answered} answered, "
+        f"live: {counted(live.sent, 'call')} sent to {contained or 'no server'}, {live.answered} answered, "
         f"{live.refused} denied and not sent, {len(live.strays)} touched what was not judged"
     )
 

@@ -16,6 +16,7 @@ from difflib import get_close_matches
 
 import click
 
+from ironcurtain.cli import display
 from ironcurtain.cli.options import ARGUMENTS
 from ironcurtain.cli.problems import print_failure
 from ironcurtain.errors import Exit
@@ -127,7 +128,15 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ironcurtain", message="%(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
-def cli(*, debug: bool) -> None:
+@click.option(
+    "--color",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours: on a terminal, always, or never; NO_COLOR and FORCE_COLOR count, too.",
+)
+def cli(*, debug: bool, colour: display.Colour) -> None:
     """Plain-English rules for AI agents' tool calls, compiled to a verified OPA bundle.
 
     \b
@@ -136,6 +145,7 @@ def cli(*, debug: bool) -> None:
         filesystem read_text_file '{"path": "notes.txt"}'
     """  # noqa: D301 - click reads the escape
     del debug  # read from the arguments, since it must also work when parsing fails
+    display.choose(colour)
 
 
 def run(arguments: Sequence[str]) -> Exit:
@@ -161,6 +171,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Whatever the locale: JSON is UTF-8, and a character must never turn a result into a failure.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    display.stand_before_terminals()
     status = run(sys.argv[1:])
     try:
         if sys.stdout is not None:

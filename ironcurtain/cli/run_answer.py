@@ -23,7 +23,7 @@ from ironcurtain.pipeline.questions import (
     record_answer,
     write_open,
 )
-from ironcurtain.text import printable, quoted, visible
+from ironcurtain.text import counted, printable, quoted, visible
 
 
 def run(*, question: str | None, verdict: str | None, why: str, config: str | None, format_: str) -> Exit:
@@ -82,7 +82,12 @@ def _record(project: Project, id_: str, said: str, why: str) -> Exit:
         write_open(open_file, [each for each in questions if each.id != id_])
     left = len(questions) - 1
     click.echo(f"{answer.id}: {verdict}, kept in {path.name}")
-    click.echo(f"{left} questions are open" if left else "now `ironcurtain compile` again", err=True)
+    click.echo(
+        f"{counted(left, 'question is', 'questions are')} open"
+        if left
+        else "now `ironcurtain compile` again",
+        err=True,
+    )
     return Exit.YES
 
 

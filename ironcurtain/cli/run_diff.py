@@ -27,6 +27,7 @@ from ironcurtain.model.difference import Change
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
+from ironcurtain.text import counted
 
 
 def run(
@@ -68,7 +69,8 @@ def run(
     open_ = uncovered(result, approved, today)
     if target is not None and open_:
         add_approvals(target, _drafts(open_, reason, approver, expires))
-        click.echo(f"{len(open_)} approvals written to {target}: let them be reviewed", err=True)
+        written, them = counted(len(open_), "approval"), "it" if len(open_) == 1 else "them"
+        click.echo(f"{written} written to {target}: let {them} be reviewed", err=True)
         return Exit.PERSON
     if report.ok:
         return Exit.YES

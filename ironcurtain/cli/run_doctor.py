@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -16,9 +17,10 @@ from ironcurtain.doctor.subject import Subject
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.model import jsontext
 from ironcurtain.settings import Settings, find_settings, user_directory
-from ironcurtain.text import printable
+from ironcurtain.text import counted, printable
 
 _WIDTH = 5
+_OUTCOMES = {"ok": "in order", "warn": "to look at", "fail": "failed", "skip": "not looked at"}
 _MODELS = ("model", "judge_model", "second_model")
 
 
@@ -81,6 +83,9 @@ def run(
             click.echo(printable(f"{'':<{_WIDTH}}fix: {each.fix}"))
         if each.code:
             click.echo(f"{'':<{_WIDTH}}see: ironcurtain error {each.code}")
+    counts: Counter[str] = Counter(each.status for each in report.checks)
+    said = (f"{counts[status]} {word}" for status, word in _OUTCOMES.items() if counts[status])
+    click.echo(f"{counted(len(report.checks), 'check')}: {', '.join(said)}", err=True)
     return exit_of(report)
 
 

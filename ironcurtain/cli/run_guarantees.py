@@ -14,10 +14,11 @@ from ironcurtain.evidence.guarantees import check_guarantees, report_lines
 from ironcurtain.files import load
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
-from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.guarantees import STATUSES, Guarantees
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.rendered import check_rendered
+from ironcurtain.text import counted
 
 _EXAMPLE = """\
 format: ironcurtain/guarantees/v1
@@ -49,6 +50,9 @@ def run(
         click.echo(jsontext.pretty(report.model_dump(mode="json")), nl=False)
     elif not (quiet and report.ok):
         click.echo("\n".join(report_lines(report)))
+        counts = {status: sum(each.status == status for each in report.results) for status in STATUSES}
+        said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        click.echo(f"{counted(len(report.results), 'guarantee')}: {said}", err=True)
     return Exit.YES if report.ok else Exit.NO
 
 

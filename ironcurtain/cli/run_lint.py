@@ -16,7 +16,7 @@ from ironcurtain.model.policy import ClauseList
 from ironcurtain.pipeline.clauses import PlacedClause
 from ironcurtain.pipeline.linter import LintReport, lint
 from ironcurtain.pipeline.load import read_constitution
-from ironcurtain.text import printable
+from ironcurtain.text import counted, printable
 
 
 def run(
@@ -42,8 +42,8 @@ def run(
         for finding in findings:
             click.echo(printable(finding.line))
         if not quiet:
-            shown = ", ".join(f"{counts[each]} {each}s" for each in ("error", "warning", "note"))
-            click.echo(f"{len(read)} clauses: {shown}", err=True)
+            shown = ", ".join(counted(counts[each], each) for each in ("error", "warning", "note"))
+            click.echo(f"{counted(len(read), 'clause')}: {shown}", err=True)
     return Exit.YES if ok else Exit.NO
 
 

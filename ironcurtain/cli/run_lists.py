@@ -29,7 +29,7 @@ from ironcurtain.pipeline.lists_resolve import refresh as refresh_lists
 from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import list_tools
-from ironcurtain.text import printable, quoted, visible
+from ironcurtain.text import counted, printable, quoted, visible
 
 _KEPT = "kept-lists"
 
@@ -144,7 +144,7 @@ def _shown(name: str, named: NamedList) -> list[str]:
     else:
         origin = "kept by hand" if named.added or named.resolved is not None else "not resolved"
     source = f", for {visible(named.source)}" if named.source else ""
-    lines = [f"@{name} ({visible(named.type)}{source}; {origin}): {len(named.values)} members"]
+    lines = [f"@{name} ({visible(named.type)}{source}; {origin}): {counted(len(named.values), 'member')}"]
     lines += [
         f"  {visible(value)}{'  added by hand' if value in named.added else ''}" for value in named.values
     ]

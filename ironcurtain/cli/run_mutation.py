@@ -19,7 +19,7 @@ from ironcurtain.mutation.score import mutation_score, survivors
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import find
 from ironcurtain.pipeline.scenario_text import append_scenarios, item_text
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 
 def run(
@@ -49,7 +49,7 @@ def run(
         missing = survivors(report)
         if missing:
             append_scenarios(Path(write), missing)
-        click.echo(f"{len(missing)} scenarios appended to {visible(write)}: review them", err=True)
+        click.echo(f"{counted(len(missing), 'scenario')} appended to {visible(write)}: review them", err=True)
     return Exit.YES if _is_enough(report, fail_under) else Exit.NO
 
 
@@ -62,7 +62,7 @@ def _is_enough(report: MutationReport, fail_under: float) -> bool:
 def report_lines(report: MutationReport) -> Iterator[str]:
     """Yield the report as lines of plain text, survivors as scenarios ready to paste."""
     score = "none to notice" if report.score is None else f"{report.score:g} %"
-    evidence = f"{report.scenarios} scenarios and {report.guarantees} guarantees"
+    evidence = f"{counted(report.scenarios, 'scenario')} and {counted(report.guarantees, 'guarantee')}"
     yield f"mutation score: {score} ({evidence})"
     unproved = f", {report.unproved} not found to differ" if report.unproved else ""
     yield f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent{unproved}"

@@ -40,7 +40,7 @@ from ironcurtain.sandbox.reach import reach_of
 from ironcurtain.sandbox.rules import can_be_let_through
 from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.listing import list_tools
-from ironcurtain.text import printable, quoted, visible
+from ironcurtain.text import counted, printable, quoted, visible
 
 
 def add(
@@ -71,12 +71,12 @@ def add(
     fetched = _fetched(project, name, proposed.servers[name])
     lock = with_fetched(read_lock(_file(project)), fetched)
     tools = list_tools(check_servers(proposed, _file(project), lock), visits(), only=[name], timeout=timeout)
-    _say(f"read: {len(tools[name])} tools of {name}")
+    _say(f"read: {counted(len(tools[name]), 'tool')} of {name}")
     if _write_down(project, name, entry, fetched):
         _say(f"written: {name} in {_file(project).name}")
     with spending(max_cost) as ledger:
         annotations = annotate_tools(project, tools, model, ledger).annotations
-    _say(f"annotated: {len(tools[name])} tools of {name}")
+    _say(f"annotated: {counted(len(tools[name]), 'tool')} of {name}")
     report = _report(project, name, annotations, opa)
     if format_ == "text":
         click.echo("\n".join(map(printable, _lines(report, annotations))))

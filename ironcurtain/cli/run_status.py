@@ -13,7 +13,7 @@ from ironcurtain.model import jsontext
 from ironcurtain.model.status import ProxyStatus, ServerStatus, Status
 from ironcurtain.proxy.running import is_running
 from ironcurtain.settings import status_directory
-from ironcurtain.text import printable, visible
+from ironcurtain.text import counted, printable, visible
 
 
 def run(*, format_: str) -> Exit:
@@ -57,4 +57,4 @@ def _server(server: ServerStatus) -> str:
     if server.starting:
         return f"{server.name}: not up yet, it starts with the first client"
     up = "up" if server.up else f"DOWN ({server.reason})"
-    return f"{server.name}: {up}, {server.tools} tools, {server.hidden} hidden"
+    return f"{server.name}: {up}, {counted(server.tools, 'tool')}, {server.hidden} hidden"

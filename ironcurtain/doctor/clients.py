@@ -20,7 +20,7 @@ from ironcurtain.files import read_bytes
 from ironcurtain.model.base import Json
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.servers.config import load_servers
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 _FILES = ("--servers", "--bundle", "--verify-key", "--opa", "--sandbox", "--engine-ca", "--engine-token-file")
 _SHEBANG_BYTES = 4_096
@@ -63,7 +63,7 @@ def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
     if not isinstance(entry, dict):
         if past or demanded:
             named = f" ({', '.join(past)})" if past else ""
-            what = f"{visible(source)} is not wrapped: it starts {len(past)} servers itself{named}"
+            what = f"{visible(source)} is not wrapped: it starts {counted(len(past), 'server')} itself{named}"
             status = "fail" if demanded else "warn"
             yield Diagnosis.model_validate(
                 {"name": name, "status": status, "what": what, "fix": f"Run `{again}`."}

@@ -13,7 +13,7 @@ from ironcurtain.doctor.subject import Subject, failed
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.servers.config import load_servers
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 _PRIVATE_MARK = b"PRIVATE KEY"
 _OTHERS = 0o077
@@ -58,7 +58,11 @@ def keys(subject: Subject) -> Iterator[Diagnosis]:
             fix = f"Run `chmod 600 {shown}`; if somebody could have read it, make a new one."
             yield Diagnosis(name="keys", status="fail", what=what, fix=fix)
     if not any(stat.S_IMODE(path.stat().st_mode) & _OTHERS for path in found):
-        yield Diagnosis(name="keys", status="ok", what=f"{len(found)} keys are readable by you alone")
+        yield Diagnosis(
+            name="keys",
+            status="ok",
+            what=f"{counted(len(found), 'key is', 'keys are')} readable by you alone",
+        )
 
 
 def _files(directory: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.opa.locate import find
 from ironcurtain.policy import Policy
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 _PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:[^;]*?>=\s*([0-9.]+))?[^;]*(?:;(.*))?")
@@ -60,7 +60,9 @@ def check_packages(requirements: Iterable[str]) -> Iterator[Diagnosis]:
         fix = f"Run `pip install '{requirement.partition(';')[0].strip()}'`, or install ironcurtain anew."
         yield Diagnosis(name="packages", status="fail", what=what, fix=fix)
     if not wrong:
-        what = f"{len(plain)} packages are there, ironcurtain {version('ironcurtain')}"
+        what = (
+            f"{counted(len(plain), 'package is', 'packages are')} there, ironcurtain {version('ironcurtain')}"
+        )
         yield Diagnosis(name="packages", status="ok", what=what)
 
 

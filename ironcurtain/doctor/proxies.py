@@ -21,7 +21,7 @@ from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.model.status import ProxyStatus
 from ironcurtain.proxy.running import is_running
 from ironcurtain.settings import status_directory
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 _SECONDS = 30.0
 
@@ -54,7 +54,8 @@ def proxies(subject: Subject) -> Iterator[Diagnosis]:
 def _well(status: ProxyStatus) -> str:
     up = sum(server.up for server in status.servers)
     starting = sum(server.starting for server in status.servers)
-    what = f"it runs (process {status.pid}), and {up} of {len(status.servers)} servers are up"
+    servers = counted(len(status.servers), "server is", "servers are")
+    what = f"it runs (process {status.pid}), and {up} of {servers} up"
     return f"{what}; {starting} start with the first client" if starting else what
 
 

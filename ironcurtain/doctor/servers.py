@@ -24,7 +24,7 @@ from ironcurtain.sandbox.sign_ins import sign_ins
 from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools, list_reachable
-from ironcurtain.text import printable, visible
+from ironcurtain.text import counted, printable, visible
 
 _OLDEST_NODE = 20
 _SECONDS = 30.0
@@ -60,7 +60,9 @@ def servers(subject: Subject) -> Iterator[Diagnosis]:
     for name in config.servers:
         if name in live:
             yield Diagnosis(
-                name=f"servers/{name}", status="ok", what=f"starts and lists {len(live[name])} tools"
+                name=f"servers/{name}",
+                status="ok",
+                what=f"starts and lists {counted(len(live[name]), 'tool')}",
             )
         elif name not in broken and (unfetched := _unfetched(config, name)) is not None:
             yield from failed(f"servers/{name}", unfetched)
@@ -137,7 +139,9 @@ def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
             code=SandboxMissingError.code,
         )
     if found.programs is not None:
-        yield Diagnosis(name="sandbox", status="ok", what=f"{len(wanted)} servers can be contained")
+        yield Diagnosis(
+            name="sandbox", status="ok", what=f"{counted(len(wanted), 'server')} can be contained"
+        )
         yield from _node(found.programs)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ironcurtain.evidence.matrix_text import exactness_mark, outcome_words, places
 from ironcurtain.model.drift import ChangedArguments, DriftedTool, DriftReport
-from ironcurtain.text import printable, visible
+from ironcurtain.text import counted, printable, visible
 
 _FATE = {
     "added": "is new; it is denied until it is annotated",
@@ -22,7 +22,7 @@ def text_lines(report: DriftReport) -> Iterator[str]:
         yield from (f"    {line}" for line in _details(one))
     yield from (f"unpinned: {visible(tool)}: its annotation holds no digest" for tool in report.unpinned)
     yield from (f"not read: {server}" for server in report.unread)
-    yield f"{len(report.tools)} tools drifted, {report.unchanged} as annotated"
+    yield f"{counted(len(report.tools), 'tool')} drifted, {report.unchanged} as annotated"
 
 
 def _details(one: DriftedTool) -> Iterator[str]:

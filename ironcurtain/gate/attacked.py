@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ironcurtain.gate.subject import Subject
 from ironcurtain.model.attack import AttackReport, Break
 from ironcurtain.model.gate import Check, Problem
+from ironcurtain.text import counted
 
 
 def attacked(subject: Subject) -> tuple[Check, ...]:
@@ -27,7 +28,7 @@ def attacked(subject: Subject) -> tuple[Check, ...]:
         Check(
             name=name,
             status="failed" if problems else "passed",
-            summary=f"{sum(report.tried.values())} respelled calls, {text.summary(report)}",
+            summary=f"{counted(sum(report.tried.values()), 'respelled call')}, {text.summary(report)}",
             problems=problems,
         ),
     )

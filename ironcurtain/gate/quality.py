@@ -12,6 +12,7 @@ from ironcurtain.model.findings import SEVERITIES, Finding, StaleWaiver
 from ironcurtain.model.gate import Check, Problem, Severity
 from ironcurtain.model.mutation import MutantResult
 from ironcurtain.mutation.score import mutation_score
+from ironcurtain.text import counted
 
 _OF_SCENARIOS = ("unknown-clause", "other-clause")
 _SHOWN = 10
@@ -110,7 +111,8 @@ def coverage(subject: Subject) -> tuple[Check, ...]:
     report = subject.evidence.coverage
     least = subject.demands.coverage
     cells, rules = report.cells, report.rules
-    shares = f"{cells.reached} of {cells.total} cells, {rules.reached} of {rules.total} rules"
+    all_cells, all_rules = counted(cells.total, "cell"), counted(rules.total, "rule")
+    shares = f"{cells.reached} of {all_cells}, {rules.reached} of {all_rules}"
     summary = f"{report.percent:g} %: {shares}"
     if report.percent >= least:
         return (Check(name="coverage", status="passed", summary=summary, count=cells.total),)

@@ -14,6 +14,7 @@ from ironcurtain.gate.subject import Subject
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.model.provenance import Source
 from ironcurtain.pipeline.sources import project_sources
+from ironcurtain.text import counted
 
 _NAME = "sources"
 _OWN = "user constitution"
@@ -35,7 +36,7 @@ def sources(subject: Subject) -> tuple[Check, ...]:
     elsewhere = {path for path, each in compiled.items() if each.kind == _OWN and path not in found}
     looked_at = {path: each for path, each in compiled.items() if path not in elsewhere}
     problems = tuple(_problems(looked_at, found, subject))
-    said = f"{len(looked_at)} files as they were compiled"
+    said = counted(len(looked_at), "file as it was compiled", "files as they were compiled")
     if problems:
         said = f"{', '.join(each.id for each in problems)}: not what was compiled"
     if elsewhere:

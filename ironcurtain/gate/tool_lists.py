@@ -15,7 +15,7 @@ from ironcurtain.gate.subject import Subject
 from ironcurtain.model.drift import DriftedTool, DriftReport
 from ironcurtain.model.gate import Check, Problem
 from ironcurtain.servers.recorded import DIRECTORY, read_recorded
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 _NAME = "tool lists"
 _AGAIN = "Run `ironcurtain compile`, or take the change back."
@@ -40,7 +40,7 @@ def tool_lists(subject: Subject) -> tuple[Check, ...]:
         return (Check(name=_NAME, status="unexamined", summary=summary),)
     report = drift(subject.content, recorded, lambda _server, _tool: ())
     problems = (*_lists_gone(subject, report), *(_problem(subject, tool) for tool in report.tools))
-    said = f"{report.unchanged} tools as they were annotated"
+    said = counted(report.unchanged, "tool as it was annotated", "tools as they were annotated")
     if problems:
         said = f"{', '.join(visible(each.id) for each in problems)}: not what was annotated"
     return (

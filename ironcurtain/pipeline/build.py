@@ -154,9 +154,8 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             annotated = _annotate(inputs, tools, options, sources.output, book)
             annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
             structure = _structure(annotations, truth, options.release(opa))
-            summary.append(
-                f"{counted(sum(map(len, tools.values())), 'tool')} of {counted(len(tools), 'server')}"
-            )
+            listed = counted(sum(map(len, tools.values())), "tool")
+            summary.append(f"{listed} of {counted(len(tools), 'server')}")
         with stages.stage("compile rules") as summary:
             context = _rule_context(inputs, annotations, options, sources.output)
             compiled = compile_rules(context, book)
@@ -165,7 +164,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             site = _list_site(inputs, tools, starter, annotations, options)
             may_ask = options.provider is not None and not options.offline
             resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
-            summary.append(f"{len(resolved.lists.lists)} lists")
+            summary.append(counted(len(resolved.lists.lists), "list"))
         with stages.stage("scenarios") as summary:
             custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
             workshop = Workshop(annotations, resolved.lists, truth.document, custom, release, opa)
@@ -174,8 +173,8 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with stages.stage("verify and repair") as summary:
             adviser = book if options.repair else book.kept_only()
             settled = settle(Draft(compiled.policy, intent.scenarios), workshop, context, adviser)
-            checks = settled.tried.verification.checks
-            summary += [*(f"{check.name} {check.count}" for check in checks), f"{settled.rounds} corrections"]
+            told = (f"{check.name} {check.count}" for check in settled.tried.verification.checks)
+            summary.extend((*told, counted(settled.rounds, "correction")))
         with stages.stage("compare and record") as summary:
             _require_demanded(settled, truth, progress, book)
             compared = _compare(settled.draft.policy, options, context, workshop, book)
@@ -185,9 +184,8 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             policy = with_former(settled.draft.policy, inputs.published)
             documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
             bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, book, documents))
-            summary.append(
-                f"{options.runs} runs, {recorded.calls} calls recorded, revision {bundle.revision}"
-            )
+            summary += [counted(options.runs, "run"), f"{counted(recorded.calls, 'call')} recorded"]
+            summary.append(f"revision {bundle.revision}")
         with stages.stage("publish") as summary:
             summary.append(f"{_publish(bundle, documents, sources, options, book)} files")
     later = (each.notes for each in (resolved, intent, settled, compared, recorded))
@@ -394,6 +392,6 @@ def _require_no_questions(
     for line in (line for question in questions for line in question_lines(question, clauses)):
         progress.show(line)
     raise OpenQuestionError(
-        f"{len(questions)} question{'s' * (len(questions) > 1)} for a person; nothing was published",
+        f"{counted(len(questions), 'question')} for a person; nothing was published",
         hint="Answer each with `ironcurtain answer ID yes|no`, then compile again.",
     )

@@ -14,6 +14,9 @@ from rich.text import Text
 from ironcurtain.llm.ledger import Entry, Ledger, Spent
 from ironcurtain.text import printable
 
+_WIDE = 80
+"""From so many columns on, what was spent has columns of its own."""
+
 
 @dataclass
 class _Stage:
@@ -66,33 +69,41 @@ class LiveTable:
         self._live.stop()
 
     def _table(self) -> Table:
-        table = Table(box=None, pad_edge=False)
-        for name in ("stage", "server", "calls", "tokens in + out", "cost", "elapsed"):
-            table.add_column(
-                name, justify="left" if name in ("stage", "server") else "right", overflow="fold"
-            )
+        rows = _Rows(self._ledger, figures=bool(self._ledger.total.calls) and self._console.width >= _WIDE)
         for stage in self._stages:
-            _add_stage(table, stage, self._ledger.entries[stage.first : stage.last])
+            rows.add_stage(stage, self._ledger.entries[stage.first : stage.last])
         if self._ledger.total.calls:
-            table.add_section()
-            _add_row(table, "all", "", self._ledger.total, None)
-        return table
+            rows.table.add_section()
+            rows.add("all", "", self._ledger.total, None)
+        return rows.table
 
 
-def _add_stage(table: Table, stage: _Stage, entries: list[Entry]) -> None:
-    running = stage.summary is None
-    seconds = time.monotonic() - stage.begun if running else stage.seconds
-    spent = sum((entry.spent for entry in entries), Spent())
-    _add_row(table, stage.name, stage.summary or "…", spent, seconds, style="bold" if running else "")
-    for entry in entries:
-        about = f"{entry.about} {entry.state}".strip()
-        _add_row(table, "", about, entry.spent, entry.seconds, style="dim")
+class _Rows:
+    """The rows of the table; what was spent has columns where there is room, and else stands in the text."""
 
+    def __init__(self, ledger: Ledger, *, figures: bool) -> None:
+        self.table = Table(box=None, pad_edge=False)
+        self._figures = figures
+        self.table.add_column("stage", no_wrap=True)
+        self.table.add_column("server" if ledger.total.calls else "", overflow="fold")
+        for name in ("calls", "tokens in + out", "cost") if figures else ():
+            self.table.add_column(name, justify="right", overflow="fold")
+        self.table.add_column("elapsed", justify="right", no_wrap=True)
 
-def _add_row(
-    table: Table, stage: str, server: str, spent: Spent, seconds: float | None, *, style: str = ""
-) -> None:
-    figures = (str(spent.calls), spent.tokens_text, spent.cost_text) if spent.calls else ("", "", "")
-    elapsed = "" if seconds is None else f"{seconds:.1f} s"
-    cells = (stage, server, *figures, elapsed)
-    table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+    def add_stage(self, stage: _Stage, entries: list[Entry]) -> None:
+        """Add a stage and its questions."""
+        running = stage.summary is None
+        seconds = time.monotonic() - stage.begun if running else stage.seconds
+        spent = sum((entry.spent for entry in entries), Spent())
+        self.add(stage.name, stage.summary or "…", spent, seconds, style="bold" if running else "")
+        for entry in entries:
+            about = f"{entry.about} {entry.state}".strip()
+            self.add("", about, entry.spent, entry.seconds, style="dim")
+
+    def add(self, stage: str, about: str, spent: Spent, seconds: float | None, *, style: str = "") -> None:
+        """Add a row."""
+        figures = (str(spent.calls), spent.tokens_text, spent.cost_text) if spent.calls else ("", "", "")
+        elapsed = "" if seconds is None else f"{seconds:.1f} s"
+        said = "; ".join(filter(None, (about, str(spent) if spent.calls else "")))
+        cells = (stage, about, *figures, elapsed) if self._figures else (stage, said, elapsed)
+        self.table.add_row(*(Text(printable(cell)) for cell in cells), style=style)

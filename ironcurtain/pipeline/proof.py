@@ -27,6 +27,7 @@ from ironcurtain.model.verification import Check
 from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.languages import languages
+from ironcurtain.text import counted
 
 FILE_NAME = "decision-matrix.json"
 
@@ -126,7 +127,7 @@ def _matrix_check(matrix: Matrix) -> Check:
     rows = [row for table in tables for row in table.rows]
     doubtful = sum(row.exactness == "sampled" for row in rows)
     said = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
-    detail = f"{len(rows)} rows, {said}"
+    detail = f"{counted(len(rows), 'row')}, {said}"
     return Check(name="decision matrix", ok=True, count=sum(len(t.tools) for t in tables), detail=detail)
 
 

@@ -14,6 +14,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.pipeline.questions import OpenQuestion, ask_about
+from ironcurtain.text import counted
 
 MAX_QUESTIONS = 30
 
@@ -65,7 +66,9 @@ def compare(policies: Sequence[Decide], calls: Sequence[ScenarioCall], fixed: It
         if kind in settled
     ]
     if len(open_kinds) > MAX_QUESTIONS:
-        notes.append(f"the runs differ in {len(open_kinds)} ways; the first {MAX_QUESTIONS} are asked")
+        notes.append(
+            f"the runs differ in {counted(len(open_kinds), 'way')}; the first {MAX_QUESTIONS} are asked"
+        )
     questions = [_question(kind, witnesses) for kind, witnesses in list(open_kinds.items())[:MAX_QUESTIONS]]
     return Compared(len(calls), tuple(questions), tuple(notes))
 

@@ -24,7 +24,7 @@ from ironcurtain.opa.command import OpaCommand
 from ironcurtain.opa.locate import Opa
 from ironcurtain.pipeline.bundle_checks import check_bundle
 from ironcurtain.roles.registry import Registry
-from ironcurtain.text import marked, visible
+from ironcurtain.text import counted, marked, visible
 
 _MAX_CALL = 160
 REJECTED = "opa check"
@@ -97,7 +97,7 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
         said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])
         name = REJECTED if any(isinstance(each, RegoRejectedError) for each in errors) else _TESTED
         return Check(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
-    detail = f"{len(bundle.modules)} modules compile, all tests passed"
+    detail = f"{counted(len(bundle.modules), 'module compiles', 'modules compile')}, all tests passed"
     return Check(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
 
 

@@ -35,6 +35,7 @@ from ironcurtain.proxy.roots import RootsTold
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause, parameters
+from ironcurtain.text import counted
 
 _RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _MAX_EVENT = 32 << 20
@@ -284,7 +285,7 @@ class Upstream:
         self._tried.set()
         catalogue = self.catalogue or Catalogue()
         protocol, count = client.session.protocol_version, len(catalogue.tools)
-        self._events.say(f"server {self.name}: {count} tools, protocol {protocol}")
+        self._events.say(f"server {self.name}: {counted(count, 'tool')}, protocol {protocol}")
         self._tools.tell_problems()
         for what in ("tools", "prompts", "resources"):
             await self._events.changed(self.name, what)

@@ -141,7 +141,7 @@ def test_a_server_is_added_by_the_command_that_everybody_has(
     servers.write_text(json.dumps({"mcpServers": {"py": UVX}}))
     added = inside("servers", "add", "js", "--", "npx", "-y", "@tests/teller", cwd=servers.parent)
     assert (added.code, added.codes) == (4, ["IC4001"]), added.err
-    assert "fetched: js: @tests/teller 1.0.0\nread: 1 tools of js\n" in added.err
+    assert "fetched: js: @tests/teller 1.0.0\nread: 1 tool of js\n" in added.err
     entry = json.loads(servers.read_text())["mcpServers"]["js"]
     assert entry == {"command": "npx", "args": ["-y", "@tests/teller"]}
     assert [*lock(servers)] == ["js"]

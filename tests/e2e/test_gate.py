@@ -223,7 +223,7 @@ def test_an_approval_is_written_reviewed_and_counts(loosened: Path, inside: Insi
     wanted = ["--write-approval", "ok.yaml", "--reason", "mail, too"]
     assert_clear(inside(*diff, *wanted), 2, "IC1001")
     written = inside(*diff, *wanted, "--approver", "alice")
-    assert (written.code, written.err) == (4, "1 approvals written to ok.yaml: let them be reviewed\n")
+    assert (written.code, written.err) == (4, "1 approval written to ok.yaml: let it be reviewed\n")
     passed = inside(*diff, "--approvals", "ok.yaml")
     assert passed.code == 0
     assert "approved by alice: mail, too" in passed.out

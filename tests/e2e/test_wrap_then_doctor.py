@@ -135,7 +135,7 @@ HAPPENS: dict[str, tuple[Callable[[Installed], object], str, str, str]] = {
     ),
     "a project has servers of its own": (
         lambda it: (it.root / ".mcp.json").write_text(json.dumps(BESIDE)),
-        "warn", "/.mcp.json is not wrapped: it starts 1 servers itself (mine)", "ironcurtain wrap",
+        "warn", "/.mcp.json is not wrapped: it starts 1 server itself (mine)", "ironcurtain wrap",
     ),
 }  # fmt: skip
 

@@ -121,7 +121,7 @@ def proxies_that_do_not_do_well(house: House) -> list[Sign]:
     for name, text in {"killed": texts["sick"], "left": texts["newer"]}.items():
         (place / f"{name}.json").write_text(text)
     return [
-        Sign("proxy/fresh", "0 of 1 servers are up; 1 start with the first client", "", status="ok"),
+        Sign("proxy/fresh", "0 of 1 server is up; 1 start with the first client", "", status="ok"),
         Sign("proxy/killed", "it was killed", "Let its client start it again", status="warn"),
         Sign("proxy/left", "it was killed", "Let its client start it again", status="warn"),
         Sign("proxy/newer", "proxy-status/v99", "with the version of IronCurtain", "IC1004"),

@@ -14,14 +14,22 @@ COLUMNS = 500
 
 
 def in_terminal(
-    command: Sequence[str], cwd: Path, environment: Mapping[str, str], typed: str = ""
+    command: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    typed: str = "",
+    columns: int = COLUMNS,
 ) -> tuple[int, str]:
     """Run a command in a terminal; return its exit code and what it printed.
 
-    What is typed is typed when the command asks: at a line that ends with `> `.
+    What is typed is typed when the command asks: at a line that ends with `> `. Where nobody says, there are
+    no colours.
     """
+    named = {"NO_COLOR": "1", **environment}
+    unset = {"COLUMNS", "LINES", *(() if named["NO_COLOR"] else ("NO_COLOR",))}
+    environment = {name: value for name, value in named.items() if name not in unset}
     ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     with subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     ) as run:
