@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -61,7 +62,8 @@ def test_several_things_are_wrong(inside: Inside, project: Path, home: Path) -> 
     (home / ".claude.json").write_text('{"mcpServers": {"notes": {"command": "x"}}}')
     (project / "generated" / "bundle" / "ironcurtain" / "rules" / "data.json").write_text("{}")
     ended = inside("doctor", "--timeout", "200", "--client", "claude-code", "--client", "cursor", cwd=project)
-    assert (ended.code, ended.err) == (1, "")
+    assert ended.code == 1
+    assert re.fullmatch(r"\d+ checks: .*\d+ failed.*\n", ended.err)
     lines = ended.out.splitlines()
     failing = [line.split()[1] for line in lines if line.startswith("fail")]
     expected = ["bundle:", "servers/notes:", "keys:", "client/claude-code:", "client/cursor:", "engine:"]

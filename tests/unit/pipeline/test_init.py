@@ -12,7 +12,7 @@ from ironcurtain.errors import FileError, ServerConfigError
 from ironcurtain.files import load
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.pipeline.clauses import read_clauses
-from ironcurtain.pipeline.init import FILES, init
+from ironcurtain.pipeline.init import FILES, SCHEMAS, WRITTEN_BY_PEOPLE, init
 from ironcurtain.pipeline.linter import lint
 from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import load_servers
@@ -25,7 +25,8 @@ def test_every_file_is_written_and_valid(tmp_path: Path) -> None:
     project = tmp_path / "new" / "project"
     assert done.written == tuple(FILES)
     assert done.kept == ()
-    assert set(tree(project)) == set(FILES)
+    schemas = {f"{SCHEMAS}/{name}.json" for name in WRITTEN_BY_PEOPLE}
+    assert set(tree(project)) == {*FILES, *schemas}
     assert load_settings(project / "ironcurtain.toml") == Settings()
     clauses = read_clauses((project / "constitution.md").read_text(), "constitution.md")
     assert lint(clauses) == ()
