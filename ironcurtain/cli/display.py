@@ -38,7 +38,7 @@ _STYLES = tuple(
     for pattern, colour in (
         (r"error\[IC\d{4}\](?=:)|\S+:\d+: error(?=:)", "red"),
         (r" *(?:DENY|FAIL|fail|NOT verified)\b|found(?=:)", "red"),
-        (r" *(?:ESCALATE|warn|warning)\b|\S+:\d+: warning(?=:)", "yellow"),
+        (r" *(?:ESCALATE|warn|warning)\b|waiting\[IC\d{4}\](?=:)|\S+:\d+: warning(?=:)", "yellow"),
         (r" *(?:ALLOW|ok|verified|published)\b", "green"),
         (r" *(?:note|hint|fix|next)(?=:)|\S+:\d+: note(?=:)", "cyan"),
     )
