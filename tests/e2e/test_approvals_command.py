@@ -402,6 +402,23 @@ def test_options_before_a_command_are_refused_not_passed_over(inside: Inside, pl
     assert "behind `list`" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--on-approval", "no-such-program-anywhere"], '"no-such-program-anywhere" was not found'),
+        (["--on-approval", "'"], "is no command"),
+        (["--on-approval", "true", "--no-approver"], "--on-approval would tell nobody"),
+    ],
+    ids=["missing", "unquoted", "nobody"],
+)
+def test_a_command_that_could_not_tell_keeps_the_proxy_from_starting(
+    options: list[str], said: str, inside: Inside
+) -> None:
+    ended = inside("proxy", "--bundle", "bundle", "--servers", "mcp-servers.json", *options)
+    assert_clear(ended, 2, "IC1001")
+    assert said in ended.err
+
+
 # -- programs that ask and die ------------------------------------------------------------------
 
 
