@@ -49,6 +49,7 @@ GROUPS = {
     "Enforce it": {
         "proxy": "Stand between an agent and its MCP servers.",
         "serve": "Serve tools of your own, declared in Python.",
+        "preview": "Say what leaves of a tool's answer, and why.",
         "approvals": "Show and answer the calls that wait for a person.",
         "status": "Say which proxies run, and how they are.",
         "wrap": "Run a client's MCP servers behind the proxy.",

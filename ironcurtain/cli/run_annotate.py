@@ -22,6 +22,7 @@ from ironcurtain.pipeline.answers import AnswerBook
 from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.pipeline.known import shipped_collection
 from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.recorded import list_or_recorded
 from ironcurtain.text import printable, visible
@@ -76,6 +77,7 @@ def annotate_tools(
         _book(project, model, ledger, locked=locked),
         previous=_previous(project.path("output"), set(tools)),
         known=shipped_collection(),
+        declared=declared_annotations(load_servers(project.path("servers"))),
     )
     told = [f"finding: {note}" for note in annotated.notes]
     for line in (*told, *(line for proposal in annotated.proposals for line in proposal.lines)):

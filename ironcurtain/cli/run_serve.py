@@ -14,6 +14,7 @@ from ironcurtain.cli.bundle_argument import no_bundle
 from ironcurtain.errors import Exit, GatewayError, UsageError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.option_positions import option_positions
 from ironcurtain.gateway.outcome_table import outcome_table
 from ironcurtain.gateway.principal import read_permissions
 from ironcurtain.model import jsontext
@@ -59,6 +60,7 @@ def run(
         raise no_bundle()
     _check_identity(permissions, tokens, chosen.get("http"))
     from ironcurtain.cli import run_proxy  # noqa: PLC0415 - the SDK takes a second to load
+    from ironcurtain.proxy.tokens import Tokens  # noqa: PLC0415 - as above
 
     if audit == "debug":
         _warn_of_debug()
@@ -80,8 +82,13 @@ def run(
         telemetry=False,
         **chosen,
     )
-    files = {"the permissions file": Path(permissions)} if permissions is not None else {}
-    run_proxy.serve(replace(options, principal=principal, files={**options.files, **files}))
+    named = {"the permissions file": permissions, "the settings of tokens": tokens}
+    files = {what: Path(path) for what, path in named.items() if path is not None}
+    verifier = None
+    if tokens is not None:
+        verifier = Tokens(Path(tokens))
+        verifier.read()
+    run_proxy.serve(replace(options, principal=principal, tokens=verifier, files={**options.files, **files}))
     return Exit.YES
 
 
@@ -142,3 +149,6 @@ def _checked(gateways: Mapping[str, Gateway]) -> Iterator[str]:
                 yield f"  {visible(row.path):<{width}}  {row.kind:<8} {row.action}{visible(rule)}"
             for warning in table.warnings():
                 yield f"  note: {visible(warning)}"
+            for argument in option_positions(tool):
+                named = visible(argument)
+                yield f'  note: the value of {named} can be taken for an option: put "--" before it'

@@ -70,6 +70,7 @@ def annotate(
     *,
     previous: Annotations | None = None,
     known: Collection | None = None,
+    declared: Annotations | None = None,
 ) -> Annotated:
     """Annotate all tools of all servers; only tools without a kept or known answer are asked about.
 
@@ -80,6 +81,7 @@ def annotate(
         book: Where answers come from.
         previous: The published annotations, which new ones must not weaken unseen.
         known: Annotations of well-known servers, which are taken before anybody is asked.
+        declared: Annotations of gateways, whose definitions say them: nobody is asked about their tools.
 
     Raises:
         UnconfirmedArgumentError: For each argument that looks like a resource (or like several), is
@@ -88,11 +90,13 @@ def annotate(
         AnnotationError: If a confirmation names nothing that exists.
         OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
     """
+    own = declared.servers if declared is not None else {}
+    roles = tuple({role.name: role for role in (*roles, *(declared.roles if declared else ()))}.values())
     registry = Registry(roles)
-    listed = all_listed(tools)
-    notes = [note for one in listed for note in text_findings(one.server, one.tool)]
+    notes = [note for one in all_listed(tools) for note in text_findings(one.server, one.tool)]
+    listed = all_listed({server: listed for server, listed in tools.items() if server not in own})
     answers = _ask(listed, registry, book, known)
-    found: dict[str, list[ToolAnnotation]] = {server: [] for server in tools}
+    found = {server: list(own[server].tools) if server in own else [] for server in tools}
     for one, answer in zip(listed, answers, strict=True):
         reviewed = known.find(one.tool) if known is not None and answer.provider == SHIPPED else None
         annotation = _shipped(read_annotation(answer.content, one), answer, reviewed)

@@ -68,6 +68,7 @@ from ironcurtain.pipeline.workshop import Workshop, without_rules
 from ironcurtain.roles.registry import Registry
 from ironcurtain.sandbox.agreement import disagreements
 from ironcurtain.sandbox.visits import contained_visits
+from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.servers.starting import Starter
@@ -278,9 +279,10 @@ def _list_tools(
 
 
 def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerBook) -> Annotated:
-    previous = published_annotations(output)
+    previous, declared = published_annotations(output), declared_annotations(inputs.servers)
+    known = shipped_collection()
     annotated = annotate(
-        tools, options.roles, inputs.confirmations, book, previous=previous, known=shipped_collection()
+        tools, options.roles, inputs.confirmations, book, previous=previous, known=known, declared=declared
     )
     annotated.require_roles()
     return annotated

@@ -7,6 +7,7 @@ import ipaddress
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from ironcurtain.errors import SystemFailedError, UsageError
 from ironcurtain.proxy.http_bounds import Connections, HttpLimits, Punctual
-from ironcurtain.proxy.http_clients import ON_SOCKET, HttpClients, Known
+from ironcurtain.proxy.http_clients import ON_SOCKET, UNASKED, HttpClients, Known, Refused
+from ironcurtain.proxy.tokens import Tokens
 from ironcurtain.text import quoted, visible
 
 PATH = "/mcp"
@@ -80,6 +83,9 @@ async def serve_http(
     listening: Callable[[str], None],
     clients: HttpClients | None = None,
     limits: HttpLimits = _LIMITS,
+    *,
+    tokens: Tokens | None = None,
+    refused: Refused | None = None,
 ) -> None:
     """Serve until cancelled.
 
@@ -89,6 +95,8 @@ async def serve_http(
         listening: Told the URL once clients can connect.
         clients: Who may connect, by their tokens; None asks nobody. A Unix socket is for its user alone.
         limits: Bounds on what clients can hold.
+        tokens: Which signed tokens say whom a client acts for; with them, nothing else counts.
+        refused: Is told why a request showed none of these.
 
     Raises:
         SystemFailedError: If the address cannot be taken.
@@ -100,7 +108,9 @@ async def serve_http(
     if taken is not None:
         names = tuple(f"{name}:{taken.getsockname()[1]}" for name in names)
         url = f"http://{names[0]}{PATH}"
-    running = _Quiet(_config(server, address, names, clients, limits))
+    knowing = partial(Known, clients=None if address.path else clients, tokens=tokens, refused=refused)
+    named = partial(knowing, name=ON_SOCKET if address.path else UNASKED)
+    running = _Quiet(_config(server, address, names, named, limits))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(running.serve, [taken] if taken is not None else None)
         try:
@@ -119,7 +129,7 @@ def _config(
     server: Server[Any],
     address: Address,
     names: tuple[str, ...],
-    clients: HttpClients | None,
+    known: Callable[[ASGIApp], ASGIApp],
     limits: HttpLimits,
 ) -> uvicorn.Config:
     app = server.streamable_http_app(
@@ -134,9 +144,8 @@ def _config(
         ),
         custom_starlette_routes=[Route("/health", _health)],
     )
-    known = Known(app, clients) if address.path is None else Known(app, None, ON_SOCKET)
     return uvicorn.Config(
-        Punctual(known, limits.body),
+        Punctual(known(app), limits.body),
         http=Connections(limits).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
         uds=str(address.path) if address.path is not None else None,
         log_config=None,

@@ -10,7 +10,7 @@ import secrets
 import socket
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,9 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ironcurtain.errors import FileError
 from ironcurtain.files import atomic_write, load
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Frozen, Slug
 from ironcurtain.ownership import check_own
+from ironcurtain.proxy.tokens import BadTokenError, Tokens
 from ironcurtain.settings import user_directory
 from ironcurtain.text import visible
 
@@ -36,6 +38,9 @@ PRINCIPAL = "ironcurtain.principal"
 ON_SOCKET = "socket"
 UNASKED = "http"
 """The names of whoever connects to our Unix socket, and of everybody where no token is asked for."""
+
+Refused = Callable[[str], Awaitable[None]]
+"""Is told why a request was refused."""
 
 _FORMAT: Literal["ironcurtain/http-clients/v1"] = "ironcurtain/http-clients/v1"
 _OPEN = frozenset({"/health"})
@@ -108,11 +113,15 @@ class Known:
         app: What serves them.
         clients: Who shows which token; None where nobody has to.
         name: What everybody is called then.
+        tokens: Which signed tokens count; with them, nothing else does.
+        refused: Is told why a request showed none.
     """
 
     app: ASGIApp
     clients: HttpClients | None
     name: str = UNASKED
+    tokens: Tokens | None = None
+    refused: Refused | None = None
     _sessions: dict[bytes, str] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,7 +130,7 @@ class Known:
             await self.app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        client = self.clients.name_of(headers) if self.clients is not None else self.name
+        client, principal = await self._who(headers)
         if client is None:
             refusal = PlainTextResponse("Show the token of a client.\n", 401, {"www-authenticate": "Bearer"})
             await refusal(scope, receive, send)
@@ -138,7 +147,19 @@ class Known:
                         self._learn(value, client)
             await send(message)
 
-        await self.app({**scope, CLIENT: client}, receive, learning)
+        await self.app({**scope, CLIENT: client, PRINCIPAL: principal}, receive, learning)
+
+    async def _who(self, headers: Mapping[bytes, bytes]) -> tuple[str | None, Principal | None]:
+        """Return who a client is, and whom it acts for as its token shows; nobody where it shows none."""
+        if self.tokens is None:
+            return (self.clients.name_of(headers) if self.clients is not None else self.name), None
+        try:
+            principal = self.tokens.principal_of(headers)
+        except BadTokenError as error:
+            if self.refused is not None:
+                await self.refused(str(error))
+            return None, None
+        return principal.sub, principal
 
     def _learn(self, session: bytes, client: str) -> None:
         while len(self._sessions) >= _MOST_SESSIONS:

@@ -50,6 +50,8 @@ from ironcurtain.proxy.recording import Recording, Values
 from ironcurtain.proxy.reload import Reloader
 from ironcurtain.proxy.signals import Signals
 from ironcurtain.proxy.stdio import serve_stdio
+from ironcurtain.proxy.tokens import Tokens
+from ironcurtain.proxy.unauthenticated import Unauthenticated
 from ironcurtain.runtime import runtime_directory, shared_file
 from ironcurtain.sandbox.confiner import Confiner
 from ironcurtain.sandbox.reach import reaches
@@ -85,6 +87,7 @@ class ProxyOptions:
         audit_max_bytes: Size at which a segment of the log ends.
         telemetry: Whether decisions are told to OpenTelemetry, too.
         witness: Where the log's progress is told of, outside its directory; None for nowhere.
+        tokens: Which signed tokens say whom a client over HTTP acts for; None where they show none.
         principal: Whom the agent acts for, where the start configuration says it.
     """
 
@@ -107,6 +110,7 @@ class ProxyOptions:
     audit_max_bytes: int = MAX_BYTES
     telemetry: bool = False
     witness: Path | None = None
+    tokens: Tokens | None = None
     principal: Principal | None = None
 
 
@@ -203,7 +207,10 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Wit
         if witness is not None:
             tasks.start_soon(witness.keep, lambda: enforcer.log.state)
         if options.http is not None:
-            await serve_http(face, options.http, board.listening, options.clients)
+            refused = Unauthenticated(enforcer.log, enforcer.policy)
+            await serve_http(
+                face, options.http, board.listening, options.clients, tokens=options.tokens, refused=refused
+            )
         else:
             async with serve_stdio(hub.gone) as (received, sent):
                 await face.run(received, sent, face.create_initialization_options())

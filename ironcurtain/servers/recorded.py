@@ -61,6 +61,7 @@ def list_without_starting(config: ServerConfig, starter: Starter, output: Path) 
                 hint=f'Save it: ironcurtain tools {name} > FILE, and name the file as "tools".',
             )
             for name in sorted(config.servers.keys() - files.keys())
+            if not config.servers[name].gateway
         ]
     )
     return list_tools(_from_files(config, files), starter)

@@ -237,3 +237,12 @@ def test_answers_of_a_server_beside_the_gateway_are_filtered(desk: Desk) -> None
 
     anyio.run(story)
     assert [record["output"]["masked"] for record in desk.results()] == [{"..email": 1}, {"..email": 1}, {}]
+
+
+def test_preview_says_why_each_value_stays_or_goes(desk: Desk) -> None:
+    sample = {"id": "SUP-1", "customer": {"name": "Ada Lovelace", "card": "4111"}, "notes": []}
+    (desk.root / "sample.json").write_text(json.dumps(sample))
+    told = desk.run("preview", "desk__get_ticket", "sample.json", "--tools", "tools.py")
+    assert '"name": "A***e"' in told
+    assert "4111" not in told
+    assert ".customer.card  redact  by ..card" in told

@@ -1,0 +1,49 @@
+"""Values that a program could take for its options are named, and others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from ironcurtain.gateway import cli_command, define_tool
+from ironcurtain.gateway.option_positions import option_positions
+
+
+class Given(BaseModel):
+    word: str
+    more: str | None = None
+    many: list[str] = []
+    kind: Literal["a", "b"] = "a"
+    count: int = 1
+
+
+BUILDERS: list[tuple[Callable[[Any], list[str]], tuple[str, ...]]] = [
+    (lambda given: [given.word], ("word",)),
+    (lambda given: ["--", given.word], ()),
+    (lambda given: [f"--word={given.word}"], ()),
+    (lambda given: ["-n", given.word, "--", given.more], ("word",)),
+    (lambda given: [*given.many, "--", given.word], ("many",)),
+    (lambda given: [str(given.count), given.kind, given.more or ""], ("more",)),
+    (lambda given: [f"{given.word}.txt"], ("word",)),
+    (lambda _: [], ()),
+]
+
+
+@pytest.mark.parametrize(("build", "named"), BUILDERS)
+def test_values_in_option_position_are_named(
+    build: Callable[[Any], list[str]], named: tuple[str, ...]
+) -> None:
+    tool = define_tool(
+        name="tool",
+        description="A tool.",
+        classification="read",
+        permissions=["public"],
+        input=Given,
+        output=Given,
+        output_policy={".": "allow"},
+        handler=cli_command("echo", build),
+    )
+    assert option_positions(tool) == named
