@@ -17,9 +17,7 @@ from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.option_positions import option_positions
 from ironcurtain.gateway.outcome_table import outcome_table
 from ironcurtain.gateway.principal import read_permissions
-from ironcurtain.model import jsontext
 from ironcurtain.servers.config import ServerConfig, load_servers
-from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.text import visible
 
 _ENVIRONMENTS = ("IRONCURTAIN_ENV", "ENVIRONMENT", "ENV", "APP_ENV", "PYTHON_ENV")
@@ -33,7 +31,6 @@ def run(
     *,
     target: str,
     check: bool,
-    annotations: bool,
     bundle: str | None,
     permissions: str | None,
     tokens: str | None,
@@ -47,14 +44,6 @@ def run(
     if check:
         for line in _checked(gateways):
             click.echo(line)
-        return Exit.YES
-    if annotations:
-        click.echo(
-            jsontext.pretty(
-                declared_annotations(config).model_dump(mode="json", by_alias=True, exclude_defaults=True)
-            ),
-            nl=False,
-        )
         return Exit.YES
     if bundle is None:
         raise no_bundle()

@@ -13,7 +13,6 @@ from ironcurtain.errors import Exit
 @click.command()
 @click.argument("target", metavar="TOOLS.PY")
 @click.option("--check", is_flag=True, help="Only check the tools, and print what leaves of their answers.")
-@click.option("--annotations", is_flag=True, help="Only print the annotations that the tools declare.")
 @EXPLICIT_BUNDLE
 @click.option("--permissions", metavar="FILE", help="Whom the agent acts for, and what that one may do.")
 @click.option(

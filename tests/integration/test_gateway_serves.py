@@ -246,3 +246,20 @@ def test_preview_says_why_each_value_stays_or_goes(desk: Desk) -> None:
     assert '"name": "A***e"' in told
     assert "4111" not in told
     assert ".customer.card  redact  by ..card" in told
+
+
+def test_the_matrix_of_a_policy_shows_what_it_decides_of_the_gateways_tools(desk: Desk) -> None:
+    told = desk.run("matrix", "bundle")
+    assert "desk: add_note, get_ticket\n  ticket in SUP-**\n    allow    C1\n" in told
+    assert "desk: delete_customer\n  none in call\n    escalate C3\n" in told
+
+
+def test_roles_come_from_the_definitions_and_nobody_is_asked(desk: Desk) -> None:
+    # The settings name no model: a question would be left open for a person.
+    annotations = json.loads(desk.run("annotate", "--format", "json"))
+    tools = {tool["tool"]: tool for tool in annotations["servers"]["desk"]["tools"]}
+    assert tools["add_note"]["args"] == [
+        {"name": "ticket", "roles": ["ticket"]},
+        {"name": "text", "roles": ["none"], "pii": True},
+    ]
+    assert not (desk.root / "questions").exists()

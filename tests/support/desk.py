@@ -84,10 +84,10 @@ class Desk:
         assert ended.returncode == code, ended.stderr
         return ended.stdout if code == 0 else ended.stderr
 
-    def publish(self, tools: str = "tools.py") -> None:
+    def publish(self) -> None:
         """Make the bundle anew."""
         shutil.rmtree(self.bundle, ignore_errors=True)
-        (self.root / "tool-annotations.json").write_text(self.run("serve", "--annotations", tools))
+        (self.root / "tool-annotations.json").write_text(self.run("annotate", "--format", "json"))
         self.run(
             "bundle",
             "--policy",
