@@ -80,3 +80,21 @@ def public(**options: object) -> Exit:
     Exit: 0 printed, 2 no such key, or no key that OPA can use.
     """  # noqa: D301 - click reads the escape
     return lazy.run("key", "public", **options)
+
+
+@command.command("sign-domain")
+@click.argument("file", metavar="DOMAIN.json")
+@click.option("-o", "--output", metavar="FILE", required=True, help="Where the signed configuration goes.")
+@KEY
+def sign_domain(**options: object) -> Exit:
+    """Sign the configuration of a domain, for `ironcurtain serve --domain` (docs/gateway.md).
+
+    \b
+    Example:
+      ironcurtain key sign-domain desk-eu.json -o desk-eu.signed.json
+
+    \b
+    Exit: 0 signed, 2 no such key, or no configuration of a domain, 3 not
+    writable.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("key", "sign_domain", **options)

@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.domain import read_domain
+from ironcurtain.bundle.domain import sign_domain as sign_domain_file
 from ironcurtain.bundle.keys import (
     Algorithm,
     PublicKey,
@@ -50,6 +52,13 @@ def public(*, key: str | None, format_: str) -> Exit:
         click.echo(json.dumps({found.id: {"algorithm": found.algorithm, "key": found.pem}}))
     else:
         click.echo(found.pem, nl=False)
+    return Exit.YES
+
+
+def sign_domain(*, file: str, output: str, key: str | None) -> Exit:
+    """Sign the configuration of a domain."""
+    signed = sign_domain_file(read_domain(Path(file)), read_private_key(_path(key)))
+    atomic_write(Path(output), signed)
     return Exit.YES
 
 

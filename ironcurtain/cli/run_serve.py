@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ironcurtain.bundle.domain import Domain, open_domain
+from ironcurtain.bundle.keys import read_public_key
 from ironcurtain.cli.bundle_argument import no_bundle
 from ironcurtain.errors import Exit, GatewayError, UsageError
 from ironcurtain.gateway.gateway import Gateway
@@ -34,6 +36,8 @@ def run(
     bundle: str | None,
     permissions: str | None,
     tokens: str | None,
+    domain: str | None,
+    domain_key: str | None,
     audit: str,
     protected: tuple[str, ...],
     **chosen: Any,  # noqa: ANN401 - options that it shares with `ironcurtain proxy`
@@ -47,7 +51,11 @@ def run(
         return Exit.YES
     if bundle is None:
         raise no_bundle()
-    _check_identity(permissions, tokens, chosen.get("http"))
+    deployed = _domain(domain, domain_key)
+    sub = deployed.principal() if deployed is not None else None
+    _check_identity([permissions, tokens, sub], tokens, chosen.get("http"))
+    if deployed is not None:
+        gateways = deployed.of(gateways, str(domain))
     from ironcurtain.cli import run_proxy  # noqa: PLC0415 - the SDK takes a second to load
     from ironcurtain.proxy.tokens import Tokens  # noqa: PLC0415 - as above
 
@@ -55,12 +63,12 @@ def run(
         _warn_of_debug()
         run_proxy.say(_DEBUG)
     known = frozenset().union(*(each.permissions for each in gateways.values()))
-    principal = read_permissions(Path(permissions), known) if permissions is not None else None
+    principal = read_permissions(Path(permissions), known) if permissions is not None else sub
     options = run_proxy.options_of(
         bundle=bundle,
         servers=target,
         caller=None,
-        protected=(*protected, *filter(None, (permissions, tokens))),
+        protected=(*protected, *filter(None, (permissions, tokens, domain, domain_key))),
         http_open=tokens is not None,
         answer_within=600.0,
         trust_client=False,
@@ -71,13 +79,22 @@ def run(
         telemetry=False,
         **chosen,
     )
-    named = {"the permissions file": permissions, "the settings of tokens": tokens}
+    named = {
+        "the permissions file": permissions,
+        "the settings of tokens": tokens,
+        "the domain's configuration": domain,
+        "the key of the domain's configuration": domain_key,
+    }
     files = {what: Path(path) for what, path in named.items() if path is not None}
     verifier = None
     if tokens is not None:
         verifier = Tokens(Path(tokens))
         verifier.read()
-    run_proxy.serve(replace(options, principal=principal, tokens=verifier, files={**options.files, **files}))
+    run_proxy.serve(
+        replace(
+            options, principal=principal, tokens=verifier, domain=deployed, files={**options.files, **files}
+        )
+    )
     return Exit.YES
 
 
@@ -96,12 +113,21 @@ def _gateways(config: ServerConfig) -> dict[str, Gateway]:
     return found
 
 
-def _check_identity(permissions: str | None, tokens: str | None, http: object) -> None:
+def _domain(path: str | None, key: str | None) -> Domain | None:
+    """Read the domain that is deployed; None where none is."""
+    if (path is None) != (key is None):
+        raise UsageError("--domain and --domain-key belong together", hint="Give both, or neither.")
+    return (
+        open_domain(Path(path), read_public_key(Path(key))) if path is not None and key is not None else None
+    )
+
+
+def _check_identity(ways: Sequence[object], tokens: str | None, http: object) -> None:
     """See that it is known, in one way, whom the agent acts for."""
-    if (permissions is None) == (tokens is None):
+    if sum(way is not None for way in ways) != 1:
         raise UsageError(
-            "it must be known whom the agent acts for",
-            hint="Give --permissions FILE, or --tokens FILE with --http.",
+            "it must be known in one way whom the agent acts for",
+            hint="Give --permissions FILE, --tokens FILE with --http, or a --domain with a sub.",
         )
     if tokens is not None and http is None:
         raise UsageError(

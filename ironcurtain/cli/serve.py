@@ -19,6 +19,10 @@ from ironcurtain.errors import Exit
     "--tokens", metavar="FILE", help="With --http: the keys of signed tokens (JWT) that clients show instead."
 )
 @click.option(
+    "--domain", metavar="FILE", help="The signed configuration of a domain: its tools and permissions alone."
+)
+@click.option("--domain-key", metavar="FILE", help="With --domain: the public key that it is signed with.")
+@click.option(
     "--audit",
     type=click.Choice(["production", "debug"]),
     default="production",

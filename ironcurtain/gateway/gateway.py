@@ -6,7 +6,7 @@ gateway = Gateway("support", tools=[get_ticket, close_ticket], permissions=["tic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from inspect import currentframe
 from types import MappingProxyType
 
@@ -63,6 +63,11 @@ class Gateway:
         """Every permission that there is."""
         required = {name for tool in self._given for name in (*tool.permissions, *tool.elevated_permissions)}
         return (self._permissions if self._permissions is not None else frozenset(required)) | {PUBLIC}
+
+    def restricted(self, tools: Collection[str]) -> Gateway:
+        """Return the same gateway with some of its tools: the others are not there at all."""
+        kept = [tool for tool in self._given if tool.name in tools]
+        return Gateway(self.name, kept, permissions=sorted(self.permissions), roles=self.roles)
 
     def check(self) -> None:
         """Hold everything against the rules.

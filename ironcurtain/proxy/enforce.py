@@ -91,6 +91,10 @@ class RefusedError(Exception):
         self.view = view
 
 
+def _unlimited(principal: Principal) -> Principal:
+    return principal
+
+
 @dataclass(frozen=True)
 class Enforcer:
     """Everything that a call meets on its way.
@@ -105,6 +109,7 @@ class Enforcer:
         neighbours: Does that for the calls of other proxies.
         turns: Keeps calls that change paths apart from those that rely on them.
         principal: Whom the agent acts for, unless its request shows another; None where nobody said.
+        limited: Takes from whom it is what the deployment does not have.
         admission: What calls of a gateway's tools meet before the policy.
         outputs: What leaves of answers.
     """
@@ -122,6 +127,7 @@ class Enforcer:
     pace: Pace = field(default_factory=Pace)
     turns: Turns = field(default_factory=Turns)
     principal: Principal | None = None
+    limited: Callable[[Principal], Principal] = _unlimited
     admission: Admission = field(default_factory=lambda: Admission({}))
     outputs: Outputs = field(default_factory=Outputs)
 
@@ -182,7 +188,8 @@ class Enforcer:
     def principal_of(self, exchange: Exchange | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
         shown = exchange.principal if exchange is not None else None
-        return shown if shown is not None else self.principal
+        found = shown if shown is not None else self.principal
+        return self.limited(found) if found is not None else None
 
     async def _settled(self, judged: Judged, live: Live | None) -> Judged:
         """Judge a call again that another one has disturbed; an approval is good for the same call only."""

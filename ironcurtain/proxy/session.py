@@ -23,6 +23,7 @@ from ironcurtain.audit.places import audit_directory, log_place
 from ironcurtain.audit.telemetry import Telemetry
 from ironcurtain.audit.witness import Witness
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.domain import Domain
 from ironcurtain.bundle.origin import origin
 from ironcurtain.fetched.lock import lock_of
 from ironcurtain.gateway.admission import Admission
@@ -88,6 +89,7 @@ class ProxyOptions:
         telemetry: Whether decisions are told to OpenTelemetry, too.
         witness: Where the log's progress is told of, outside its directory; None for nowhere.
         tokens: Which signed tokens say whom a client over HTTP acts for; None where they show none.
+        domain: Which tools and permissions this deployment has; None for all.
         principal: Whom the agent acts for, where the start configuration says it.
     """
 
@@ -111,6 +113,7 @@ class ProxyOptions:
     telemetry: bool = False
     witness: Path | None = None
     tokens: Tokens | None = None
+    domain: Domain | None = None
     principal: Principal | None = None
 
 
@@ -166,6 +169,10 @@ async def _run(
         enforcer = replace(_enforcer(options, live, log, confiner, directory), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
         gateways = gateways_of(config)
+        domain = options.domain
+        if domain is not None:
+            gateways = domain.of(gateways, str(config.path))
+            enforcer = replace(enforcer, limited=domain.limited)
         enforcer = replace(
             enforcer,
             principal=options.principal,
