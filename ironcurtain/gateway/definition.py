@@ -17,6 +17,7 @@ the line of each (`Gateway`, `ironcurtain serve --check`). What is returned is f
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,20 +69,32 @@ class HandlerContext:
 class Shape:
     """How input and output are read and written, as their models were when the tool was declared.
 
-    A class can be changed afterwards; what is validated against must not be.
+    A class can be changed afterwards; what is listed and validated against must not be.
+
+    Attributes:
+        input_schema: JSON Schema of the input.
+        output_schema: JSON Schema of what the handler answers, before the output policy.
     """
 
+    input_schema: dict[str, JsonValue] = field(default_factory=dict)
+    output_schema: dict[str, JsonValue] = field(default_factory=dict)
     _input: Validator | None = None
     _output: Validator | None = None
     _written: SchemaSerializer | None = None
 
     @classmethod
-    def of(cls, input_: object, output: object) -> Shape:
-        """Take models as they are now; what is none has problems that were told."""
-        if not (_is_model(input_) and _is_model(output)):
-            return cls()
+    def of(cls, input_: type[BaseModel], output: type[BaseModel]) -> Shape:
+        """Take models as they are now.
+
+        Raises:
+            PydanticUserError: If one has no JSON Schema.
+        """
         return cls(
-            input_.__pydantic_validator__, output.__pydantic_validator__, output.__pydantic_serializer__
+            input_.model_json_schema(),
+            output.model_json_schema(mode="serialization"),
+            input_.__pydantic_validator__,
+            output.__pydantic_validator__,
+            output.__pydantic_serializer__,
         )
 
     def given(self, arguments: object) -> BaseModel:
@@ -139,11 +152,11 @@ class Tool:
 
     def input_schema(self) -> dict[str, JsonValue]:
         """Return the JSON Schema of the input."""
-        return self.input.model_json_schema()
+        return copy.deepcopy(self.shape.input_schema)
 
     def output_schema(self) -> dict[str, JsonValue]:
         """Return the JSON Schema of what the handler answers, before the output policy."""
-        return self.output.model_json_schema(mode="serialization")
+        return copy.deepcopy(self.shape.output_schema)
 
 
 def define_tool(  # noqa: PLR0913 - each is a part of the declaration
@@ -187,6 +200,7 @@ def define_tool(  # noqa: PLR0913 - each is a part of the declaration
     personal = frozenset(pii_fields)
     arguments = check.input(input, personal)
     policy = check.output(output, output_policy)
+    shape = check.shape(input, output)
     takes_context = check.handler(handler, timeout)
     return Tool(
         name=name,
@@ -203,7 +217,7 @@ def define_tool(  # noqa: PLR0913 - each is a part of the declaration
         timeout=timeout,
         arguments=arguments,
         takes_context=takes_context,
-        shape=Shape.of(input, output),
+        shape=shape,
         place=place,
         problems=tuple(check.problems),
     )
@@ -262,29 +276,31 @@ class _Check:
             )
             return ()
         try:
-            model.model_json_schema()
             arguments = arguments_of(model, personal)
         except UnclearRolesError as error:
             self.wrong(str(error), "Mark fields of models, and elements of lists.")
-            return ()
-        except PydanticUserError as error:
-            self.wrong(f"its input has no JSON Schema: {error.message}", "Use types that JSON can hold.")
             return ()
         known = {name for argument in arguments for name in (argument.top_level,)} | set(model.model_fields)
         for name in sorted(personal - known):
             self.wrong(f"pii_fields names {quoted(name)}, which is no argument", "Name fields of the input.")
         return arguments
 
+    def shape(self, given: object, answered: object) -> Shape:
+        if _is_model(given) and _is_model(answered):
+            try:
+                return Shape.of(given, answered)
+            except PydanticUserError as error:
+                self.wrong(
+                    f"its input or output has no JSON Schema: {error.message}",
+                    "Use types that JSON can hold.",
+                )
+        return Shape()
+
     def output(self, model: object, written: Mapping[str, str]) -> OutputPolicy:
         if not _is_model(model):
             self.wrong(
                 "its output is no pydantic model of an object", "Declare a class of BaseModel with fields."
             )
-        else:
-            try:
-                model.model_json_schema(mode="serialization")
-            except PydanticUserError as error:
-                self.wrong(f"its output has no JSON Schema: {error.message}", "Use types that JSON can hold.")
         try:
             return OutputPolicy.parse(written)
         except OutputPolicyError as error:
