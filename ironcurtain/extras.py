@@ -11,6 +11,7 @@ MODULES = {
     "google": "google",
     "h11": "mcp",
     "httpx2": "mcp",
+    "keyring": "keyring",
     "lsprotocol": "lsp",
     "mcp": "mcp",
     "mcp_types": "mcp",
