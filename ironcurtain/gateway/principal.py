@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
@@ -15,6 +15,8 @@ from ironcurtain.gateway.definition import PUBLIC
 from ironcurtain.model.base import Frozen
 from ironcurtain.ownership import check_own
 from ironcurtain.text import quoted
+
+Algorithm: TypeAlias = Literal["RS256", "PS256", "ES256", "EdDSA"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,37 @@ class PermissionsFile(Frozen):
     format: Literal["ironcurtain/permissions/v1"]
     sub: str = Field(min_length=1, max_length=256)
     permissions: tuple[str, ...]
+    allow_destructive: bool = False
+
+
+class TokenKey(Frozen):
+    """A key that tokens are signed with.
+
+    Attributes:
+        kid: The name that tokens call it by.
+        algorithm: The one algorithm that it is good for.
+        file: Its public half, PEM; relative to the settings.
+    """
+
+    kid: str = Field(min_length=1, max_length=256)
+    algorithm: Algorithm
+    file: str
+
+
+class TokenSettings(Frozen):
+    """The file that says which tokens count.
+
+    Attributes:
+        keys: While keys are rotated there are several.
+        issuer: What `iss` must be; None asks for nothing.
+        audience: What `aud` must be, or hold; None asks for nothing.
+        allow_destructive: Whether destructive tools may be called at all.
+    """
+
+    format: Literal["ironcurtain/tokens/v1"]
+    keys: tuple[TokenKey, ...] = Field(min_length=1)
+    issuer: str | None = None
+    audience: str | None = None
     allow_destructive: bool = False
 
 

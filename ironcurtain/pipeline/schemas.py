@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from ironcurtain.bundle.domain import Domain
 from ironcurtain.files import SCHEMA_KEY
+from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
 from ironcurtain.llm.question import Answer
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.approval import ApprovalNotice, Approvals, SealedAnswer, SealedRequest
@@ -91,6 +93,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "diff-approvals": _written(DiffApprovals),
     "difference": _of(Difference),
     "doctor": _of(DoctorReport),
+    "domain": _written(Domain),
     "drift": _of(DriftReport),
     "forecast": _of(Forecast),
     "gate-report": _of(GateReport),
@@ -106,6 +109,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "mutation": _of(MutationReport),
     "onboarding": _of(Onboarding),
     "open-questions": _of(OpenQuestions),
+    "permissions": _written(PermissionsFile),
     "policy": _written(CompiledPolicy),
     "profile": _written(Profile),
     "waiting-questions": _of(WaitingQuestions),
@@ -118,6 +122,7 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
     "server-list": _of(ServerList),
     "server-lock": _of(ServerLock),
     "servers": _written(Servers),
+    "tokens": _written(TokenSettings),
     "verification": _of(Verification),
     "waivers": _written(Waivers),
 }

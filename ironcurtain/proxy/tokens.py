@@ -12,22 +12,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.exceptions import PyJWTError
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from ironcurtain.errors import GatewayError, IronCurtainError
 from ironcurtain.files import load
-from ironcurtain.gateway.principal import Principal
-from ironcurtain.model.base import Frozen
+from ironcurtain.gateway.principal import Algorithm, Principal, TokenKey, TokenSettings
 from ironcurtain.ownership import check_own
 from ironcurtain.text import quoted
 
-Algorithm: TypeAlias = Literal["RS256", "PS256", "ES256", "EdDSA"]
 Key: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
 
 SKEW = 60
@@ -35,37 +33,6 @@ _MOST_BYTES = 16 << 10
 _LEAST_BITS = 2_048
 _BEARER = b"bearer "
 _MOST_SUB = 256
-
-
-class TokenKey(Frozen):
-    """A key that tokens are signed with.
-
-    Attributes:
-        kid: The name that tokens call it by.
-        algorithm: The one algorithm that it is good for.
-        file: Its public half, PEM; relative to the settings.
-    """
-
-    kid: str = Field(min_length=1, max_length=256)
-    algorithm: Algorithm
-    file: str
-
-
-class TokenSettings(Frozen):
-    """The file that says which tokens count.
-
-    Attributes:
-        keys: While keys are rotated there are several.
-        issuer: What `iss` must be; None asks for nothing.
-        audience: What `aud` must be, or hold; None asks for nothing.
-        allow_destructive: Whether destructive tools may be called at all.
-    """
-
-    format: Literal["ironcurtain/tokens/v1"]
-    keys: tuple[TokenKey, ...] = Field(min_length=1)
-    issuer: str | None = None
-    audience: str | None = None
-    allow_destructive: bool = False
 
 
 class BadTokenError(Exception):
