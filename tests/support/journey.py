@@ -22,6 +22,8 @@ from support.terminal import in_terminal
 from support.transcript import ROOT, Transcript
 
 _SETTLED = (
+    (re.compile(r"\b[0-9a-f]{16}\b"), "ID"),
+    (re.compile(r"\b\d+ records in"), "… records in"),
     (re.compile(r"(clients/[A-Za-z-]+-json)-[0-9a-f]{12}/[0-9a-f]{12}/"), r"\1-FILE/WRAP/"),
     (re.compile(r"\brecords(:| \| passed \|) \d+"), r"records\1 …"),
     (re.compile(r"\b\d+ calls recorded"), "… calls recorded"),
