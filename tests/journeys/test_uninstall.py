@@ -48,7 +48,7 @@ def test_uninstalling_without_a_trace(
     you.type("ironcurtain key new")
     assert files(you.home)[CLIENT] != before[CLIENT]
     you.say("What lies where")
-    printed = you.type("ironcurtain doctor | grep -E ' (place|client)'")
+    printed = you.type("ironcurtain doctor 2> /dev/null | grep -E ' (place|client)'")
     assert f"{you.home}/.ironcurtain: keys" in printed
     assert f"{you.home}/.local/share/ironcurtain: fetched" in printed
     you.say("Gone")
