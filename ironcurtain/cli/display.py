@@ -24,6 +24,8 @@ _MARGIN = 10
 NARROWEST = 24
 """The fewest columns that lines are broken for."""
 
+_FOR_PROGRAMS = ("::", "<", "| ")
+"""How lines begin that a program reads line by line: workflow commands, markup, rows of a table."""
 _ESCAPE = "\x1b"
 _LABEL = re.compile(r"\s*(?:(?:ok|warn|fail|--) +|(?:\S+ )?\S+:?\s{2,}|(?:hint|fix|see): +|- |# )?")
 _CODE = re.compile(r"`[^`]+`")
@@ -135,7 +137,7 @@ def _all_broken(lines: Iterable[str], width: int) -> Iterator[str]:
 
 def _broken(line: str, width: int) -> Iterator[str]:
     """Yield a line in parts that fit; a word that is too long stays whole, and so does a command."""
-    if len(line) <= width:
+    if len(line) <= width or line.startswith(_FOR_PROGRAMS):
         yield line
         return
     copied = _TO_COPY.fullmatch(line)
