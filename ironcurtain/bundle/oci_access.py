@@ -111,7 +111,10 @@ class Challenge:
             RegistryError: If what is sent there would go over a network in the clear.
         """
         realm = self.parameters.get("realm", "")
-        parts = urlsplit(realm)
+        try:
+            parts = urlsplit(realm)
+        except ValueError:
+            parts = urlsplit("")
         is_here = parts.scheme == "http" and parts.hostname in _LOOPBACK and reference.is_loopback
         if not parts.hostname or (parts.scheme != "https" and not is_here):
             raise RegistryError("the registry names no token server over https", where=reference.text)

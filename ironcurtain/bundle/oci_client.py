@@ -172,7 +172,7 @@ class _Registry:
             return
         begun = await self._send("POST", "blobs/uploads/")
         self._expect(begun, _ACCEPTED, "POST of an upload")
-        place = urljoin(urljoin(self._base, "blobs/uploads/"), begun.headers.get("Location", ""))
+        place = self._address(urljoin(self._base, "blobs/uploads/"), begun.headers.get("Location", ""))
         if _origin(place) != _origin(self._base):
             raise RegistryError("the registry sends the upload elsewhere", where=self._reference.text)
         put = f"{place}{'&' if urlsplit(place).query else '?'}digest={digest}"
@@ -221,7 +221,7 @@ class _Registry:
         return {"Authorization": self._shown} if self._shown else {}
 
     def _next(self, url: str, location: str) -> str:
-        to = urljoin(url, location)
+        to = self._address(url, location)
         if urlsplit(to).scheme != "https" and _origin(to) != _origin(self._base):
             raise RegistryError("the registry redirects to a place without TLS", where=self._reference.text)
         return to
@@ -250,7 +250,7 @@ class _Registry:
             headers={"Authorization": basic} if basic else {},
             allow_redirects=False,
         ) as response:
-            body = await response.content.read(_MAX_TOKEN)
+            body = await self._body(response, _MAX_TOKEN)
             status = response.status
         try:
             answer = jsontext.parse(body.decode(), max_bytes=_MAX_TOKEN) if status == _OK else None
@@ -271,12 +271,27 @@ class _Registry:
         async with self._session.request(
             method, url, headers=headers, data=data, allow_redirects=False
         ) as response:
-            body = bytearray()
-            async for chunk in response.content.iter_chunked(_CHUNK):
-                body += chunk
-                if len(body) > most:
-                    raise RegistryError(f"more than {most:,} bytes came", where=self._reference.text)
-            return _Response(response.status, response.headers.copy(), bytes(body))
+            body = await self._body(response, most)
+            return _Response(response.status, response.headers.copy(), body)
+
+    async def _body(self, response: aiohttp.ClientResponse, most: int) -> bytes:
+        body = bytearray()
+        async for chunk in response.content.iter_chunked(_CHUNK):
+            body += chunk
+            if len(body) > most:
+                raise RegistryError(f"more than {most:,} bytes came", where=self._reference.text)
+        return bytes(body)
+
+    def _address(self, base: str, location: str) -> str:
+        """Return the address that a registry names."""
+        try:
+            address = urljoin(base, location)
+            _origin(address)
+        except ValueError:
+            raise RegistryError(
+                "the registry names an address that is none", where=self._reference.text
+            ) from None
+        return address
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

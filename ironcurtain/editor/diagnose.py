@@ -35,7 +35,9 @@ from ironcurtain.pipeline.unread import unread
 from ironcurtain.servers.config import check_servers
 from ironcurtain.settings import FILE_NAME, parse_settings
 
-_FORMAT = re.compile(r'(?:^|[{,])\s*["\']?format["\']?\s*:\s*["\']?(ironcurtain/[a-z-]+)/v\d', re.MULTILINE)
+_FORMAT = re.compile(
+    r'(?:^|[{,])[ \t]*["\']?format["\']?[ \t]*:\s*["\']?(ironcurtain/[a-z-]+)/v\d', re.MULTILINE
+)
 _LINT_PAGE = "docs/constitution.md#what-the-linter-says"
 _CONSTITUTION_PAGE = "docs/constitution.md#clauses"
 _YAML = {".yaml", ".yml"}

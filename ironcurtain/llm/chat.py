@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\s]*)[^`\n]*")
+# Possessive: a long line that is no fence is given up at once.
+_FENCE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^`\s]*+)[^`\n]*+")
 _OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 
 

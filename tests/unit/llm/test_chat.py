@@ -30,6 +30,11 @@ def test_one_document_is_read_whatever_stands_around_it(text: str) -> None:
     assert read_document(text) == {"n": 3}
 
 
+@pytest.mark.parametrize("line", ["~" * 20_000 + "`", "```" + "a" * 200_000 + "`"])
+def test_a_long_line_that_is_nearly_a_fence_is_given_up_at_once(line: str) -> None:
+    assert read_document(f"{line}\n{FENCED}") == {"n": 3}
+
+
 def test_two_different_documents_are_an_error_that_names_their_lines() -> None:
     with pytest.raises(MalformedJsonError) as caught:
         read_document(FENCED + 'Or rather:\n```json\n{"n": 4}\n```\n')
