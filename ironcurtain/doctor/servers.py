@@ -18,7 +18,7 @@ from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.ownership import check_own
 from ironcurtain.pipeline.tool_texts import text_findings
 from ironcurtain.sandbox.offers import offer_for
-from ironcurtain.sandbox.programs import Programs, Survey, survey
+from ironcurtain.sandbox.programs import INSTALL, Programs, Survey, survey
 from ironcurtain.sandbox.rules import Grounds, shown_sign_ins
 from ironcurtain.sandbox.sign_ins import sign_ins
 from ironcurtain.sandbox.visits import contained_visits
@@ -36,7 +36,7 @@ _FIXES = (
     ("socat", "Run `apt-get install socat`."),
     ("ripgrep (rg)", "Run `apt-get install ripgrep`."),
     ("Node.js (node)", f"Install Node.js {_OLDEST_NODE} or newer."),
-    ("sandbox-runtime", "Run `npm install @anthropic-ai/sandbox-runtime`."),
+    ("sandbox-runtime", f"Run `{INSTALL}`."),
     (
         "namespaces",
         "Let bubblewrap make user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`.",

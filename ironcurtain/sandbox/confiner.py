@@ -86,7 +86,8 @@ class Confiner:
             raise SandboxMissingError(
                 found.sentence,
                 where=str(config.path),
-                hint='Install what is missing, or write "sandbox": {"policy": "warn"} beside "mcpServers".',
+                hint="Install what is missing (`ironcurtain doctor` names the commands), or write "
+                '"sandbox": {"policy": "warn"} beside "mcpServers".',
             )
         return cls(config, grounds, found)
 

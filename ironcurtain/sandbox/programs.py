@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,11 @@ from ironcurtain.text import visible
 
 _COMMAND = "srt"
 _PACKAGE = "@anthropic-ai/sandbox-runtime"
+_OLDEST = (0, 0, 83)
+# With the version: npm chooses an older one, which refuses our settings, where Node.js is older than the
+# newest asks for.
+INSTALL = f"npm install -g {_PACKAGE}@{'.'.join(map(str, _OLDEST))}"
+"""The command that installs the runtime where `survey` finds it."""
 _TRIAL_SECONDS = 20.0
 _BWRAP_TRIAL = (
     "--unshare-user",
@@ -126,11 +132,22 @@ def _library(program: str | None, near: Path | None, search: Search) -> tuple[Pa
     for candidate in _candidates(program, near, search):
         beside = Path(os.path.realpath(candidate)).with_name("index.js")
         if beside.is_file() and os.access(candidate, os.X_OK):
-            refusal = search.refusal(candidate) or search.refusal(beside)
+            refusal = search.refusal(candidate) or search.refusal(beside) or _too_old(beside)
             if refusal is None:
                 return beside, ""
             passed_over = f"is passed over ({visible(str(candidate))}: {refusal})"
     return None, passed_over
+
+
+def _too_old(library: Path) -> str | None:
+    """Return why a runtime cannot take our settings; None if it can, or its package does not tell."""
+    described = next((each for above in library.parents if (each := above / "package.json").is_file()), None)
+    try:
+        said = json.loads(described.read_bytes())["version"] if described else ""
+        version = tuple(int(part) for part in said.split("-")[0].split("."))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return f"version {visible(said)} is too old: `{INSTALL}`" if version < _OLDEST else None
 
 
 def _candidates(program: str | None, near: Path | None, search: Search) -> list[Path]:

@@ -218,7 +218,7 @@ def test_drift(well: Subject) -> None:
         ("Node.js (node) is not installed", "Install Node.js"),
         (
             "srt of @anthropic-ai/sandbox-runtime is not installed",
-            "npm install @anthropic-ai/sandbox-runtime",
+            "Run `npm install -g @anthropic-ai/sandbox-runtime@0.0.83`.",
         ),
         ("bubblewrap may not make namespaces here (refused)", "user namespaces"),
     ],

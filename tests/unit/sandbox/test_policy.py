@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from support.contained import Scene, Told
 
 from ironcurtain.errors import SandboxMissingError
 from ironcurtain.sandbox.confiner import Confiner
-from ironcurtain.sandbox.programs import survey
+from ironcurtain.sandbox.programs import INSTALL, survey
 
 NOTE = "server escaping is NOT CONTAINED: "
 
@@ -105,6 +106,33 @@ def test_a_named_runtime_that_is_not_the_package_is_missing(tmp_path: Path) -> N
     other.write_text('#!/bin/sh\nexec "$@"\n')
     other.chmod(0o755)
     assert "of @anthropic-ai/sandbox-runtime is not installed" in survey(str(other)).sentence
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"), [("0.0.78", False), ("0.0.83", True), ("0.0.84-beta.1", True), ("1.0.0", True)]
+)
+def test_a_runtime_that_refuses_our_settings_is_told_by_its_version(
+    version: str, taken: bool, tmp_path: Path
+) -> None:
+    command = tmp_path / "dist" / "srt"
+    command.parent.mkdir()
+    command.write_text("#!/usr/bin/env node\n")
+    command.chmod(0o755)
+    command.with_name("index.js").write_text("export {}\n")
+    (tmp_path / "package.json").write_text(json.dumps({"version": version}))
+    sentence = survey(str(command)).sentence
+    told = f"version {version} is too old: `npm install -g @anthropic-ai/sandbox-runtime@0.0.83`"
+    assert (told in sentence) is not taken
+
+
+def test_each_page_installs_the_runtime_that_this_version_was_written_for() -> None:
+    root = Path(__file__).parents[3]
+    locked = json.loads((root / "package.json").read_text())["devDependencies"][
+        "@anthropic-ai/sandbox-runtime"
+    ]
+    assert f"npm install -g @anthropic-ai/sandbox-runtime@{locked}" == INSTALL
+    for page in ("README.md", "docs/sandbox.md", "docs/errors/IC3202.md"):
+        assert f"`{INSTALL}`" in (root / page).read_text()
 
 
 def test_a_runtime_that_an_agent_could_have_planted_is_not_taken(
