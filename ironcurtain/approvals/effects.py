@@ -13,6 +13,7 @@ from ironcurtain.text import cut, in_quotes, visible
 _IS_ABOUT = "is about"
 _VERBS = {role.name: role.verb for role in BUILT_IN if role.verb}
 _WRITING = frozenset(role.name for role in BUILT_IN if role.writes)
+_READ_PATH = "read-path"
 _SENTENCE_VALUES = 5
 
 
@@ -36,8 +37,10 @@ def effect_of(request: ApprovalRequest, *, length: int | None = None) -> str:
     said = f"This call {resources_of(request, most=_SENTENCE_VALUES, length=length)}."
     if roles & _WRITING:
         return said
-    if request.side_effects:
-        return f"{said} Its tool is annotated to change something; what that is, is not known."
+    # A tool with a resource has side effects by the rules of annotation, though all it does is read. What it
+    # does beyond that is known where every effect of it lies at its paths.
+    if request.side_effects and not (request.contained and roles == {_READ_PATH}):
+        return f"{said} Whether it changes something as well is not known."
     return f"{said} It changes nothing, as its tool is annotated."
 
 

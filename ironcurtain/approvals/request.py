@@ -56,6 +56,7 @@ def new_request(
         server=decision.server,
         tool=decision.tool,
         side_effects=tool.side_effects,
+        contained=tool.contained,
         schema_digest=tool.schema_digest,
         caller=prepared.input["caller"],
         arguments=prepared.call.arguments,

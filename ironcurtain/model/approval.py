@@ -81,6 +81,8 @@ class ApprovalRequest(Frozen):
         deadline: The same end in seconds of the machine's monotonic clock, which programs share until the
             next start of the machine: a wall clock that is set back revives nothing.
         client: Whose connection the call came by.
+        side_effects: As the tool is annotated: false only where it takes no resource and changes nothing.
+        contained: As the tool is annotated: whether every effect of the tool lies at resources that it names.
         meta: What goes to the server beside the arguments, where its configuration lets it.
         rule: The deciding rule, with its `reason` and, where it has one, its `clause`.
         session_offer: What "for this session" would mean.
@@ -95,6 +97,7 @@ class ApprovalRequest(Frozen):
     server: str
     tool: str
     side_effects: bool
+    contained: bool
     schema_digest: Digest | None
     caller: dict[str, Json]
     arguments: dict[str, Json]

@@ -16,6 +16,9 @@ UNKNOWN = (
 )
 
 
+UNKNOWN_TOO = "Whether it changes something as well is not known."
+
+
 @pytest.mark.parametrize(
     ("subjects", "side_effects", "said"),
     [
@@ -23,7 +26,7 @@ UNKNOWN = (
         (
             [READ],
             True,
-            'This call reads "/a". Its tool is annotated to change something; what that is, is not known.',
+            'This call reads "/a". Whether it changes something as well is not known.',
         ),
         ([WRITE], True, 'This call changes "/b".'),
         ([READ, WRITE], True, 'This call reads "/a", changes "/b".'),
@@ -45,7 +48,8 @@ UNKNOWN = (
 def test_effects_are_said_no_further_than_they_are_known(
     subjects: list[SubjectDecision], side_effects: bool, said: str
 ) -> None:
-    request = written().model_copy(update={"subjects": tuple(subjects), "side_effects": side_effects})
+    known = {"subjects": tuple(subjects), "side_effects": side_effects, "contained": False}
+    request = written().model_copy(update=known)
     assert effect_of(request) == said
     shown = describe(request, width=400)
     assert f"  effects:\n    | {said}\n" in shown
@@ -54,3 +58,23 @@ def test_effects_are_said_no_further_than_they_are_known(
 def test_a_read_is_no_change() -> None:
     request = written().model_copy(update={"subjects": (READ,), "side_effects": False})
     assert "it changes or contacts something" not in describe(request)
+
+
+@pytest.mark.parametrize(
+    ("subjects", "said"),
+    [
+        ([READ], 'This call reads "/a". It changes nothing, as its tool is annotated.'),
+        ([READ, CALL], 'This call reads "/a". It changes nothing, as its tool is annotated.'),
+        ([READ, WRITE], 'This call reads "/a", changes "/b".'),
+        (
+            [READ, URL],
+            f'This call reads "/a", contacts "{URL.value}". {UNKNOWN_TOO}',
+        ),
+        ([CALL], UNKNOWN),
+    ],
+)
+def test_a_tool_that_acts_at_its_paths_alone_and_reads_them_changes_nothing(
+    subjects: list[SubjectDecision], said: str
+) -> None:
+    known = {"subjects": tuple(subjects), "side_effects": True, "contained": True}
+    assert effect_of(written().model_copy(update=known)) == said
