@@ -16,7 +16,7 @@ from ironcurtain.errors import AuditError, IronCurtainError
 from ironcurtain.model.doctor import Diagnosis
 from ironcurtain.proxy.running import is_running
 from ironcurtain.settings import status_directory
-from ironcurtain.text import visible
+from ironcurtain.text import counted, visible
 
 _AUDIT_KEY = "audit.key"
 _LOGS = 10
@@ -61,8 +61,11 @@ def audit(subject: Subject) -> Iterator[Diagnosis]:
             fix = f"Restore {visible(str(subject.audit / 'heads' / f'{session}.json'))} from a backup."
             yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
     if intact == len(newest) and not gone:
-        of = f" of {len(logs)}" if len(logs) > len(newest) else ""
-        yield Diagnosis(name="audit", status="ok", what=f"{intact}{of} logs are as they were written")
+        if len(logs) > len(newest):
+            shown = f"{intact} of {len(logs)} logs are as they were written"
+        else:
+            shown = f"{counted(intact, 'log is as it was', 'logs are as they were')} written"
+        yield Diagnosis(name="audit", status="ok", what=shown)
 
 
 def _room(place: Path) -> Iterator[Diagnosis]:

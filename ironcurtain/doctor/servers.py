@@ -165,7 +165,8 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
             )
     hidden = sum(path.exists() for path in sign_ins(home))
     if contained:
-        what = f"of the home {hidden} places of keys and sign-ins are hidden from every server"
+        shown = counted(hidden, "place of keys and sign-ins is", "places of keys and sign-ins are")
+        what = f"of the home {shown} hidden from every server"
         yield Diagnosis(name="sandbox", status="ok", what=what)
 
 

@@ -32,6 +32,9 @@ from ironcurtain.llm.question_files import (
 from ironcurtain.llm.schema_text import schema_text
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Json
+from ironcurtain.text import counted, visible
+
+_MOST_MISTAKES = 8
 
 
 class ManualProvider:
@@ -74,7 +77,7 @@ class ManualProvider:
             content, mistakes = self._read(path)
             mistakes = mistakes or question.mistakes(content)
             contents[question.key] = content
-            errors += [_bad(path, mistake) for mistake in mistakes]
+            errors += bad_answers(path, mistakes)
             self._answered.add(key)
         raise_all(errors)
         return [answer_to(question, contents[question.key], provider=MANUAL) for question in questions]
@@ -185,8 +188,17 @@ class ManualProvider:
             return None, [error.what]
 
 
-def _bad(path: Path, mistake: str) -> BadAnswerError:
-    return BadAnswerError(mistake, where=str(path), hint="Correct the answer and compile again.")
+def bad_answers(path: Path, mistakes: Sequence[str]) -> list[BadAnswerError]:
+    """Return an error for each of the first mistakes of an answer, and one that counts the others.
+
+    A chat that gets a key wrong gets it wrong at every tool.
+    """
+    shown = [visible(each) for each in mistakes[:_MOST_MISTAKES]]
+    if len(mistakes) > len(shown):
+        shown.append(f"{counted(len(mistakes) - len(shown), 'more mistake')} in this answer")
+    return [
+        BadAnswerError(each, where=str(path), hint="Correct the answer and compile again.") for each in shown
+    ]
 
 
 def _readable(key: str, question: Question, asked: AskedFile) -> str:

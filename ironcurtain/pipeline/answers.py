@@ -20,6 +20,7 @@ from typing import Literal
 from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, SeveralErrors, raise_all
 from ironcurtain.files import atomic_write, load
 from ironcurtain.llm.earlier import Earlier
+from ironcurtain.llm.manual import bad_answers
 from ironcurtain.llm.question import MANUAL, Answer, Given, Keep, Provider, Question, answer_to
 from ironcurtain.model import jsontext
 from ironcurtain.model.base import Digest, Frozen, Json
@@ -68,8 +69,7 @@ class Joint:
         is_all = {part.digest for part in self.parts} == set(given.parts)
         content = given.content if is_all or given.mistakes else self.narrow(given.content)
         mistakes = given.mistakes or self.question.mistakes(content)
-        hint = "Correct the answer and compile again."
-        raise_all([BadAnswerError(visible(each), where=str(given.path), hint=hint) for each in mistakes])
+        raise_all([*bad_answers(given.path, mistakes)])
         return self.answers(answer_to(self.question, content, provider=MANUAL))
 
 

@@ -268,6 +268,11 @@ def test_an_approvals_directory_that_the_agent_can_reach(well: Subject) -> None:
     only(approvals(replace(well, sandbox=well.user)), "must lie apart", "outside the sandbox")
 
 
+def test_one_audit_log_is_told_as_one(well: Subject) -> None:
+    write_log(well.audit, 2)
+    assert [each.what for each in audit(well) if each.status == "ok"] == ["1 log is as it was written"]
+
+
 def test_an_audit_log_that_was_changed(well: Subject) -> None:
     log = write_log(well.audit, 2)
     log.path.write_bytes(log.path.read_bytes().replace(b"Files may be read.", b"Files can be read."))

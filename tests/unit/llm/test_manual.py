@@ -87,3 +87,14 @@ def test_files_of_answered_questions_go_when_the_result_is_published(tmp_path: P
 def test_an_unknown_provider_is_a_usage_error(tmp_path: Path, model: str) -> None:
     with pytest.raises(UsageError):
         provider_for(model, questions=tmp_path)
+
+
+def test_a_mistake_that_is_made_at_every_tool_does_not_fill_the_screen(tmp_path: Path) -> None:
+    (tmp_path / "a.answer.json").write_text('{"n": 10}')
+    wrong = Question(
+        "annotate", "a", "Count.", "How many?", SCHEMA, lambda _: [f"tool {n}" for n in range(20)]
+    )
+    with pytest.raises(SeveralErrors) as caught:
+        ask(tmp_path, wrong)
+    said = [error.what for error in caught.value.errors]
+    assert said == [*(f"tool {n}" for n in range(8)), "12 more mistakes in this answer"]
