@@ -25,9 +25,13 @@ def guarantees(subject: Subject) -> tuple[Check, ...]:
     """Decide the guarantees over all calls."""
     name, least = "guarantees", subject.demands.guarantees
     if subject.guarantees is None:
-        missing = () if not least else (too_few(name, 0, least, "guarantees"),)
         absent = _absent(subject, name, subject.guarantees_file)
-        return (absent.model_copy(update={"status": "failed", "problems": missing}) if least else absent,)
+        if absent.status == "unexamined" and subject.is_at_home:
+            absent = _deleted(absent, subject.guarantees_file)
+        if not least:
+            return (absent,)
+        missing = (*absent.problems, too_few(name, 0, least, "guarantees"))
+        return (absent.model_copy(update={"status": "failed", "problems": missing}),)
     listed = subject.guarantees.guarantees
     # A file without guarantees was meant to hold some, whatever the settings say.
     if len(listed) < max(1, least):
@@ -43,6 +47,17 @@ def _absent(subject: Subject, name: str, document: Document) -> Check:
         return Check(name=name, status="skipped", summary=f"there is no {document.shown}")
     summary = f"there is no {document.shown}, and the compile looked at {count} of it"
     return Check(name=name, status="unexamined", summary=summary)
+
+
+def _deleted(check: Check, document: Document) -> Check:
+    """Return the check of a file that people wrote, and that somebody deleted since the compile."""
+    gone = Problem(
+        id=check.name,
+        message=f"{document.shown} is gone",
+        file=document.shown,
+        suggestion="Put it back, or run `ironcurtain compile` without it.",
+    )
+    return check.model_copy(update={"status": "failed", "problems": (gone,)})
 
 
 def guarantee_check(report: GuaranteeReport, document: Document) -> Check:

@@ -57,6 +57,11 @@ class Subject:
     in_archive: bool = False
 
     @property
+    def is_at_home(self) -> bool:
+        """Whether the bundle lies in its project as a compile wrote it: what is not there was deleted."""
+        return self.in_project and not self.in_archive
+
+    @property
     def bundle(self) -> Bundle:
         """The bundle."""
         return self.evidence.bundle

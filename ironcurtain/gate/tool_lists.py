@@ -34,10 +34,12 @@ def tool_lists(subject: Subject) -> tuple[Check, ...]:
     if not recorded:
         if not subject.bundle.manifest.metadata.provenance:
             return (Check(name=_NAME, status="skipped", summary="not compiled, so none was recorded"),)
-        summary = (
-            f"{shown_path(subject.published / DIRECTORY)}, where the compile recorded them, is not there"
-        )
-        return (Check(name=_NAME, status="unexamined", summary=summary),)
+        place = shown_path(subject.published / DIRECTORY)
+        summary = f"{place}, where the compile recorded them, is not there"
+        if not subject.is_at_home:
+            return (Check(name=_NAME, status="unexamined", summary=summary),)
+        gone = Problem(id=_NAME, message=f"{place} is gone", file=place, suggestion=_AGAIN)
+        return (Check(name=_NAME, status="failed", summary=summary, problems=(gone,)),)
     report = drift(subject.content, recorded, lambda _server, _tool: ())
     problems = (*_lists_gone(subject, report), *(_problem(subject, tool) for tool in report.tools))
     said = counted(report.unchanged, "tool as it was annotated", "tools as they were annotated")

@@ -153,6 +153,8 @@ def _taken(said: Sequence[Said], known: KnownClauses) -> Iterator[ClauseIdError]
         before = now.get(one.written)
         if before is not None and before != one.text and before in places:
             said_of = f"the id of the clause at {places[before]}"
+        elif before is not None and (other := _more_alike(before, one, said, now.values())) is not None:
+            said_of = f"the id of the clause at {other.where}, which was edited"
         elif one.written in former and not is_alike(former[one.written], one.text):
             said_of = f"the id of a clause that is gone: {quoted(former[one.written])}"
         else:
@@ -162,6 +164,16 @@ def _taken(said: Sequence[Said], known: KnownClauses) -> Iterator[ClauseIdError]
             where=one.where,
             hint="Write another id: reports and records of before would seem to speak of this clause.",
         )
+
+
+def _more_alike(before: str, one: Said, said: Sequence[Said], known: Collection[str]) -> Said | None:
+    """Return the sentence that a known clause was edited into, if it is another one than this."""
+    words = _words(before)
+    least = max(_LEAST_ALIKE, _alike(words, _words(one.text)))
+    others = [other for other in said if other is not one and other.text not in known]
+    alike = [(_alike(words, _words(other.text)), -place) for place, other in enumerate(others)]
+    most, place = max(alike, default=(0.0, 0))
+    return others[-place] if most > least else None
 
 
 # -- what stayed ------------------------------------------------------------------------------------

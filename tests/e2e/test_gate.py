@@ -81,6 +81,18 @@ def test_too_little_evidence_is_a_failure(
     assert says in ended.out
 
 
+def test_guarantees_that_somebody_deletes_after_the_compile_are_a_failure(
+    guarded: Path, inside: Inside
+) -> None:
+    compiled = inside("compile", "--locked", "--saved-tools", cwd=guarded)
+    assert compiled.code == 0, compiled.err
+    assert inside("verify", cwd=guarded).code == 0
+    (guarded / "guarantees.yaml").unlink()
+    ended = inside("verify", cwd=guarded)
+    assert ended.code == 1
+    assert "error: guarantees.yaml is gone" in ended.out
+
+
 def test_a_file_without_guarantees_fails_though_none_are_demanded(project: Path, inside: Inside) -> None:
     assert inside("verify", BUNDLE, cwd=project).code == 0
     (project / "guarantees.yaml").write_text("format: ironcurtain/guarantees/v1\nguarantees: []\n")

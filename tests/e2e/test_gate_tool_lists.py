@@ -96,6 +96,14 @@ def test_a_list_that_is_gone_or_of_no_server_is_a_failure(project: Path, inside:
     assert found["generated/tools/other.json"].startswith("other/")
 
 
+def test_all_lists_deleted_in_the_project_are_a_failure(project: Path, inside: Inside) -> None:
+    shutil.rmtree(project / "generated/tools")
+    ended = inside("verify", BUNDLE, "--format", "json")
+    assert ended.code == 1, ended
+    (problem,) = tool_lists(ended)["problems"]
+    assert problem["file"] == "generated/tools"
+
+
 def test_a_bundle_without_lists_beside_it_says_that_none_were_compared(
     project: Path, inside: Inside, tmp_path: Path
 ) -> None:

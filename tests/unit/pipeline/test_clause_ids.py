@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from fixtures.tiny_project import write_project
 from unit.pipeline.test_load import sources
 
-from ironcurtain.errors import ClauseIdError, FormatError
+from ironcurtain.errors import ClauseIdError, FormatError, SeveralErrors
 from ironcurtain.files import atomic_write
 from ironcurtain.model import jsontext
 from ironcurtain.model.policy import Clause, CompiledPolicy
@@ -169,6 +170,17 @@ def test_what_is_written_and_cannot_be_an_id_is_refused_at_its_line(
     with pytest.raises(ClauseIdError, match=said) as raised:
         after(*sentences)
     assert str(raised.value.where).startswith("c.md:")
+
+
+def test_two_clauses_that_are_edited_a_little_do_not_exchange_their_ids() -> None:
+    with pytest.raises(SeveralErrors) as raised:
+        after(f"{READ[:-1]} now. {{#C2}}", f"{WRITE[:-1]} now. {{#C1}}", PUSH, REST)
+    assert [str(each.where) for each in raised.value.errors] == ["c.md:3", "c.md:4"]
+    assert all(
+        re.search(r"is the id of the clause at .*, which was edited", str(e)) for e in raised.value.errors
+    )
+    kept = after(f"{READ[:-1]} now. {{#C1}}", f"{WRITE[:-1]} now.", PUSH, REST)
+    assert (kept["C1"], kept["C2"]) == (f"{READ[:-1]} now.", f"{WRITE[:-1]} now.")
 
 
 def test_a_written_id_is_not_that_of_a_clause_that_is_gone() -> None:
