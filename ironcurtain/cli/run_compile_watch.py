@@ -77,7 +77,10 @@ def run(*, project: Project, given: Mapping[str, object], arguments: Sequence[st
     """Compile, and compile again after each change, until Ctrl-C."""
     again = [*(each for each in arguments if each != "--watch"), "--brief"]
     watched = _Watched(project, given)
+    status: Exit | None = None
     for changed in changes(watched.files):
+        if status is Exit.YES and all(map(_was_taken, changed)):
+            continue
         if changed:
             names = ", ".join(visible(shown_path(path, watched.root)) for path in changed)
             click.echo(f"\nchanged: {names}", err=True)
@@ -89,6 +92,11 @@ def run(*, project: Project, given: Mapping[str, object], arguments: Sequence[st
         for line in _result(status, watched.sources.output, before):
             click.echo(line, err=True)
     raise AssertionError  # unreachable: changes end with Ctrl-C
+
+
+def _was_taken(path: Path) -> bool:
+    """Tell whether a file is an answer that is gone: a compile that publishes takes it into its own."""
+    return path.name.endswith(ANSWER) and not path.exists()
 
 
 def _places(values: Mapping[str, str]) -> dict[str, str]:

@@ -108,6 +108,9 @@ def test_an_edit_is_compiled_and_the_decisions_that_change_are_told(project: Pat
         assert "  notes read_note: read-path in ~/archive: not named -> allow" in told
         assert "watching: deny -> allow\n" in decide.until("watching: deny -> ")
         assert "ALLOW  notes/read_note\n" in decide.until("ALLOW")
+        # The answer that the compile took away is no change of its author's.
+        scenarios.write_text(f"# once more\n{before}")
+        assert compile_.until("changed: ").splitlines()[-1] == "changed: scenarios.yaml"
         code, last = compile_.interrupted()
         assert (code, "Traceback" in last) == (130, False)
         code, last = decide.interrupted()
