@@ -19,8 +19,8 @@ _REPEATED = (
 )
 _CHANGING = "Other calls kept changing what this one names. Make it again when they are over."
 _OUT_OF_REACH = (
-    "The policy permits this call, but the sandbox of its server does not reach what it names, so it was not "
-    "sent. Only a person can change that; the proxy has told which setting does."
+    "The policy does not refuse this call, but the sandbox of its server does not reach what it names, so it "
+    "was not sent. Only a person can change that; the proxy has told which setting does."
 )
 _AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."
 _UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."

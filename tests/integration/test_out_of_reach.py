@@ -46,7 +46,9 @@ class Contained(Place):
 
 async def refused(client: Client, place: Contained, path: Path, rule_: str) -> None:
     result = await client.call_tool("fix__read", {"path": str(path)})
-    assert "The policy permits this call, but the sandbox of its server does not reach" in text_of(result)
+    assert "The policy does not refuse this call, but the sandbox of its server does not reach" in text_of(
+        result
+    )
     last = place.decisions[-1]
     assert (last["rule"], last["verdict"], last["forwarded"]) == (rule_, "deny", False)
     assert str(path) in last["reason"]
@@ -66,7 +68,7 @@ async def a_place_that_was_made_later_is_refused(client: Client, place: Containe
 
 async def what_is_within_reach_is_sent(client: Client, place: Contained) -> None:
     result = await client.call_tool("fix__read", {"path": str(place.home / "notes" / "a")})
-    assert "The policy permits" not in text_of(result)
+    assert "does not reach" not in text_of(result)
     assert place.decisions[-1]["forwarded"]
 
 
