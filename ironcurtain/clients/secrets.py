@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from ironcurtain.errors import FileError
 from ironcurtain.keystore import KeyStore, KeyStoreError, filled, key_store, reference
@@ -64,28 +65,43 @@ def secrets_of(servers: Mapping[str, dict[str, Json]], prefix: str) -> Secrets:
             values = entry.get(key)
             for name, value in values.items() if isinstance(values, dict) else ():
                 if isinstance(value, str) and len(value) >= _SHORTEST and _NAMES.search(name):
-                    plain = re.sub(r"[^A-Za-z0-9._-]", "-", name)
-                    names.setdefault(value, f"{prefix}/{server}/{plain}")
+                    names.setdefault(value, _free(f"{prefix}/{server}", name, names.values()))
     return Secrets({name: value for value, name in names.items()})
 
 
+def _free(place: str, name: str, used: Collection[str]) -> str:
+    """Return a name in the key store that no other secret has: two variables can be spelled alike there."""
+    plain = f"{place}/{re.sub(r'[^A-Za-z0-9._-]', '-', name)}"
+    names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+    return next(each for each in names if each not in used)
+
+
 def keep(secrets: Secrets, store: KeyStore) -> bool:
-    """Put secrets into the key store; tell whether all of them are there and can be read again."""
+    """Put secrets into the key store; tell whether all of them are there and can be read again.
+
+    If they are not, none is left there: no record would name it, and nobody would remove it.
+    """
     try:
         for name, value in secrets.values.items():
             store.put(name, value)
-        return all(store.get(name) == value for name, value in secrets.values.items())
+        if all(store.get(name) == value for name, value in secrets.values.items()):
+            return True
     except KeyStoreError:
-        return False
+        pass
+    _removed(secrets.values, store)
+    return False
 
 
 def remove(names: Iterable[str]) -> None:
     """Remove secrets from the key store, as far as it lets us."""
     wanted = list(names)
     store = key_store() if wanted else None
-    if store is None:
-        return
-    for name in wanted:
+    if store is not None:
+        _removed(wanted, store)
+
+
+def _removed(names: Iterable[str], store: KeyStore) -> None:
+    for name in names:
         with contextlib.suppress(KeyStoreError):
             store.remove(name)
 

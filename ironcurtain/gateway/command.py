@@ -79,7 +79,7 @@ class Command:
         if self.output == "json":
             return json.loads(text)
         if self.output == "jsonl":
-            return {"items": [json.loads(line) for line in text.splitlines() if line.strip()]}
+            return {"items": [json.loads(line) for line in text.split("\n") if line.strip()]}
         return self.output(text)
 
     async def _run(self, arguments: Sequence[str]) -> bytes:

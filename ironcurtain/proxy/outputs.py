@@ -14,6 +14,7 @@ from ironcurtain.decide.decide import Call
 from ironcurtain.gateway.admission import RULES, Admission, Stage
 from ironcurtain.gateway.calling import INTERNAL, CallNotes
 from ironcurtain.gateway.output import Filtered, OutputPolicy, UnfilterableError, read_value
+from ironcurtain.gateway.output_rules import Action
 from ironcurtain.gateway.projection import Schema, project
 from ironcurtain.model.audit import FilteredOutput, GatewayCall
 from ironcurtain.model.verdict import Verdict
@@ -64,6 +65,8 @@ class Outputs:
             return result if call.server in self._own else error_result(FAILED)
         try:
             value = value_of(result)
+            if "structuredContent" not in result:
+                _check_texts(policy, value)
             work = partial(_written, policy, value)
             # A large answer must not keep other calls waiting.
             found, text = work() if _is_small(value) else await to_thread.run_sync(work)
@@ -115,6 +118,24 @@ def _value(text: str) -> JsonValue:
     except (ValueError, RecursionError):
         return text
     return read_value(text)
+
+
+def _check_texts(policy: OutputPolicy, value: JsonValue) -> None:
+    """Refuse texts that hold an object, and are no JSON, where the policy takes something out of objects.
+
+    Lines of JSON, or a sentence before it, would leave whole, as one string.
+
+    Raises:
+        UnfilterableError: If there is one.
+    """
+    if all(rule.action is Action.ALLOW for rule in policy.rules):
+        return
+    start = policy.start()
+    texts = enumerate(value) if isinstance(value, list) else ()
+    places = [(value, start), *((each, policy.index(start, number)) for number, each in texts)]
+    for each, state in places:
+        if isinstance(each, str) and "{" in each and policy.outcome(state).action is Action.ALLOW:
+            raise UnfilterableError("it is a text that holds an object, and no JSON")
 
 
 def _written(policy: OutputPolicy, value: JsonValue) -> tuple[Filtered, str]:

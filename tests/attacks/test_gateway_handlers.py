@@ -49,9 +49,8 @@ def tool_of(handler: Callable[..., Any], output: type[BaseModel] = Output, **mor
         permissions=["public"],
         input=Input,
         output=output,
-        output_policy={".value": "allow", ".text": "allow"},
         handler=handler,
-        **{"timeout": 0.3, **more},
+        **{"timeout": 0.3, "output_policy": {".value": "allow", ".text": "allow"}, **more},
     )
     Gateway("test", [tool]).check()
     return tool
@@ -213,6 +212,17 @@ def test_an_argument_with_nul_reaches_no_program() -> None:
     """A value holds NUL, which ends a C string"""
     [found] = called(tool_of(cli_command("echo", lambda given: [given.value]), Text), value="a\0b")
     assert found[:2] == ("EXECUTION", "internal error")
+
+
+def test_a_line_separator_in_a_string_ends_no_line_of_json() -> None:
+    code = r'print("{\"value\": \"one\\u2028two\"}".encode().decode("unicode_escape"))'
+    command = cli_command(sys.executable, lambda _: ["-X", "utf8", "-c", code], output="jsonl")
+
+    class Lines(BaseModel):
+        items: list[Output]
+
+    tool = tool_of(command, Lines, timeout=30, output_policy={".items": "allow"})
+    assert called(tool) == [{"items": [{"value": "one\u2028two"}]}]
 
 
 def test_a_program_sees_no_variable_that_was_not_declared(monkeypatch: pytest.MonkeyPatch) -> None:
