@@ -7,6 +7,7 @@ the middle of a compile) is noticed, too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from hashlib import sha256
@@ -35,11 +36,12 @@ def changes(files: Files) -> Iterator[tuple[Path, ...]]:
     seen = _contents(files())
     yield ()
     while True:
-        changed: tuple[Path, ...] = ()
-        while not changed:
-            changed = _next_change(files, seen)
-        seen = _contents(files())
-        yield changed
+        while not _next_change(files, seen):
+            pass
+        _wait_until_written(files)
+        before, seen = seen, _contents(files())
+        if changed := _different(before, seen):
+            yield changed
 
 
 def tree(directory: Path) -> set[Path]:
@@ -70,6 +72,13 @@ def _next_change(files: Files, seen: Mapping[Path, str]) -> tuple[Path, ...]:
         if _directories(watched) != directories:
             break
     return changed
+
+
+def _wait_until_written(files: Files) -> None:
+    """Wait until nothing changes for a moment: who writes a file may have emptied it first."""
+    states: dict[Path, tuple[int, int, int] | None] | None = None
+    while states != (states := _states(files())):
+        time.sleep(_QUIET_MS / 1000)
 
 
 def _directories(files: AbstractSet[Path]) -> set[Path]:

@@ -82,7 +82,7 @@ def delta_bundle(released: Scene) -> bytes:
     return archive({**released.files, "patch.json": json.dumps(patch).encode()}.items())
 
 
-@attack("not signed")
+@attack("unsigned")
 def delta_bundle_alone(released: Scene) -> bytes:
     patch = {"data": [{"op": "upsert", "path": "/ironcurtain/rules", "value": {}}]}
     return archive([(".manifest", released.files[".manifest"]), ("patch.json", json.dumps(patch).encode())])

@@ -26,7 +26,7 @@ attack = Attacks()
 # -- whose signature -----------------------------------------------------------------------------
 
 
-@attack("not signed")
+@attack("unsigned")
 def stripped_signature(released: Scene) -> bytes:
     files = released.files
     del files[SIGNATURES]
@@ -243,5 +243,5 @@ def test_a_newer_release_needs_the_key_all_the_same(released: Scene, tripwire: P
     newer = with_serial(Bundle.parse(released.older.archive()), 99)
     path = tmp_path / "bundle.tar.gz"
     path.write_bytes(newer.archive())
-    with pytest.raises(BundleSignatureError, match="not signed"):
+    with pytest.raises(BundleSignatureError, match="unsigned"):
         load_signed(path, released, tripwire)

@@ -204,10 +204,10 @@ def test_a_locale_without_utf_8_is_no_failure(site: list[str]) -> None:
     assert decision["arguments"]["path"] == "/ü/文"
 
 
-def test_no_terminal_codes_even_on_a_terminal(site: list[str]) -> None:
+def test_no_terminal_codes_on_a_terminal_that_wants_none(site: list[str]) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*PROGRAM, "decide", *site, *READ], env=environment(), stdout=theirs, stderr=theirs
+        [*PROGRAM, "decide", *site, *READ], env=environment(NO_COLOR="1"), stdout=theirs, stderr=theirs
     ):
         os.close(theirs)
         shown = b""

@@ -30,6 +30,7 @@ PARTS = [
     "client",
     "proxy",
     "engine",
+    "place",
 ]
 
 

@@ -112,7 +112,7 @@ class Story:
         )
         with self._stderr.open("w") as said:
             async with Client(stdio_client(started, errlog=said), mode="legacy", cache=None) as client:
-                await until(lambda: self.said.count(" tools, protocol ") == SERVERS, 120)
+                await until(lambda: len(re.findall(r" tools?, protocol ", self.said)) == SERVERS, 120)
                 yield client
 
     @property

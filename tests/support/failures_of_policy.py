@@ -135,7 +135,7 @@ def a_bundle_of_a_newer_version(house: House) -> list[Sign]:
 @PLANTS.take("an unsigned bundle", "IC3103")
 def a_bundle_that_nobody_signed(house: House) -> list[Sign]:
     house.signed(by="own")
-    return [Sign("bundle", "not signed", "ironcurtain compile --sign", "IC3103")]
+    return [Sign("bundle", "unsigned", "ironcurtain compile --sign", "IC3103")]
 
 
 @PLANTS.take("a bundle of a stranger's", "IC3103")

@@ -139,7 +139,7 @@ class Place:
 
     def is_up(self, *servers: str) -> bool:
         """Tell whether servers have started: a busy machine may take longer than a call is held for them."""
-        return all(re.search(rf"server {name}: \d+ tools, protocol", self.said) for name in servers)
+        return all(re.search(rf"server {name}: \d+ tools?, protocol", self.said) for name in servers)
 
     @asynccontextmanager
     async def client(self, *options: str, mode: str = "legacy", **callbacks: Any) -> AsyncIterator[Client]:
