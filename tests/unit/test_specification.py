@@ -1,0 +1,98 @@
+"""docs/specification.md: its sections exist where they are cited, and its tables say what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from ironcurtain.canonical import identifiers, paths, subjects, urls
+from ironcurtain.decide import decide, policy_input, structural
+from ironcurtain.evidence.questions import SANDBOX_ALLOW
+from ironcurtain.gateway.admission import RULES as GATEWAY_RULES
+from ironcurtain.model import jsontext
+from ironcurtain.opa.answer import EngineRule
+from ironcurtain.proxy import breaker, reaching, turns
+from ironcurtain.roles.registry import BUILT_IN
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "specification.md").read_text()
+SECTIONS = re.findall(r"^##+ (\d+(?:\.\d+)?) ", PAGE, re.MULTILINE)
+DENYING = {
+    decide.MALFORMED,
+    decide.UNKNOWN_TOOL,
+    decide.DRIFT,
+    decide.INVALID,
+    decide.INTERNAL,
+    structural.UNREPRESENTABLE,
+    structural.PROTECTED,
+}
+
+
+def part(number: str) -> str:
+    """Return the text of a section."""
+    return re.split(r"^##", PAGE.split(f"# {number} ", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def test_sections_are_numbered_once_and_in_order() -> None:
+    numbers = [tuple(map(int, number.split("."))) for number in SECTIONS]
+    assert numbers == sorted(set(numbers))
+
+
+def test_the_page_refers_to_sections_that_exist() -> None:
+    referred = re.findall(r"(?<=[( |])(\d\.\d+)(?=[) ,|]| clause)", PAGE)
+    assert referred
+    assert set(referred) <= set(SECTIONS)
+
+
+def test_every_reserved_rule_is_listed_and_no_other() -> None:
+    table, others = part("2.8").split("The proxy denies under further names", 1)
+    listed = {
+        name
+        for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+        for name in re.findall("`(.+?)`", row)
+    }
+    escalating = {structural.DOMAIN, structural.UNRESOLVED}
+    known = DENYING | escalating | {SANDBOX_ALLOW, "default-deny", "custom-NAME"} | {*get_args(EngineRule)}
+    assert listed == known
+    assert {*re.findall("`(.+?)`", others)} == {
+        breaker.RULE,
+        turns.UNSETTLED,
+        reaching.OUT_OF_REACH,
+        *GATEWAY_RULES,
+    }
+
+
+def test_every_built_in_role_is_listed_with_what_it_means() -> None:
+    rows = re.findall(r"^\| (`.+?) \| (\w+) \| (yes|no) \| (yes|no) \|", part("1.1"), re.MULTILINE)
+    listed = {
+        (name, category, resource == "yes", exempt == "yes")
+        for names, category, resource, exempt in rows
+        for name in re.findall("`(.+?)`", names)
+    }
+    assert listed == {(role.name, role.category, role.resource, role.containable) for role in BUILT_IN}
+
+
+@pytest.mark.parametrize(
+    ("limit", "section", "text"),
+    [
+        (jsontext.MAX_BYTES, "1.10", "1 MiB"),
+        (jsontext.MAX_DEPTH, "1.10", "64 levels"),
+        (paths.MAX_BYTES, "1.10", "4,096 bytes"),
+        (paths.MAX_COMPONENTS, "1.10", "128 components"),
+        (urls.MAX_URL_BYTES, "1.10", "8,192 bytes"),
+        (urls.MAX_SEGMENTS, "1.10", "64 segments"),
+        (identifiers.MAX_IDENTIFIER_BYTES, "1.10", "1,024 bytes"),
+        (subjects.MAX_SUBJECTS, "1.10", "10,000"),
+        (subjects.MAX_PLACES, "1.10", "100,000 places"),
+        (policy_input.MAX_BYTES, "1.10", "8 MiB"),
+        (paths.MAX_LINKS, "1.3", "40 of them"),
+        (breaker.MOST, "2.8", "20 times"),
+    ],
+)
+def test_limits_are_those_of_the_code(limit: int, section: str, text: str) -> None:
+    number = int(re.sub(r"\D", "", text)) * (1 << 20 if "MiB" in text else 1)
+    assert number == limit
+    assert text in " ".join(part(section).split())
