@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
 
-from ironcurtain.sandbox.programs import survey
+from ironcurtain.enforcement.sandbox.programs import survey
 
 SERVER = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 WORK = ".cache/demo"

@@ -171,7 +171,7 @@ sandbox() {
 
 # Print what IronCurtain lacks here to contain servers; nothing where it lacks nothing.
 uncontained() {
-	"$VENV/bin/python" -c 'from ironcurtain.sandbox.programs import survey
+	"$VENV/bin/python" -c 'from ironcurtain.enforcement.sandbox.programs import survey
 print(", ".join(survey().missing))'
 }
 

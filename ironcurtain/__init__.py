@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ironcurtain import errors
-    from ironcurtain.decide.decide import Call
+    from ironcurtain.decision.decide import Call
     from ironcurtain.errors import IronCurtainError
     from ironcurtain.model.decision import Decision, SubjectDecision
     from ironcurtain.model.verdict import Verdict
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Decision", "IronCurtainError", "Policy", "SubjectDecision", "Verdict", "errors"]
 
 _PLACES = {
-    "Call": "ironcurtain.decide.decide",
+    "Call": "ironcurtain.decision.decide",
     "Decision": "ironcurtain.model.decision",
     "IronCurtainError": "ironcurtain.errors",
     "Policy": "ironcurtain.policy",

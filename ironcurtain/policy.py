@@ -21,20 +21,20 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.origin import origin
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.decide import Call, decide
-from ironcurtain.decide.loaded import LoadedPolicy
-from ironcurtain.decide.refusal import Refusal
-from ironcurtain.decide.site import Site
-from ironcurtain.model.base import Json
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call, decide
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import Opa, find
+from ironcurtain.engine.remote import RemoteEngine
+from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.model.decision import Decision
-from ironcurtain.opa.answer import EngineAnswerError
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import Opa, find
-from ironcurtain.opa.nodes import Nodes
-from ironcurtain.opa.remote import RemoteEngine
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
+from ironcurtain.system.frozen import Json
 
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")

@@ -17,11 +17,11 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from ironcurtain.errors import FormatError, Place, raise_all
-from ironcurtain.files import has_content, read_text
-from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import IdentifierRole
-from ironcurtain.model.base import Frozen
-from ironcurtain.text import quoted, visible
+from ironcurtain.system import json_text
+from ironcurtain.system.files import has_content, read_text
+from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.text import quoted, visible
 
 FILE_NAME = "ironcurtain.toml"
 USER_CONSTITUTION = "constitution-user.md"
@@ -147,7 +147,7 @@ def parse_settings(text: str, path: Path) -> Settings:
     """
     try:
         table = tomllib.loads(text)
-        return Settings.model_validate_json(jsontext.canonical(table))
+        return Settings.model_validate_json(json_text.canonical(table))
     except tomllib.TOMLDecodeError as error:
         at = _AT.search(str(error))
         place = Place(str(path), int(at[1]), int(at[2])) if at else Place(str(path))

@@ -21,13 +21,13 @@ from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
 from ironcurtain.bundle.members import MAX_BYTES, check_bounds, members, safe_name
 from ironcurtain.bundle.names import check_names
+from ironcurtain.bundle.provenance_model import Provenance
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.files import atomic_write, read_regular
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Json
-from ironcurtain.model.provenance import Provenance
-from ironcurtain.text import quoted
+from ironcurtain.system import json_text
+from ironcurtain.system.files import atomic_write, read_regular
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 """The data documents of every bundle, each at `ironcurtain/<name>/data.json`."""
@@ -130,8 +130,8 @@ class Bundle:
             raise BundleIntegrityError("the bundle lacks a data document", where=path)
         if name not in self._data:
             try:
-                self._data[name] = jsontext.parse(self.files[path], max_bytes=MAX_BYTES, any_double=True)
-            except jsontext.MalformedJsonError as error:
+                self._data[name] = json_text.parse(self.files[path], max_bytes=MAX_BYTES, any_double=True)
+            except json_text.MalformedJsonError as error:
                 raise BundleIntegrityError(f"not valid JSON: {error}", where=path) from None
         return self._data[name]
 

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
-from ironcurtain.model.base import Frozen
 from ironcurtain.model.policy import Claim, If
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.text import visible
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.text import visible
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -140,7 +140,7 @@ def _kind(list_type: str) -> str:
 
 def _read(bundle: Bundle, name: DataName, model: type[M]) -> M:
     try:
-        return model.model_validate_json(jsontext.canonical(bundle.data(name)))
+        return model.model_validate_json(json_text.canonical(bundle.data(name)))
     except ValidationError as error:
         problem = error.errors()[0]
         place = "/".join(str(step) for step in problem["loc"])

@@ -15,14 +15,14 @@ from jwt import PyJWS
 from jwt.exceptions import PyJWTError
 from pydantic import Field
 
-from ironcurtain.bundle.keys import PrivateKey, PublicKey
+from ironcurtain.bundle.signing.keys import PrivateKey, PublicKey
 from ironcurtain.errors import BundleSignatureError, GatewayError, IronCurtainError, raise_all
-from ironcurtain.files import load
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Frozen, ServerName, Slug
-from ironcurtain.text import quoted
+from ironcurtain.system import json_text
+from ironcurtain.system.files import load
+from ironcurtain.system.frozen import Frozen, ServerName, Slug
+from ironcurtain.system.text import quoted
 
 _TYPE = "ironcurtain-domain"
 
@@ -101,7 +101,7 @@ def sign_domain(domain: Domain, key: PrivateKey) -> bytes:
         _content(domain), key.key, algorithm=algorithm, headers=header
     )
     signed = SignedDomain(domain=domain, signature=token)
-    return jsontext.pretty(signed.model_dump(mode="json")).encode()
+    return json_text.pretty(signed.model_dump(mode="json")).encode()
 
 
 def open_domain(path: Path, key: PublicKey) -> Domain:
@@ -139,4 +139,4 @@ def read_domain(path: Path) -> Domain:
 
 def _content(domain: Domain) -> bytes:
     told: dict[str, object] = json.loads(domain.model_dump_json())
-    return jsontext.canonical(told)
+    return json_text.canonical(told)

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from ironcurtain.errors import BundleIntegrityError, NewerFormatError
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Digest, Frozen, Json
-from ironcurtain.text import quoted, visible
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.text import quoted, visible
 
 FORMAT: Literal["ironcurtain/bundle/v1"] = "ironcurtain/bundle/v1"
 ROOT = "ironcurtain"
@@ -46,7 +46,7 @@ class Manifest(Frozen):
 
     def text(self) -> str:
         """Return the file's content, byte-stable."""
-        return jsontext.pretty(self.model_dump(mode="json"))
+        return json_text.pretty(self.model_dump(mode="json"))
 
 
 def parse_manifest(content: bytes, where: str) -> Manifest:
@@ -57,10 +57,10 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         BundleIntegrityError: If it is no manifest of ours.
     """
     try:
-        value = jsontext.parse(content, max_bytes=_MAX_BYTES)
+        value = json_text.parse(content, max_bytes=_MAX_BYTES)
         _refuse_newer(value, where)
-        return Manifest.model_validate_json(jsontext.canonical(value))
-    except jsontext.MalformedJsonError as error:
+        return Manifest.model_validate_json(json_text.canonical(value))
+    except json_text.MalformedJsonError as error:
         raise BundleIntegrityError(
             f"its .manifest is not valid JSON: {visible(str(error))}", where=where
         ) from None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.text import quoted
+from ironcurtain.system.text import quoted
 
 MAX_BYTES = 256 << 20
 MAX_FILES = 20_000

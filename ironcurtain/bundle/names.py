@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from ironcurtain.bundle.manifest import ROOT
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.text import quoted
+from ironcurtain.system.text import quoted
 
 _AT_TOP = {MANIFEST, SIGNATURES}
 _DATA = "data.json"

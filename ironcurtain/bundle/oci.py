@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import RegistryError, UsageError
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Digest, Json
-from ironcurtain.text import quoted
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Digest, Json
+from ironcurtain.system.text import quoted
 
 SCHEME = "oci://"
 MANIFEST: Literal["application/vnd.oci.image.manifest.v1+json"] = "application/vnd.oci.image.manifest.v1+json"
@@ -127,7 +127,7 @@ class Artifact:
     def of(cls, archive: bytes) -> Artifact:
         """Make the artifact of a bundle's archive."""
         bundle = Bundle.parse(archive, "the bundle")
-        config = jsontext.canonical(
+        config = json_text.canonical(
             {
                 "architecture": "unknown",
                 "os": "unknown",
@@ -136,7 +136,7 @@ class Artifact:
             }
         )
         layer = {**_described(archive, LAYER), "annotations": {"org.opencontainers.image.title": _FILE_NAME}}
-        manifest = jsontext.canonical(
+        manifest = json_text.canonical(
             {
                 "schemaVersion": 2,
                 "mediaType": MANIFEST,
@@ -168,15 +168,15 @@ def layer_of(content: bytes, where: str) -> Descriptor:
         RegistryError: If the manifest is none of a bundle: an index of several, another artifact.
     """
     try:
-        parsed = jsontext.parse(content.decode(), max_bytes=MAX_MANIFEST)
+        parsed = json_text.parse(content.decode(), max_bytes=MAX_MANIFEST)
         if isinstance(parsed, dict) and parsed.get("mediaType") == INDEX:
             raise RegistryError(
                 "an index of several artifacts is there",
                 where=where,
                 hint="Name the one that is meant by digest.",
             )
-        manifest = Manifest.model_validate_json(jsontext.canonical(parsed))
-    except (UnicodeDecodeError, jsontext.MalformedJsonError, ValidationError) as error:
+        manifest = Manifest.model_validate_json(json_text.canonical(parsed))
+    except (UnicodeDecodeError, json_text.MalformedJsonError, ValidationError) as error:
         raise RegistryError("no manifest of a bundle is there", where=where) from error
     layers = [layer for layer in manifest.layers if layer.media_type == LAYER]
     if len(layers) != 1 or len(manifest.layers) != 1:

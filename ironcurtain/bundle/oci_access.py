@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ironcurtain.bundle.oci import Reference
 from ironcurtain.errors import RegistryError, UsageError
-from ironcurtain.files import load, read_text, read_token
+from ironcurtain.system.files import load, read_text, read_token
 
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 _MAX_CREDENTIALS = 1 << 14

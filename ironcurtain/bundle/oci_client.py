@@ -18,9 +18,9 @@ import aiohttp
 from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.oci import INDEX, MANIFEST, MAX_MANIFEST, Artifact, Reference, digest_of, layer_of
 from ironcurtain.bundle.oci_access import Access, Challenge
-from ironcurtain.bundle.successor import replaces
+from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import RegistryError, UsageError
-from ironcurtain.model import jsontext
+from ironcurtain.system import json_text
 
 T = TypeVar("T")
 
@@ -253,8 +253,8 @@ class _Registry:
             body = await self._body(response, _MAX_TOKEN)
             status = response.status
         try:
-            answer = jsontext.parse(body.decode(), max_bytes=_MAX_TOKEN) if status == _OK else None
-        except (UnicodeDecodeError, jsontext.MalformedJsonError):
+            answer = json_text.parse(body.decode(), max_bytes=_MAX_TOKEN) if status == _OK else None
+        except (UnicodeDecodeError, json_text.MalformedJsonError):
             answer = None
         token = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():

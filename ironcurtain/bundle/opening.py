@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.bundle.archive import Bundle, read_files, unpack
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError, UsageError
-from ironcurtain.text import quoted
+from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
-    from ironcurtain.bundle.keys import PublicKey
+    from ironcurtain.bundle.signing.keys import PublicKey
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def _trusted(files: dict[str, bytes], trust: Trust, where: str) -> Bundle:
 
 def _keys() -> ModuleType:
     """Load what reads keys when a key is named: cryptography is slow to load, and most commands need none."""
-    return importlib.import_module("ironcurtain.bundle.keys")
+    return importlib.import_module("ironcurtain.bundle.signing.keys")
 
 
 def _signature() -> ModuleType:
-    return importlib.import_module("ironcurtain.bundle.signature")
+    return importlib.import_module("ironcurtain.bundle.signing.signature")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ironcurtain.fetched.lock import lock_of
+from ironcurtain.servers.fetched.lock import lock_of
 from ironcurtain.settings import FILE_NAME, Settings, find_settings
 
 _PROVENANCE = "provenance.json"

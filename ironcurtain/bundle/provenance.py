@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.model import jsontext
-from ironcurtain.model.provenance import (
+from ironcurtain.bundle.provenance_model import (
     BuildDefinition,
     Builder,
     Predicate,
@@ -20,6 +18,8 @@ from ironcurtain.model.provenance import (
     Sha256,
     Statement,
 )
+from ironcurtain.errors import BundleIntegrityError
+from ironcurtain.system import json_text
 
 _MADE_OF = ("constitution", "tools", "prompts", "scenarios")
 
@@ -31,7 +31,7 @@ def provenance_of(bundle: Bundle) -> Provenance:
         BundleIntegrityError: If it says nothing (a bundle of hand-written rules), or something else.
     """
     try:
-        return Provenance.model_validate_json(jsontext.canonical(bundle.manifest.metadata.provenance))
+        return Provenance.model_validate_json(json_text.canonical(bundle.manifest.metadata.provenance))
     except ValidationError:
         raise BundleIntegrityError(
             "the manifest does not say what the bundle was made from",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from ironcurtain.model import jsontext
+from ironcurtain.system import json_text
 
 MANIFEST = ".manifest"
 SIGNATURES = ".signatures.json"
@@ -28,4 +28,4 @@ def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
 
 def revision_of(files: Mapping[str, bytes]) -> str:
     """Return `sha256:<hex>` over the sorted (path, digest) list of the files that count (semantics 7)."""
-    return jsontext.digest([[path, digest] for path, digest in digests_of(files).items()])
+    return json_text.digest([[path, digest] for path, digest in digests_of(files).items()])

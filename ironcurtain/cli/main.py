@@ -1,6 +1,6 @@
 """The command line: finds the command, runs it, and turns its outcome into text and an exit status.
 
-Each command is one file beside this one and is loaded only when it is used. A command returns an
+Each command is one file in the package of its group and is loaded only when it is used. A command returns an
 `Exit`; every failure arrives here as an exception and leaves on stderr with its own exit code.
 """
 
@@ -16,15 +16,16 @@ from difflib import get_close_matches
 
 import click
 
-from ironcurtain.cli import display
-from ironcurtain.cli.options import ARGUMENTS
-from ironcurtain.cli.problems import print_failure
+from ironcurtain.cli.options.options import ARGUMENTS
+from ironcurtain.cli.output import display
+from ironcurtain.cli.output.problems import print_failure
 from ironcurtain.errors import Exit
-from ironcurtain.text import quoted
+from ironcurtain.system.text import quoted
 
-# heading -> name -> summary: it stands here so that `--help` loads no command.
+# heading -> name -> summary: it stands here so that `--help` loads no command. The first word of a heading
+# is the package of its commands.
 GROUPS = {
-    "Write a policy": {
+    "Author a policy": {
         "init": "Write the files of a new project.",
         "lint": "Say what stands out in a constitution, without a model.",
         "compile": "Compile a constitution into a verified bundle.",
@@ -33,8 +34,10 @@ GROUPS = {
         "lists": "Show and change the lists that rules refer to.",
         "customize": "Turn a wish into edits of your own guidance.",
         "bundle": "Build a bundle from rules and annotations, without a model.",
+        "lsp": "Tell an editor what is wrong while you type.",
+        "schema": "Print the JSON Schema of a file or output.",
     },
-    "Review and gate it": {
+    "Review it": {
         "verify": "Check, test and verify a bundle, without a model.",
         "matrix": "Print what a policy decides, tool by tool.",
         "guarantees": "Decide what a policy must never and must always do.",
@@ -45,8 +48,12 @@ GROUPS = {
         "mutation": "Say which small changes of a policy its own evidence would miss.",
         "attack": "Say which calls get further in another spelling.",
         "narrow": "Print each tool's schema, reduced to what a policy could permit.",
+        "decide": "Decide tool calls on an embedded engine.",
+        "input": "Print the policy input that OPA gets for a call.",
+        "replay": "Decide recorded calls under another bundle.",
+        "forecast": "Say how often a policy will ask people, by clause.",
     },
-    "Enforce it": {
+    "Run agents behind it": {
         "proxy": "Stand between an agent and its MCP servers.",
         "serve": "Serve tools of your own, declared in Python.",
         "preview": "Say what leaves of a tool's answer, and why.",
@@ -54,33 +61,22 @@ GROUPS = {
         "status": "Say which proxies run, and how they are.",
         "wrap": "Run a client's MCP servers behind the proxy.",
         "unwrap": "Give a client its MCP servers back.",
-        "decide": "Decide tool calls on an embedded engine.",
-        "input": "Print the policy input that OPA gets for a call.",
-    },
-    "Servers and tools": {
         "servers": "Show, add and remove the MCP servers of a project.",
         "tools": "Print the tool list of an MCP server.",
         "drift": "Say which tools of the servers are not as they were annotated.",
     },
-    "Records": {
-        "audit": "Read, verify and sum up audit logs.",
-        "replay": "Decide recorded calls under another bundle.",
-        "forecast": "Say how often a policy will ask people, by clause.",
-    },
-    "Release it": {
+    "Operate it": {
         "key": "Make and show the keys that bundles are signed with.",
         "publish": "Put a signed bundle where OPA fetches it.",
         "pull": "Fetch a bundle from an OCI registry.",
-    },
-    "Help and set-up": {
+        "audit": "Read, verify and sum up audit logs.",
         "doctor": "Say what does not work, and what mends it.",
-        "lsp": "Tell an editor what is wrong while you type.",
-        "error": "Print the page of an error, as IC3201.",
         "opa": "Find or install the policy engine.",
-        "schema": "Print the JSON Schema of a file or output.",
+        "error": "Print the page of an error, as IC3201.",
     },
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+_PACKAGES = {name: heading.split()[0].lower() for heading, group in GROUPS.items() for name in group}
 
 EXIT_CODES = """\b
 Exit codes:
@@ -92,6 +88,12 @@ Exit codes:
   70  a bug in IronCurtain
   130 interrupted
 """
+
+
+def command_of(name: str) -> click.Command:
+    """Import and return a command."""
+    command: click.Command = importlib.import_module(f"ironcurtain.cli.{_PACKAGES[name]}.{name}").command
+    return command
 
 
 class _LazyGroup(click.Group):
@@ -107,8 +109,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"ironcurtain.cli.{cmd_name}").command
-        return command
+        return command_of(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -17,7 +17,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from ironcurtain.gateway.definition import Classification, Tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
-from ironcurtain.text import printable
+from ironcurtain.system.text import printable
 
 NOT_PERMITTED = "operation not permitted"
 _MOST_ERRORS = 10

@@ -35,7 +35,7 @@ from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.output_rules import OutputPolicyError
 from ironcurtain.gateway.roles import UnclearRolesError, arguments_of
 from ironcurtain.model.annotations import Argument
-from ironcurtain.text import quoted
+from ironcurtain.system.text import quoted
 
 Classification: TypeAlias = Literal["read", "write", "destructive"]
 Handler: TypeAlias = Callable[..., Any] | Command

@@ -16,8 +16,8 @@ from ironcurtain.errors import GatewayError, IronCurtainError, Place, raise_all
 from ironcurtain.gateway.command import Command
 from ironcurtain.gateway.definition import PUBLIC, Tool
 from ironcurtain.model.annotations import IdentifierRole
-from ironcurtain.model.base import ServerName
-from ironcurtain.text import quoted
+from ironcurtain.system.frozen import ServerName
+from ironcurtain.system.text import quoted
 
 MAX_TOOLS = 1_000
 _NAME: TypeAdapter[str] = TypeAdapter(ServerName)

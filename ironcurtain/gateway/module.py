@@ -15,8 +15,8 @@ from types import ModuleType
 from ironcurtain.errors import FileError, GatewayError, Place
 from ironcurtain.gateway.definition import Tool
 from ironcurtain.gateway.gateway import Gateway
-from ironcurtain.ownership import check_own
-from ironcurtain.text import visible
+from ironcurtain.system.ownership import check_own
+from ironcurtain.system.text import visible
 
 _read: dict[Path, Gateway] = {}
 

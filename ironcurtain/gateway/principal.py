@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 from pydantic import Field, JsonValue
 
 from ironcurtain.errors import GatewayError
-from ironcurtain.files import load
 from ironcurtain.gateway.definition import PUBLIC
-from ironcurtain.model.base import Frozen
-from ironcurtain.ownership import check_own
-from ironcurtain.text import quoted
+from ironcurtain.system.files import load
+from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.ownership import check_own
+from ironcurtain.system.text import quoted
 
 Algorithm: TypeAlias = Literal["RS256", "PS256", "ES256", "EdDSA"]
 

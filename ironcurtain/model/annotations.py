@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ironcurtain.model.base import Digest, Frozen, Json, ServerName
+from ironcurtain.system.frozen import Digest, Frozen, Json, ServerName
 
 Codec = Literal["comma", "json", "json-or-comma", "addresses"]
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.model.base import Frozen, Json
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Frozen, Json
 
 
 class SubjectDecision(Frozen):

@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
-from ironcurtain.model.base import Frozen, Json, ServerName
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Frozen, Json, ServerName
 
 
 class GuaranteeScope(Frozen):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
-from ironcurtain.model.base import Frozen, ServerName
+from ironcurtain.system.frozen import Frozen, ServerName
 
 
 class KnownPackage(Frozen):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.model.base import Digest, Frozen, Json, ServerName, Slug
+from ironcurtain.system.frozen import Digest, Frozen, Json, ServerName, Slug
 
 
 class Resolution(Frozen):

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 
-from ironcurtain.model.base import Json
-from ironcurtain.text import visible
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
 
 _MAX_WORDS = 200
 # What is longer is rare, and would fill the memory of a long run.

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from ironcurtain.model.base import Frozen, Json, OneOrMany, ServerName, Slug
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Frozen, Json, OneOrMany, ServerName, Slug
 
 Operator: TypeAlias = Literal[
     "equals", "not_equals", "in", "not_in", "lt", "le", "gt", "ge", "matches", "present"

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Frozen, Json, Slug
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Frozen, Json, Slug
 
 
 class DescribedFile(Frozen):
@@ -65,7 +65,7 @@ class ScenarioCall(Frozen):
     @classmethod
     def _are_strict(cls, value: Json) -> Json:
         """Refuse what no call can hold: a file may state larger numbers than a call."""
-        jsontext.check(value)
+        json_text.check(value)
         return value
 
 

@@ -13,13 +13,13 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Json
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import LastWords, cause, parameters
+from ironcurtain.servers.launching import Starter
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT
-from ironcurtain.servers.starting import Starter
-from ironcurtain.text import quoted, visible
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
 
 MAX_RESULT_BYTES = 8 << 20
 _SHOWN = 200
@@ -82,8 +82,8 @@ def _content(server: str, tool: str, result: CallToolResult) -> Json:
     if sum(map(len, texts)) > MAX_RESULT_BYTES:
         raise ServerFailedError(f"the tool {quoted(tool)} answered more than 8 MiB", where=server)
     try:
-        values = [jsontext.parse(text, max_bytes=MAX_RESULT_BYTES, any_double=True) for text in texts]
-    except jsontext.MalformedJsonError as error:
+        values = [json_text.parse(text, max_bytes=MAX_RESULT_BYTES, any_double=True) for text in texts]
+    except json_text.MalformedJsonError as error:
         raise ServerFailedError(
             f"the tool {quoted(tool)} answered with text that is no JSON: {visible(str(error))[:_SHOWN]}",
             where=server,

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
-from ironcurtain.fetched.lock import lock_of, read_lock
-from ironcurtain.fetched.resolve import Installation, resolved
-from ironcurtain.files import load
 from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.output_rules import OutputPolicyError
-from ironcurtain.model.fetched import ServerLock
-from ironcurtain.model.servers import SandboxDefaults, SandboxSettings, Server, Servers
-from ironcurtain.text import quoted
+from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
+from ironcurtain.servers.fetched.lock import lock_of, read_lock
+from ironcurtain.servers.fetched.lock_model import ServerLock
+from ironcurtain.servers.fetched.resolve import Installation, resolved
+from ironcurtain.system.files import load
+from ironcurtain.system.text import quoted
 
 _KEYS = tuple(field.alias or name for name, field in Server.model_fields.items())
 _NEAR = 0.8

@@ -14,9 +14,9 @@ from mcp import StdioServerParameters
 from mcp.client.stdio import get_default_environment
 
 from ironcurtain.errors import ServerFailedError
-from ironcurtain.keystore import filled
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.text import quoted, visible
+from ironcurtain.system.key_store import filled
+from ironcurtain.system.text import quoted, visible
 
 _LAST_LINES = 5
 _MAX_LINE = 300

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
 from ironcurtain.gateway.module import load_gateway
-from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.launching import Starter
 from ironcurtain.servers.saved import read_saved_tools
-from ironcurtain.servers.starting import Starter
 from ironcurtain.servers.tools import ToolListing
-from ironcurtain.text import quoted
+from ironcurtain.system.text import quoted
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a server has to start and to list its tools."""

@@ -11,12 +11,12 @@ import anyio
 from mcp import Client
 
 from ironcurtain.errors import IronCurtainError, raise_all
-from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, parameters
-from ironcurtain.servers.starting import Start, Starter
+from ironcurtain.servers.launching import Start, Starter
 from ironcurtain.servers.tools import ToolListing, check_tools
-from ironcurtain.text import visible
+from ironcurtain.system.text import visible
 
 _MAX_PAGES = 100
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
-from ironcurtain.model import jsontext
-from ironcurtain.model.servers import Server
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.launching import Starter
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
 from ironcurtain.servers.saved import read_saved_tools, saved_document
-from ironcurtain.servers.starting import Starter
+from ironcurtain.system import json_text
 
 DIRECTORY = "tools"
 """Where in the published directory the lists lie, one file for each server."""
@@ -21,7 +21,7 @@ DIRECTORY = "tools"
 def recorded_files(tools: Tools) -> dict[str, bytes]:
     """Return the files that record tool lists, by path in the published directory."""
     return {
-        f"{DIRECTORY}/{server}.json": jsontext.pretty(saved_document(listed)).encode()
+        f"{DIRECTORY}/{server}.json": json_text.pretty(saved_document(listed)).encode()
         for server, listed in tools.items()
     }
 

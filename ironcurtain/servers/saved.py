@@ -9,9 +9,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ironcurtain.errors import raise_all
-from ironcurtain.files import load
-from ironcurtain.model.base import Digest, Json
 from ironcurtain.servers.tools import ToolListing, check_tools
+from ironcurtain.system.files import load
+from ironcurtain.system.frozen import Digest, Json
 
 
 class _SavedTool(BaseModel):

@@ -8,10 +8,10 @@ from referencing import Registry, Specification
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_with
 
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Json
 from ironcurtain.model.metaschema import schema_fault
-from ironcurtain.text import quoted, visible
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
 
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples", "example"})
 _NAME_KEYWORDS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
@@ -27,15 +27,15 @@ def schema_problem(schema: dict[str, Json]) -> str | None:
     every reference stays inside the document and leads somewhere.
     """
     try:
-        jsontext.check(schema, any_double=True)
-    except jsontext.MalformedJsonError as error:
+        json_text.check(schema, any_double=True)
+    except json_text.MalformedJsonError as error:
         return visible(str(error))
     if schema.get("type", "object") != "object":
         return f"its type is {quoted(str(schema['type']))}, not object"
     dialect = schema.get("$schema")
     if dialect is not None and not _known(dialect):
         return f"its dialect is unknown ($schema is {quoted(str(dialect))})"
-    if len(jsontext.canonical(schema)) > _MAX_BYTES:
+    if len(json_text.canonical(schema)) > _MAX_BYTES:
         return f"it is longer than {_MAX_BYTES >> 10} KiB"
     return schema_fault(schema) or _reference_problem(schema)
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Mapping
 from pydantic import Field
 
 from ironcurtain.errors import IronCurtainError, ServerFailedError
-from ironcurtain.model import jsontext
-from ironcurtain.model.base import Frozen, Json
 from ironcurtain.servers.schemas import schema_problem
-from ironcurtain.text import quoted
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.text import quoted
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}\Z")
 MAX_TOOLS = 1_000
@@ -43,13 +43,13 @@ class ToolListing(Frozen):
             description=told.get("description") or "",
             input_schema=told["inputSchema"],
             annotations=told.get("annotations") or {},
-            listing_digest=jsontext.digest(told),
+            listing_digest=json_text.digest(told),
         )
 
 
 def tool_digest(tool: ToolListing) -> str:
     """Return `sha256:<hex>` over name, description and input schema: what an annotation was made for."""
-    return jsontext.digest(
+    return json_text.digest(
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
     )
 

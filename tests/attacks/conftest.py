@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.signing import Scene, scene
 
-from ironcurtain.bundle.keys import Algorithm
+from ironcurtain.bundle.signing.keys import Algorithm
 
 
 @pytest.fixture(scope="module", params=["ES256", "RS256"])

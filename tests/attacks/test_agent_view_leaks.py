@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from support import shipped
 
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
+from ironcurtain.analysis.explain.agent_view import agent_view
+from ironcurtain.analysis.explain.report import AgentView
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.evidence.agent_view import agent_view
-from ironcurtain.evidence.evaluate import decide_prepared, load_described
-from ironcurtain.files import load
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.decision import Decision, SubjectDecision
-from ironcurtain.model.explanation import AgentView
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.text import is_hidden
+from ironcurtain.system.files import load
+from ironcurtain.system.text import is_hidden
 
 ID = "d-1"
 SECRET = "/home/user/.ironcurtain"

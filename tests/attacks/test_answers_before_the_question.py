@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.approvals import Rendezvous, edited, written
 
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.model.approval import ApprovalState
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.messages import ApprovalState
 
 pytestmark = pytest.mark.anyio
 

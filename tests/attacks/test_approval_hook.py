@@ -22,9 +22,9 @@ from support.approvals import written
 from support.policies import rule
 from support.proxied import LONG, Living, Place, is_alive, rules, text_of, until, wait_for
 
-from ironcurtain.approvals.hook import MAX_QUEUED, Hook, HookCommand
+from ironcurtain.enforcement.approvals.hook import MAX_QUEUED, Hook, HookCommand
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.errors import UsageError
-from ironcurtain.model.approval import ApprovalRequest
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "schemas" / "approval-notice.json").read_text())

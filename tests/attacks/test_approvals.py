@@ -17,13 +17,13 @@ import anyio
 import pytest
 from support.approvals import Hands, Rendezvous, edited, summary, written
 
-from ironcurtain.approvals.answering import Desk
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.approvals.describe import describe
-from ironcurtain.approvals.directory import MAX_OF_SESSION, MAX_WAITING
-from ironcurtain.approvals.key import ApprovalKey
-from ironcurtain.approvals.place import UntrustedFileError
-from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION, MAX_WAITING
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.describe import describe
+from ironcurtain.enforcement.approvals.inbox import Desk
+from ironcurtain.enforcement.approvals.key import ApprovalKey
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.private_directory import UntrustedFileError
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0

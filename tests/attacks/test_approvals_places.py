@@ -14,8 +14,8 @@ import pytest
 from support.access_lists import OTHER, access
 from support.approvals import Rendezvous, summary, written
 
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.approvals.directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.errors import ApprovalsError
 
 pytestmark = pytest.mark.anyio

@@ -15,11 +15,11 @@ from support.audited import decided
 from support.faulty import OWN
 from support.proxied import Place
 
-from ironcurtain.approvals.answering import Answer, Desk
-from ironcurtain.audit.log import AuditLog
-from ironcurtain.audit.places import log_place
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import log_place
+from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.errors import AuditError
-from ironcurtain.model.audit import Approval
 from ironcurtain.model.verdict import Verdict
 
 pytestmark = pytest.mark.timeout(600)

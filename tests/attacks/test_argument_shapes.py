@@ -12,7 +12,7 @@ import pytest
 from support.called import answering, decide_with, one_tool
 from support.policies import rule, tool
 
-from ironcurtain.decide.decide import Call
+from ironcurtain.decision.decide import Call
 
 ANYTHING = [rule("anything", "allow", server=["s"])]
 SECRET = "/home/user/secret"

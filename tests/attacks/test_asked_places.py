@@ -23,7 +23,7 @@ from support.contained import NEEDS_SANDBOX
 from support.policies import rule, write_bundle, write_servers
 from support.proxied import Living, Place, annotated, descendants, text_of, until, visit_all
 
-from ironcurtain.proxy.alone import MOST
+from ironcurtain.enforcement.proxy.upstream.separate_process import MOST
 
 pytestmark = [
     NEEDS_SANDBOX,

@@ -14,12 +14,12 @@ from support import spaces
 from support.audited import KEY
 from support.recorded import decide_all, record_all
 
-from ironcurtain.audit.records import Recorder
+from ironcurtain.analysis.engine.evaluate import load_described
+from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decide.decide import Call
-from ironcurtain.evidence.abstraction import AbstractKeeper
-from ironcurtain.evidence.evaluate import load_described
-from ironcurtain.model.audit import Approval
+from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.audit.record_types import Approval
+from ironcurtain.enforcement.audit.recorder import Recorder
 from ironcurtain.model.verdict import Verdict
 
 SECRETS = 1_000

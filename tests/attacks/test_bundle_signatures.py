@@ -13,7 +13,7 @@ from support.signing import Attacks, Scene, archive, encoded, load_signed, signa
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import SIGNATURES
-from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.errors import BundleSignatureError
 
 DECISION = "ironcurtain/decision/decision.rego"

@@ -14,7 +14,7 @@ from support.called import decide_with, one_tool
 from support.examples import examples
 from support.policies import tool
 
-from ironcurtain.decide.decide import Call
+from ironcurtain.decision.decide import Call
 
 POLICY = one_tool(tool("t", path=["read-path"]))
 CALL = Call("s", "t", {"path": ["/a", "/b"]})

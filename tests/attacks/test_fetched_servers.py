@@ -19,13 +19,13 @@ from support.policies import rule, tool, write_bundle
 from support.registry import NEEDS_NPM, Packages, javascript, write_sdist, write_wheel
 
 from ironcurtain.errors import FetchError, ServerConfigError
-from ironcurtain.fetched.fetch import fetch
-from ironcurtain.fetched.lock import write_lock
-from ironcurtain.fetched.request import request_of
-from ironcurtain.model.fetched import FetchedServer, ServerLock, Wanted
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.fetched.fetch import fetch
+from ironcurtain.servers.fetched.lock import write_lock
+from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
+from ironcurtain.servers.fetched.request import request_of
 
 Locked: TypeAlias = dict[str, FetchedServer]
 """What a lock has of servers, by the program that would fetch them."""

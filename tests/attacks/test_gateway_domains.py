@@ -17,11 +17,11 @@ from mcp import Client
 from support.desk import Desk, text_of
 
 from ironcurtain.bundle.domain import Domain, open_domain, sign_domain
-from ironcurtain.bundle.keys import PrivateKey, new_key
+from ironcurtain.bundle.signing.keys import PrivateKey, new_key
 from ironcurtain.errors import BundleSignatureError, GatewayError, SeveralErrors
 from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.principal import Principal
-from ironcurtain.model import jsontext
+from ironcurtain.system import json_text
 
 DOMAIN = {
     "format": "ironcurtain/domain/v1",
@@ -63,7 +63,7 @@ def test_a_configuration_of_another_key_is_refused(tmp_path: Path, key: PrivateK
 def test_another_signature_of_the_same_key_is_no_configuration(tmp_path: Path, key: PrivateKey) -> None:
     file = tmp_path / "signed.json"
     told = json.loads(sign_domain(domain_of(), key))
-    content = jsontext.canonical(told["domain"])
+    content = json_text.canonical(told["domain"])
     told["signature"] = jwt.PyJWS().encode(content, key.key, "ES256")
     file.write_text(json.dumps(told))
     with pytest.raises(BundleSignatureError, match="something else"):

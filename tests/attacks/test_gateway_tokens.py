@@ -19,8 +19,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from ironcurtain.enforcement.proxy.tokens import BadTokenError, Tokens
 from ironcurtain.errors import GatewayError
-from ironcurtain.proxy.tokens import BadTokenError, Tokens
 
 EC, OTHER_EC = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 RSA = rsa.generate_private_key(65_537, 2_048)

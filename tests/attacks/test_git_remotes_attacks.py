@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from support.git import git_environment
 
-from ironcurtain.canonical.git import remote_urls, repository_places
-from ironcurtain.canonical.git_process import Git
-from ironcurtain.canonical.world import RepositoryPlaces, UnreadableError
+from ironcurtain.decision.canonical.git.process import Git
+from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places
+from ironcurtain.decision.canonical.host_view import RepositoryPlaces, UnreadableError
 
 URL = "https://github.com/u/r"
 EVIL = "https://evil.example/r"

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.canonical.hosts import canonical_host
-from ironcurtain.canonical.pattern_index import PatternIndex
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS, parse_fetch_url, parse_remote_url
-from ironcurtain.roles.registry import Registry
+from ironcurtain.decision.canonical.hosts import canonical_host
+from ironcurtain.decision.canonical.pattern_index import PatternIndex
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import (
+    DEFAULT_CASE_INSENSITIVE_HOSTS,
+    parse_fetch_url,
+    parse_remote_url,
+)
+from ironcurtain.decision.roles import Registry
 
 REGISTRY = Registry()
 

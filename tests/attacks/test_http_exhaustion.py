@@ -20,8 +20,8 @@ from mcp import Client
 from mcp.server import Server
 from support.proxied import LONG, Place, wait_for
 
-from ironcurtain.proxy.http import Address, serve_http
-from ironcurtain.proxy.http_bounds import HttpLimits
+from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
+from ironcurtain.enforcement.proxy.transport.http_bounds import HttpLimits
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.anyio]
 

@@ -25,7 +25,7 @@ from support.faulty import OWN
 from support.policies import rule
 from support.proxied import LEGACY, LONG, Place, wait_for
 
-from ironcurtain.approvals.answering import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
 
 pytestmark = pytest.mark.timeout(600)
 

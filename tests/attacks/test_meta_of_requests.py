@@ -15,9 +15,9 @@ from mcp import Client
 from support.faulty import OWN
 from support.proxied import MODERN, Place, text_of, visit_all
 
-from ironcurtain.approvals.answering import Answer, Desk
-from ironcurtain.approvals.describe import describe
-from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.enforcement.approvals.describe import describe
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 pytestmark = pytest.mark.timeout(600)
 

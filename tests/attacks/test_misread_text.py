@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.approvals import written
 
-from ironcurtain.approvals.describe import describe
-from ironcurtain.text import is_hidden, isolated, visible
+from ironcurtain.enforcement.approvals.describe import describe
+from ironcurtain.system.text import is_hidden, isolated, visible
 
 MIXED = {
     "a Cyrillic a": ("p\u0430ypal", r"p\u0430ypal"),

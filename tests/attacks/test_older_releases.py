@@ -15,8 +15,8 @@ from support.proxied import LONG, Place, rules, until
 from support.signing import with_serial
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import PrivateKey, new_key
-from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.signing.keys import PrivateKey, new_key
+from ironcurtain.bundle.signing.signature import sign
 
 CLOSED = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 

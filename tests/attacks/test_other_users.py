@@ -13,9 +13,9 @@ import pytest
 from support.access_lists import OTHER, access
 from support.policies import load, rule, tool, write_bundle, write_servers
 
+from ironcurtain.enforcement.proxy.configuration import check_configuration, load_own
 from ironcurtain.errors import FileError
-from ironcurtain.ownership import check_own
-from ironcurtain.proxy.configuration import check_configuration, load_own
+from ironcurtain.system.ownership import check_own
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 

@@ -16,11 +16,11 @@ from support.contained import NEEDS_SANDBOX, Scene
 from support.policies import rule, tool, write_bundle, write_servers
 
 from ironcurtain import Policy
+from ironcurtain.enforcement.proxy.configuration import check_sandbox
+from ironcurtain.enforcement.proxy.installation import places_that_run
+from ironcurtain.enforcement.sandbox.launcher import Confiner
 from ironcurtain.errors import EngineVersionError, SandboxMissingError, ServerFailedError, UsageError
-from ironcurtain.programs import Search
-from ironcurtain.proxy.configuration import check_sandbox
-from ironcurtain.proxy.installation import places_that_run
-from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.system.programs import Search
 
 PROGRAMS = ("bwrap", "git", "node", "opa", "rg", "socat", "which", "npm")
 

@@ -19,10 +19,10 @@ from support.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.sandbox.confiner import Confiner
-from ironcurtain.sandbox.reach import Reach, reach_of
-from ironcurtain.sandbox.report import Seen
-from ironcurtain.sandbox.rules import Grounds
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.reach.reach import Reach, reach_of
+from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import parameters
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.canonical.described import MemoryWorld
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.canonical.paths import Resolver
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.world import World
+from ironcurtain.decision.canonical.host_view import World
+from ironcurtain.decision.canonical.paths import Resolver
+from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.scenarios import DescribedWorld
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")

@@ -13,7 +13,7 @@ import pytest
 from support.shipped import ROOT
 
 from ironcurtain import Policy
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.decision import Decision
 
 PROJECT = ("ironcurtain.toml", "constitution.md", "scenarios.yaml", "confirmations.yaml", "guarantees.yaml")

@@ -13,7 +13,7 @@ from support.called import HOME, SANDBOX, answering, decide_with, one_tool
 from support.policies import rule, tool, write_bundle
 
 from ironcurtain import Policy
-from ironcurtain.decide.decide import Call
+from ironcurtain.decision.decide import Call
 
 ANYTHING = [rule("anything", "allow", server=["s"])]
 SECRET, INNER = f"{HOME}/secret", f"{SANDBOX}/.env"

@@ -16,10 +16,10 @@ from support.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.model.servers import Server
-from ironcurtain.sandbox.reach import NOTHING, Reach, reach_of
-from ironcurtain.sandbox.rules import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.profile import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach, reach_of
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import Server
 
 MARK = "a-file-of-the-home"
 TOOLS = {

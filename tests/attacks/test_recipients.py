@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.canonical.identifiers import canonical_identifier
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.roles.registry import Registry
+from ironcurtain.decision.canonical.identifiers import canonical_identifier
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.roles import Registry
 
 RECIPIENT = Registry()["recipient"]
 

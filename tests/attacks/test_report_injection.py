@@ -14,11 +14,11 @@ import pytest
 from markdown_it import MarkdownIt
 from support.report_schemas import JUNIT, SARIF
 
-from ironcurtain.cli.reports import RENDERERS
-from ironcurtain.model.difference import Change, Difference
-from ironcurtain.model.gate import Check, GateReport, Problem
+from ironcurtain.analysis.diff.report import Change, Difference
+from ironcurtain.cli.output.reports import RENDERERS
+from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.text import is_hidden
+from ironcurtain.system.text import is_hidden
 
 HOSTILE = {
     "line-feed": "a\n::error::owned",

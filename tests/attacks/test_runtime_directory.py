@@ -18,15 +18,15 @@ from support.contained import FOUND, NEEDS_SANDBOX, Scene
 from support.shipped import ROOT
 
 from ironcurtain import Policy
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.enforcement.proxy.runner import own_places
+from ironcurtain.enforcement.sandbox.contained_process import contained
+from ironcurtain.enforcement.sandbox.profile import rules_for
+from ironcurtain.enforcement.sandbox.programs import Programs
+from ironcurtain.enforcement.sandbox.server_workspace import private_place
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.decision import Decision
-from ironcurtain.proxy.session import own_places
-from ironcurtain.runtime import private_directory, runtime_directory
-from ironcurtain.sandbox.contain import contained
-from ironcurtain.sandbox.place import private_place
-from ironcurtain.sandbox.programs import Programs
-from ironcurtain.sandbox.rules import rules_for
+from ironcurtain.system.private_runtime import private_directory, runtime_directory
 
 START = StdioServerParameters(command="server")
 RULES: dict[str, Any] = {
@@ -49,7 +49,7 @@ class Aimed(Scene):
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a directory that stands for the system's temporary one; sockets below it need a short path."""
     with tempfile.TemporaryDirectory(prefix="ic-") as name:
-        monkeypatch.setattr("ironcurtain.runtime.PARENT", Path(name))
+        monkeypatch.setattr("ironcurtain.system.private_runtime.PARENT", Path(name))
         yield Path(name)
 
 

@@ -17,7 +17,7 @@ from e2e.program import Ended, Inside
 from fixtures.tiny_project import write_project
 from support.contained import FOUND, NEEDS_SANDBOX
 
-from ironcurtain.sandbox.programs import survey
+from ironcurtain.enforcement.sandbox.programs import survey
 
 SERVER = Path(__file__).parents[1] / "fixtures" / "evil_at_start.py"
 KEY = "the key of the home"

@@ -14,8 +14,8 @@ import pytest
 from support.called import answering, bundle, decide_with, described, load
 from support.policies import tool
 
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.decide import Call
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call
 
 TOOLS = [
     tool("read", path=["read-path"]),

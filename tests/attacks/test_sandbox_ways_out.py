@@ -17,10 +17,10 @@ import pytest
 from mcp import Client
 from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
 
-from ironcurtain.runtime import runtime_directory
-from ironcurtain.sandbox.confiner import Confiner
-from ironcurtain.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.connect import parameters
+from ironcurtain.system.private_runtime import runtime_directory
 
 pytestmark = NEEDS_SANDBOX
 CANARY = "canary-of-the-environment"

@@ -15,7 +15,7 @@ from mcp import Client
 from support.audited import KEY
 from support.proxied import Place, visit_all
 
-from ironcurtain.audit.redaction import Redaction
+from ironcurtain.enforcement.audit.redaction import Redaction
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.doctor.servers import what_stands_open
+from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.errors import ServerConfigError
-from ironcurtain.sandbox.rules import Grounds
-from ironcurtain.sandbox.sign_ins import sign_ins
+from ironcurtain.integrations.doctor.servers import what_stands_open
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 SECRET = "a-sign-in-of-the-home"

@@ -23,9 +23,9 @@ import anyio
 import pytest
 from support.approvals import Rendezvous, written
 
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.approvals.directory import ApprovalDirectory
-from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 TMUX = shutil.which("tmux")
 pytestmark = pytest.mark.skipif(TMUX is None, reason="there is no tmux, which is the terminal")

@@ -13,7 +13,7 @@ from fixtures.plain_server import OTHERS
 from mcp import Client
 from support.proxied import Place, visit_all
 
-from ironcurtain.decide.decide import is_drifted
+from ironcurtain.decision.decide import is_drifted
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.servers.tools import ToolListing, tool_digest
 

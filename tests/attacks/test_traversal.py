@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.canonical.paths import Resolver, is_within
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 
 def resolver(home: Path) -> Resolver:

@@ -17,9 +17,9 @@ import pytest
 
 SCRIPT = """
 import json, os, sys
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.canonical.paths import Resolver
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.paths import Resolver
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 if os.geteuid() == 0:
     os.seteuid(65534)
 answers = []

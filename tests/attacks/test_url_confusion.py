@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.urls import is_local_remote, parse_fetch_url, parse_remote_url
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import is_local_remote, parse_fetch_url, parse_remote_url
 
 
 @pytest.mark.parametrize(

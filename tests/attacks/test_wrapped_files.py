@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from support.wrapped import COMMAND, client_file
 
-from ironcurtain.clients.wrap import wrap
 from ironcurtain.errors import IronCurtainError
-from ironcurtain.model.clients import ClientReport
+from ironcurtain.integrations.clients.report import ClientReport
+from ironcurtain.integrations.clients.wrap import wrap
 
 PLAIN = '{"mcpServers": {"a": {"command": "/bin/sh"}}}'
 

@@ -10,9 +10,9 @@ import pytest
 from bench.figures import Figures, measure_async
 from support.approvals import Rendezvous, written
 
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.approvals.directory import ApprovalDirectory
-from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 pytestmark = pytest.mark.bench
 WAITING = 10_000

@@ -10,8 +10,8 @@ import pytest
 from bench.figures import Figures, Times, measure_async
 from support.audited import KEY, decided, ended
 
-from ironcurtain.audit.log import AuditLog
-from ironcurtain.audit.places import log_place
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import log_place
 
 SIDE_BY_SIDE = 50
 REPETITIONS = 60

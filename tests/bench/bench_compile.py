@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bench.figures import Figures, measure
 
-from ironcurtain.sandbox.visits import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.listing import list_tools
 from ironcurtain.servers.saved import saved_document

@@ -18,13 +18,13 @@ from bench.scaled import READ_MANY, READ_ONE, SERVER, bundle, directory_rules, l
 from support.policies import rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.decide.loaded import LoadedPolicy
-from ironcurtain.decide.site import Site
-from ironcurtain.opa.answer import EngineAnswer, read_answer
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import find
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.engine.answer import EngineAnswer, read_answer
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import find
 from ironcurtain.policy import Policy
 
 pytestmark = pytest.mark.bench

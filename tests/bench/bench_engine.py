@@ -12,10 +12,10 @@ from bench.figures import Figures, measure_async
 from bench.scaled import KINDS, READ_MANY, SERVER, Kind, bundle, bundle_of, directory_rules, load
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.model.base import Json
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import find
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import find
+from ironcurtain.system.frozen import Json
 
 pytestmark = pytest.mark.bench
 SIZES = (50, 2_000, 10_000)

@@ -13,20 +13,20 @@ from bench.figures import Figures, measure
 from support import shipped
 from support.policies import annotations, named_lists
 
-from ironcurtain import assets
+from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.matrix.matrix import decision_matrix, matrix_json
+from ironcurtain.analysis.mutation.score import mutation_score
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.evidence.difference import difference
-from ironcurtain.evidence.matrix import decision_matrix, matrix_json
-from ironcurtain.files import load, parse_document
-from ironcurtain.model.base import Json
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenarios
-from ironcurtain.mutation.score import mutation_score
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
+from ironcurtain.system import assets
+from ironcurtain.system.files import load, parse_document
+from ironcurtain.system.frozen import Json
 
 pytestmark = pytest.mark.bench
 SERVERS = 10

@@ -11,18 +11,18 @@ from bench.figures import Figures, measure
 from support import shipped
 from support.policies import annotations, compiled, rule, tool
 
+from ironcurtain.analysis.engine.policies_under_test import load_sides
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.explain.explain import Explainer
+from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Call
-from ironcurtain.evidence.explain import Explainer
-from ironcurtain.evidence.narrowing import narrowing
-from ironcurtain.evidence.sides import load_sides
-from ironcurtain.evidence.space import ToolSpace
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.decide import Call
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.assemble import Release, assemble
 from ironcurtain.policy import Policy
-from ironcurtain.roles.registry import Registry
 
 pytestmark = pytest.mark.bench
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")

@@ -6,15 +6,15 @@ import pytest
 from bench.figures import Figures, measure
 from support import shipped
 
+from ironcurtain.analysis.coverage.coverage import coverage
+from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.findings import findings
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.evidence import findings
-from ironcurtain.evidence.coverage import coverage
-from ironcurtain.evidence.examination import examination
-from ironcurtain.files import load
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.languages import languages
+from ironcurtain.system.files import load
 
 pytestmark = pytest.mark.bench
 

@@ -11,12 +11,12 @@ from bench.bench_verify import write_inputs
 from bench.figures import Figures, measure
 from support.shipped import GENERATED
 
+from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Prepared
-from ironcurtain.evidence.evaluate import load_described, prepare_scenarios
-from ironcurtain.gate.checks import run_checks
-from ironcurtain.gate.reading import Given, read_subject
-from ironcurtain.opa.locate import find
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.engine.locate import find
+from ironcurtain.integrations.gate.checks.all_checks import run_checks
+from ironcurtain.integrations.gate.reading import Given, read_subject
 
 pytestmark = pytest.mark.bench
 

@@ -12,10 +12,10 @@ from bench.scaled import DIRECTORIES, READ_MANY, bundle, bundle_of, directory_ru
 from support.nodes import opa_node
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import find
-from ironcurtain.opa.nodes import Nodes
-from ironcurtain.opa.remote import RemoteEngine
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import find
+from ironcurtain.engine.remote import RemoteEngine
+from ironcurtain.engine.remote_nodes import Nodes
 
 pytestmark = pytest.mark.bench
 

@@ -12,7 +12,7 @@ from bench.figures import Figures, measure_async
 from mcp import Client
 from support.contained import NEEDS_SANDBOX, SERVER, Scene
 
-from ironcurtain.sandbox.confiner import Confiner
+from ironcurtain.enforcement.sandbox.launcher import Confiner
 from ironcurtain.servers.connect import parameters
 
 pytestmark = [pytest.mark.bench, NEEDS_SANDBOX]

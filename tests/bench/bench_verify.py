@@ -11,14 +11,14 @@ import pytest
 from bench.figures import Figures, measure
 from bench.scaled import READ_MANY, READ_ONE, SERVER, bundle, directory_rules
 
-from ironcurtain import assets
-from ironcurtain.decide.decide import Prepared
-from ironcurtain.evidence.evaluate import load_described, prepare_scenarios
-from ironcurtain.model.base import Json
+from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
+from ironcurtain.compiler.verify.verify import verify
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.verify import verify
+from ironcurtain.system import assets
+from ironcurtain.system.frozen import Json
 
 pytestmark = pytest.mark.bench
 SCENARIOS = 10_000

@@ -19,9 +19,9 @@ from support.contained import FOUND
 from support.proxied import LEGACY, Place
 from support.transcript import ROOT
 
-from ironcurtain.clients.places import places
-from ironcurtain.clients.wrap import ProxyCommand, wrap
-from ironcurtain.opa.locate import find
+from ironcurtain.engine.locate import find
+from ironcurtain.integrations.clients.places import places
+from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.policy import Policy
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(900)]

@@ -11,11 +11,11 @@ from support.policies import annotations, compiled, named_lists, rule, tool
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.loaded import LoadedPolicy
-from ironcurtain.decide.site import Site
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry
 
 SERVER = "bench"
 _TEXT = {"type": "string"}

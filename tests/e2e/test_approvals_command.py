@@ -23,8 +23,8 @@ from fixtures import asking_program
 from jsonschema import Draft202012Validator
 from support.approvals import Rendezvous, written
 
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.model.approval import ApprovalRequest
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 LIMIT = 300.0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from e2e.program import Inside
 
-from ironcurtain.bundle.keys import new_key
+from ironcurtain.bundle.signing.keys import new_key
 
 SERVER = Path(__file__).parents[1] / "fixtures" / "drifting_server.py"
 PARTS = [

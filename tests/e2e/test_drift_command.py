@@ -11,10 +11,10 @@ import pytest
 from e2e.program import Inside
 from fixtures.drifting_server import PAINT, listed
 
+from ironcurtain.analysis.drift.drift import drift
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.evidence.drift import drift
-from ironcurtain.pipeline.tool_texts import text_findings
+from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.servers.tools import ToolListing, tool_digest
 
 SERVER = Path(__file__).parents[1] / "fixtures" / "drifting_server.py"

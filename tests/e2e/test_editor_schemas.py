@@ -14,10 +14,10 @@ from fixtures.tiny_project import tree
 from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
-from ironcurtain.files import load
+from ironcurtain.compiler.load.init import SCHEMAS, WRITTEN_BY_PEOPLE
 from ironcurtain.model.lists import Lists
-from ironcurtain.model.servers import Servers
-from ironcurtain.pipeline.init import SCHEMAS, WRITTEN_BY_PEOPLE
+from ironcurtain.servers.config_model import Servers
+from ironcurtain.system.files import load
 
 MODELINE = {
     ".yaml": re.compile(r"\A# yaml-language-server: \$schema=(\S+)$", re.MULTILINE),

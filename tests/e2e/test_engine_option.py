@@ -10,9 +10,10 @@ import pytest
 from e2e.program import SHIPPED, Inside, assert_clear
 from support.nodes import free_port, opa_node, pretender
 
-from ironcurtain.bundle.keys import new_key
-from ironcurtain.cli import decide, proxy
+from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.cli.main import cli
+from ironcurtain.cli.review import decide
+from ironcurtain.cli.run import proxy
 from ironcurtain.errors import BundleSignatureError
 from ironcurtain.policy import Policy
 

@@ -7,7 +7,7 @@ import pytest
 from e2e.program import ROOT, Inside
 
 from ironcurtain import errors
-from ironcurtain.cli.problems import print_failure
+from ironcurtain.cli.output.problems import print_failure
 from ironcurtain.errors import Exit, FormatError, IronCurtainError, OpenQuestionError, Place, SeveralErrors
 
 PAGES = ROOT / "docs" / "errors"

@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 from e2e.program import ROOT, SHIPPED, Ended, Inside
 
-from ironcurtain.audit.log import AuditLog
-from ironcurtain.audit.places import log_place
-from ironcurtain.audit.records import Recorder
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decide.decide import Call, prepare
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import log_place
+from ironcurtain.enforcement.audit.recorder import Recorder
 from ironcurtain.policy import Policy
 
 DENIED = ("filesystem", "write_file", '{"path": "~/Documents/a", "content": "x"}')

@@ -13,7 +13,7 @@ from e2e.program import ROOT
 from platformdirs import user_cache_path
 from support.installed import Installed, extras_of, installed, run_directory, wheel
 
-from ironcurtain.extras import MODULES
+from ironcurtain.system.extras import MODULES
 
 PAGES = ROOT / "tests" / "support" / "first_pages.py"
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

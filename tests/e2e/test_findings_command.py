@@ -13,9 +13,9 @@ from support.planted import bundle_of
 from support.policies import annotations, compiled, rule
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.model import jsontext
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.roles import Registry
+from ironcurtain.system import json_text
 
 OFFICE = ROOT / "examples" / "office"
 RULES = [
@@ -48,7 +48,7 @@ def write(path: Path, bundle: Bundle) -> Path:
 
 def waivers(directory: Path, *listed: dict[str, str]) -> Path:
     path = directory / "waivers.yaml"
-    path.write_text(jsontext.pretty({"format": "ironcurtain/waivers/v1", "waivers": list(listed)}))
+    path.write_text(json_text.pretty({"format": "ironcurtain/waivers/v1", "waivers": list(listed)}))
     return path
 
 
@@ -175,7 +175,7 @@ def test_rules_from_a_newer_format(command: tuple[str, ...], inside: Inside, tmp
         document = json.loads(bundle.files["ironcurtain/rules/data.json"])
         document["rules"]["allow-read"].update(changed)
         files = {p: d for p, d in bundle.files.items() if p != ".manifest"}
-        files["ironcurtain/rules/data.json"] = jsontext.pretty(document).encode()
+        files["ironcurtain/rules/data.json"] = json_text.pretty(document).encode()
         return write(tmp_path / "bundle.tar.gz", Bundle.build(files, bundle.manifest.metadata))
 
     unknown = with_rule(**{"if": {"tool": ["read_file"], "weather": ["rain"]}})
@@ -251,7 +251,7 @@ def test_guarantees_that_name_nothing_or_contradict_themselves(
         "guarantees": [{"id": "G1", "never": "allow", "when": when}],
     }
     path = written.parent / "guarantees.yaml"
-    path.write_text(jsontext.pretty(demanded))
+    path.write_text(json_text.pretty(demanded))
     listed = str(scenarios(written.parent))
     for command in (
         ["guarantees", str(written), "--file", str(path), "--scenarios", listed],

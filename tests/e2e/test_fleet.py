@@ -25,13 +25,13 @@ from support.signing import with_serial
 from support.typed import typed
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import new_key, read_private_key
-from ironcurtain.bundle.signature import sign
-from ironcurtain.bundle.to_directory import publish_to_directory
+from ironcurtain.bundle.publishing.to_directory import publish_to_directory
+from ironcurtain.bundle.signing.keys import new_key, read_private_key
+from ironcurtain.bundle.signing.signature import sign
+from ironcurtain.engine.locate import find
+from ironcurtain.engine.remote import RemoteEngine
+from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.errors import EngineFailedError
-from ironcurtain.opa.locate import find
-from ironcurtain.opa.nodes import Nodes
-from ironcurtain.opa.remote import RemoteEngine
 from ironcurtain.policy import Policy
 
 PAGE = "remote-engine.md"

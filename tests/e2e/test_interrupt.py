@@ -11,7 +11,7 @@ import pytest
 from e2e.program import PROGRAM, environment
 from fixtures.tiny_project import tree
 
-from ironcurtain.pipeline.publish import only_one
+from ironcurtain.compiler.publish.publish import only_one
 
 # Once the last stage has ended there is nothing left to interrupt.
 STAGES = [

@@ -15,7 +15,7 @@ from support.bundle_server import Held, bundle_server
 from support.signing import with_serial
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.cli.signing import chosen_signer
+from ironcurtain.cli.options.signing import chosen_signer
 
 CALL = ("filesystem", "read_text_file", '{"path": "notes.txt"}')
 SIGNED = "generated/bundle.signed.tar.gz"

@@ -11,8 +11,8 @@ import pytest
 from e2e.program import PROGRAM, ROOT, environment, program
 from support.terminal import in_terminal
 
-from ironcurtain.cli.display import shown, wants_colour
-from ironcurtain.text import counted
+from ironcurtain.cli.output.display import shown, wants_colour
+from ironcurtain.system.text import counted
 
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 PROJECT = ("constitution.md", "scenarios.yaml", "ironcurtain.toml", "confirmations.yaml", "guarantees.yaml")

@@ -8,7 +8,7 @@ import pytest
 from e2e.program import SHIPPED, Inside, assert_clear
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import new_key
+from ironcurtain.bundle.signing.keys import new_key
 
 CALL = ("filesystem", "read_text_file", '{"path": "/a"}')
 COMMANDS = {

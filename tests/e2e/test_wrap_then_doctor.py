@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from e2e.program import SHIPPED
 
-from ironcurtain.clients.places import places
-from ironcurtain.clients.wrap import ProxyCommand, wrap
-from ironcurtain.doctor.clients import clients
-from ironcurtain.doctor.subject import Subject
-from ironcurtain.model.doctor import Diagnosis
+from ironcurtain.integrations.clients.places import places
+from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
+from ironcurtain.integrations.doctor.clients import clients
+from ironcurtain.integrations.doctor.report import Diagnosis
+from ironcurtain.integrations.doctor.subject import Subject
 
 BESIDE = {"mcpServers": {"mine": {"command": "x"}, "off": {"command": "x", "disabled": True}}}
 ONE_PROJECT = f'"projects": {json.dumps({"/p": BESIDE})}'

@@ -12,9 +12,9 @@ from support.f0 import READ, WRITE
 from support.policies import compiled, rule, tool, write_bundle
 
 from ironcurtain import Policy
-from ironcurtain.canonical.patterns import canonical_member
+from ironcurtain.decision.canonical.patterns import canonical_member
+from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, PatternError
-from ironcurtain.roles.registry import Registry
 
 PROTECTED, SANDBOX = "structural-protected-path", "structural-sandbox-allow"
 INVALID, UNREPRESENTABLE = "structural-invalid-arguments", "structural-unrepresentable-argument"

@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 from support import planted, shipped
 
+from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.diff.report import Difference
+from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.findings import findings
+from ironcurtain.analysis.findings.report import Finding
+from ironcurtain.analysis.findings.waivers import Waivers
+from ironcurtain.analysis.guarantees.guarantees import check_guarantees
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.evidence import findings
-from ironcurtain.evidence.difference import difference
-from ironcurtain.evidence.examination import examination
-from ironcurtain.evidence.guarantees import check_guarantees
-from ironcurtain.files import load, parse_document
-from ironcurtain.model import jsontext
-from ironcurtain.model.difference import Difference
-from ironcurtain.model.findings import Finding
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.model.waivers import Waivers
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.languages import languages
+from ironcurtain.system import json_text
+from ironcurtain.system.files import load, parse_document
 
 Document = dict[str, Any]
 
@@ -125,7 +125,9 @@ def compared(change: Callable[[Document], object]) -> Difference:
 
 
 def guaranteed(document: Document, **guarantee: Any) -> GuaranteeReport:
-    text = jsontext.pretty({"format": "ironcurtain/guarantees/v1", "guarantees": [{"id": "G1", **guarantee}]})
+    text = json_text.pretty(
+        {"format": "ironcurtain/guarantees/v1", "guarantees": [{"id": "G1", **guarantee}]}
+    )
     demanded = parse_document(text, "guarantees.yaml", Guarantees)
     return check_guarantees(planted.bundle_of(document), demanded, planted.WORLD, OpaCommand(find()))
 

@@ -19,7 +19,7 @@ from support.called import one_tool
 from support.drawn import ROLES, TEXTS, WORLD
 from support.policies import rule, tool
 
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.decision.decide import Call, Prepared, prepare
 
 CORPUS = Path(__file__).parent / "corpus"
 SLOW = 20.0

@@ -15,8 +15,8 @@ from collections import Counter
 
 from support.published_claims import Batch
 
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 
 BATCH = 40
 

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.files import load
-from ironcurtain.llm.question import Answer, Given, Keep, Question, answer_to
-from ironcurtain.llm.schema_text import schema_text
+from ironcurtain.compiler.annotate.questions import all_listed, batches
+from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.schema_text import schema_text
+from ironcurtain.compiler.load.clauses import read_clauses
+from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
+from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
-from ironcurtain.pipeline.annotate_questions import all_listed, batches
-from ironcurtain.pipeline.answers import AnswerBook
-from ironcurtain.pipeline.clauses import read_clauses
-from ironcurtain.pipeline.compile_rules import RuleContext, compile_rules
-from ironcurtain.roles.registry import Registry
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.saved import read_saved_tools
 from ironcurtain.servers.tools import tool_digest
+from ironcurtain.system.files import load
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "prompts"

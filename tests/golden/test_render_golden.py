@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ironcurtain.compiler.render.render import render_policy
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.pipeline.render import render_policy
 
 PAIRS = Path(__file__).parent / "render"
 NAMES = sorted(path.stem for path in PAIRS.glob("*.json"))

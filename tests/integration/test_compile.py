@@ -18,7 +18,7 @@ import pytest
 from e2e.program import PROGRAM, ROOT, Ended, environment, in_process, program
 from fixtures.tiny_project import ANNOTATIONS, RULES, answer, tree, write_project, write_server
 
-from ironcurtain.pipeline.publish import only_one
+from ironcurtain.compiler.publish.publish import only_one
 
 
 def run(directory: Path, *arguments: str, **more: str) -> Ended:

@@ -10,7 +10,7 @@ import pytest
 from e2e.program import Inside
 from fixtures.tiny_project import ANNOTATIONS, RULES, answer, write_project
 
-from ironcurtain.pipeline.annotation_changes import published_annotations
+from ironcurtain.compiler.annotate.changes import published_annotations
 
 CLAUSES = """\
 - Resources (`mcp/resources-read`) that are files in `~/notes` may be read.

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.engine.engine import Engine, EngineLimits
+from ironcurtain.engine.locate import Opa, find
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
-from ironcurtain.opa.answer import EngineAnswerError
-from ironcurtain.opa.engine import Engine, EngineLimits
-from ironcurtain.opa.locate import Opa, find
 
 pytestmark = pytest.mark.anyio
 REVISION = "sha256:" + "a" * 64
@@ -72,7 +72,7 @@ async def rule_of(engine: Engine, policy_input: bytes) -> str:
 def parent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give what runs a place of its own; a test's directory would be too long for a socket's path."""
     with tempfile.TemporaryDirectory(prefix="ic-") as name:
-        monkeypatch.setattr("ironcurtain.runtime.PARENT", Path(name))
+        monkeypatch.setattr("ironcurtain.system.private_runtime.PARENT", Path(name))
         yield Path(name)
 
 
@@ -248,7 +248,7 @@ async def test_closing_leaves_nothing(opa: Opa, parent: Path) -> None:
 async def test_directory_that_cannot_be_written_fails(
     opa: Opa, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("ironcurtain.runtime.PARENT", tmp_path / "missing")
+    monkeypatch.setattr("ironcurtain.system.private_runtime.PARENT", tmp_path / "missing")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     with pytest.raises(EngineFailedError, match="cannot be written"):
         async with Engine(opa, archive(), REVISION):

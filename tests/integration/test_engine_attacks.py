@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.opa import launch
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import find
+from ironcurtain.engine import parent_death
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import find
 
 pytestmark = pytest.mark.anyio
 REVISION = "sha256:" + "c" * 64
@@ -29,8 +29,8 @@ POLICY = 'package ironcurtain.decision\n\ndecision := {"verdict": "deny"}\n'
 # The owner runs in a process of its own, so that it can be killed; it prints OPA's pid.
 OWNER = """
 import asyncio, io, json, sys, tarfile
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import find
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import find
 
 async def main():
     async with Engine(find(), open(sys.argv[1], "rb").read(), sys.argv[2]) as engine:
@@ -221,7 +221,7 @@ def test_attack_killing_the_owner_leaves_no_engine(tmp_path: Path, number: signa
 
 def test_attack_owner_gone_before_the_launcher_asks(tmp_path: Path) -> None:
     marker = tmp_path / "started"
-    command = [sys.executable, "-I", "-S", launch.__file__, "1", "/bin/sh", "-c", f"touch {marker}"]
+    command = [sys.executable, "-I", "-S", parent_death.__file__, "1", "/bin/sh", "-c", f"touch {marker}"]
     assert subprocess.run(command, check=False, timeout=60).returncode == 1
     assert not marker.exists()
 
@@ -229,7 +229,7 @@ def test_attack_owner_gone_before_the_launcher_asks(tmp_path: Path) -> None:
 def test_attack_owner_gone_where_the_kernel_does_not_help(tmp_path: Path) -> None:
     """The supervising launcher of other systems: the end of the owner's pipe is the end of OPA."""
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(launch.__file__).parent)!r}); "
+        f"import sys; sys.path.insert(0, {str(Path(parent_death.__file__).parent)!r}); "
         "import launch; launch.supervise(sys.argv[1:])"
     )
     script = f"echo $$ > {tmp_path}/pid; exec sleep 300"

@@ -24,16 +24,16 @@ from support.plain_opa import plain_opa
 from support.shipped import GENERATED
 from support.signing import Scene, archive, scene, shipped, with_serial
 
+from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.oci import CONFIG, LAYER, MANIFEST, Artifact, Reference
 from ironcurtain.bundle.oci_access import Access
 from ironcurtain.bundle.oci_client import pull, push
 from ironcurtain.bundle.opening import Trust, parse_bundle
-from ironcurtain.bundle.signature import sign
-from ironcurtain.decide.decide import Prepared
+from ironcurtain.bundle.signing.signature import sign
+from ironcurtain.decision.decide import Prepared
 from ironcurtain.errors import BundleSignatureError, PublishError, RegistryError, UsageError
-from ironcurtain.evidence.evaluate import load_described, prepare_scenarios
-from ironcurtain.files import load
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.system.files import load
 
 pytestmark = NEEDS_REGISTRY
 ANYBODY = Access()

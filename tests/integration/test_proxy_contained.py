@@ -20,7 +20,7 @@ from support.policies import write_servers
 from support.proxied import LEGACY, Place, text_of, wait_for
 
 from ironcurtain.bundle.origin import origin
-from ironcurtain.sandbox.place import private_place
+from ironcurtain.enforcement.sandbox.server_workspace import private_place
 
 
 class ContainedPlace(Place):

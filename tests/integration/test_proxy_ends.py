@@ -14,7 +14,7 @@ from support.policies import rule
 from support.proxied import PLAIN, Place, descendants, is_alive, rules, until, wait_for
 from support.wire import running
 
-from ironcurtain.opa.locate import find
+from ironcurtain.engine.locate import find
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 

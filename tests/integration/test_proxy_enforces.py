@@ -16,11 +16,11 @@ from mcp import Client
 from support.policies import rule
 from support.proxied import PLAIN, Place, equal_calls, rules, text_of, until, visit_all
 
-from ironcurtain.approvals.answering import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.proxy.runner import ProxyOptions, run_proxy
 from ironcurtain.errors import IronCurtainError
-from ironcurtain.model.approval import ApprovalRequest
 from ironcurtain.policy import Policy
-from ironcurtain.proxy.session import ProxyOptions, run_proxy
 
 pytestmark = pytest.mark.timeout(900)
 

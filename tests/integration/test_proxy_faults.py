@@ -22,8 +22,8 @@ from mcp import Client
 from support.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, shown, verified
 from support.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
 
-from ironcurtain.doctor.audit import audit
-from ironcurtain.doctor.subject import Subject
+from ironcurtain.integrations.doctor.audit import audit
+from ironcurtain.integrations.doctor.subject import Subject
 
 pytestmark = pytest.mark.timeout(900)
 

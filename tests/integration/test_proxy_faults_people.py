@@ -19,12 +19,12 @@ from support.policies import rule
 from support.proxied import LONG, Living, Place, equal_calls, rules, until, wait_for
 from support.wire import Proxy, answer, call, question, running, send
 
-from ironcurtain.approvals.answering import Answer, Desk
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.approvals.directory import MAX_OF_SESSION
-from ironcurtain.approvals.key import ApprovalKey
-from ironcurtain.approvals.place import PrivateDirectory
-from ironcurtain.approvals.store import Store
+from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.key import ApprovalKey
+from ironcurtain.enforcement.approvals.private_directory import PrivateDirectory
+from ironcurtain.enforcement.approvals.store import Store
 
 pytestmark = pytest.mark.timeout(900)
 

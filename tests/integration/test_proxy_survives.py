@@ -15,7 +15,7 @@ from mcp import Client
 from support.proxied import LONG, PLAIN, Living, Place, descendants, text_of, until, visit_all, wait_for
 from support.wire import call, running, send
 
-from ironcurtain.approvals.answering import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
 
 pytestmark = pytest.mark.timeout(900)
 NUMBERS = itertools.count()

@@ -15,18 +15,18 @@ from support.plain_opa import configuration, plain_opa
 from support.shipped import GENERATED
 from support.signing import Scene, archive, scene, shipped, with_serial
 
+from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, parse_bundle
-from ironcurtain.bundle.signature import sign
-from ironcurtain.bundle.to_directory import publish_to_directory
-from ironcurtain.bundle.to_server import publish_to_server
-from ironcurtain.decide.decide import Prepared
+from ironcurtain.bundle.publishing.to_directory import publish_to_directory
+from ironcurtain.bundle.publishing.to_server import publish_to_server
+from ironcurtain.bundle.signing.signature import sign
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.engine.engine import Engine
+from ironcurtain.engine.locate import find
 from ironcurtain.errors import BundleSignatureError, PublishError, UsageError
-from ironcurtain.evidence.evaluate import load_described, prepare_scenarios
-from ironcurtain.files import load
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.opa.engine import Engine
-from ironcurtain.opa.locate import find
+from ironcurtain.system.files import load
 
 NAME = "bundle.tar.gz"
 RULES = "ironcurtain/rules/data.json"

@@ -19,11 +19,11 @@ from support.bundle_server import bundle_server
 from support.nodes import answer, certificate, free_port, opa_node, pretender
 from support.plain_opa import PlainOpa
 
+from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.engine.client import NodeClient
+from ironcurtain.engine.remote import RemoteEngine, RemoteLimits
+from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.errors import EngineFailedError, FileError, UsageError
-from ironcurtain.opa.answer import EngineAnswerError
-from ironcurtain.opa.client import NodeClient
-from ironcurtain.opa.nodes import Nodes
-from ironcurtain.opa.remote import RemoteEngine, RemoteLimits
 
 pytestmark = pytest.mark.anyio
 OTHER = "sha256:" + "b" * 64

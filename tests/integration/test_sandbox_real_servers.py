@@ -10,10 +10,10 @@ from typing import Any
 from mcp import Client
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.model.servers import Server
-from ironcurtain.sandbox.confiner import Confiner
-from ironcurtain.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import parameters
 
 MODULES = Path(__file__).parents[2] / "node_modules"

@@ -19,9 +19,9 @@ from mcp import Client
 from support.policies import rule
 from support.proxied import Place, until, wait_for
 
-from ironcurtain.doctor.proxies import proxies
-from ironcurtain.doctor.subject import Subject
-from ironcurtain.proxy.running import running
+from ironcurtain.enforcement.proxy.status.liveness_lock import running
+from ironcurtain.integrations.doctor.proxies import proxies
+from ironcurtain.integrations.doctor.subject import Subject
 
 
 @contextmanager

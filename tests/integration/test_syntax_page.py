@@ -12,11 +12,11 @@ from typing import Any, get_args
 import pytest
 from e2e.program import ROOT, Ended, in_process
 
-from ironcurtain.files import load
+from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.model.annotations import Argument, Codec, IdentifierRole, ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If, Operator
-from ironcurtain.pipeline.confirmations import Confirmations
 from ironcurtain.settings import load_settings
+from ironcurtain.system.files import load
 
 PAGE = (ROOT / "docs" / "syntax.md").read_text()
 PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>[\s\S]*?)^```$|^\| (?P<row>`\{.*) \|$", re.MULTILINE)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.audited import KEY, write_log
 from support.examples import examples
 
-from ironcurtain.audit.places import LogPlace, place_of
-from ironcurtain.audit.verify import verify
-from ironcurtain.model.audit import Problem
+from ironcurtain.enforcement.audit.log_paths import LogPlace, place_of
+from ironcurtain.enforcement.audit.record_types import Problem
+from ironcurtain.enforcement.audit.verify import verify
 
 RECORDS = 2_000
 quick = settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))

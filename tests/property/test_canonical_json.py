@@ -10,7 +10,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironcurtain.model import jsontext
+from ironcurtain.system import json_text
 
 EDGE = '"\\/\x00\x1f\x7f{}[]:,.e-0123456789\u00e9\ud7ff\ue000\uffff\U00010000'
 TEXTS = st.text() | st.text(EDGE, max_size=24) | st.sampled_from(["1", "-1.5", "true", "null", 'a":1.5,"'])
@@ -50,9 +50,9 @@ def outcome(function: Callable[[Any], bytes], value: Any) -> object:
 
 @given(VALUES)
 def test_it_is_what_the_standard_says(value: Any) -> None:
-    assert outcome(jsontext.canonical, value) == outcome(rfc8785.dumps, value)
+    assert outcome(json_text.canonical, value) == outcome(rfc8785.dumps, value)
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_where_the_quick_way_would_differ(name: str) -> None:
-    assert outcome(jsontext.canonical, DIFFERENT[name]) == outcome(rfc8785.dumps, DIFFERENT[name])
+    assert outcome(json_text.canonical, DIFFERENT[name]) == outcome(rfc8785.dumps, DIFFERENT[name])

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from support import spaces
 from support.examples import examples
 
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.evidence.difference import difference
-from ironcurtain.evidence.evaluate import evaluate, load_described
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
+from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.engine.evaluate import evaluate, load_described
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 
 CALLS = 80
 VERDICTS = ["allow", "escalate", "deny"]

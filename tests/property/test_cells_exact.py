@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import spaces, spaces_joined, twin
 
+from ironcurtain.analysis.engine.evaluate import evaluate
+from ironcurtain.analysis.engine.lookup import locate
+from ironcurtain.analysis.engine.opa_queries import Examined, examine
+from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.evidence.evaluate import evaluate
-from ironcurtain.evidence.lookup import locate
-from ironcurtain.evidence.questions import Examined, examine
-from ironcurtain.evidence.sides import Sides, load_sides
-from ironcurtain.evidence.space import ToolSpace
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
 
 POLICIES, CALLS = (3, 400) if settings.get_current_profile_name() == "repeatable" else (5, 10_000)
 SEEDS = st.integers(min_value=0, max_value=10**9)

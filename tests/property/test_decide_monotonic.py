@@ -13,7 +13,7 @@ from support.drawn import PATHS, PROTECTED, ROLES, TEXTS, WORLD, plausible, tool
 from support.examples import examples
 from support.policies import rule, tool
 
-from ironcurtain.decide.decide import Call
+from ironcurtain.decision.decide import Call
 from ironcurtain.model.verdict import Verdict
 
 RULES = [

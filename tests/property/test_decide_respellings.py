@@ -9,11 +9,11 @@ from typing import Any
 from support.called import HOME, SANDBOX, bundle, described, load
 from support.policies import rule, tool
 
-from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.evidence.evaluate import decide_prepared
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.decision import Decision
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
 
 RULES = [
     rule("no-keys", "deny", paths={"roles": ["read-path"], "within": ["~/keys", "/srv/private"]}),

@@ -13,8 +13,8 @@ from mcp.client.stdio import stdio_client
 from support.called import ROOT, bundle, described, load
 from support.policies import tool
 
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call, Prepared, prepare
 
 SERVER = ROOT / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
 TOOLS = [

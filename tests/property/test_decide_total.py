@@ -12,7 +12,7 @@ from support.drawn import ROLES, WORLD, plausible, tools, values
 from support.examples import examples
 from support.policies import rule, tool
 
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.decision import Decision
 
 RULES = [

@@ -13,8 +13,8 @@ from support.called import bundle, described, load
 from support.examples import examples
 from support.policies import rule, tool
 
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.decide import Call, Prepared, prepare
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.scenarios import DescribedWorld
 
 TOOLS = [

@@ -15,8 +15,8 @@ from support.published import possible_roles, problems, published
 from support.published_claims import Batch
 from support.published_policies import random_policy
 
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 
 POLICIES = 6
 SEEDS = range(1, examples(4) + 1)

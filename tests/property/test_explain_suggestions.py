@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from support import spaces, twin
 from support.examples import examples
 
-from ironcurtain.canonical.fit import FittedTool
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.evidence.explain import Explainer
-from ironcurtain.model.explanation import Explanation
+from ironcurtain.analysis.explain.explain import Explainer
+from ironcurtain.analysis.explain.report import Explanation
+from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from support import spaces, twin
 from support.examples import examples
 
+from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.findings.findings import Material, find
+from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.evidence.examination import Examination, examination
-from ironcurtain.evidence.findings import Material, find
-from ironcurtain.model.findings import FindingReport
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find as find_opa
-from ironcurtain.pipeline.languages import languages
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find as find_opa
 
 CALLS = 200
 ALLOWED = {"open-allow", "sandbox-bypass", "evadable-rule"}

@@ -10,14 +10,14 @@ from support import spaces
 from support.audited import KEY
 from support.recorded import decide_all, random_calls, record_all
 
+from ironcurtain.analysis.engine.evaluate import load_described
+from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast
+from ironcurtain.analysis.forecast.report import Profile, ProfileCall
+from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.evidence.evaluate import load_described
-from ironcurtain.evidence.forecast import decide_profile, decide_records, forecast
-from ironcurtain.evidence.replay import Replayer
-from ironcurtain.model.forecast import Profile, ProfileCall
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
 
 CALLS = 150
 SESSIONS = 4

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.canonical.git import remote_urls
-from ironcurtain.canonical.git_config import read_settings
-from ironcurtain.canonical.git_process import Git
+from ironcurtain.decision.canonical.git.config import read_settings
+from ironcurtain.decision.canonical.git.process import Git
+from ironcurtain.decision.canonical.git.repository import remote_urls
 
 NAMES = ("origin", "Origin", "a.b", "x y", "h:p", "https://h/r", 'q"\\', "ü")
 PREFIXES = ("", "h", "h:", "h:p", "https://", "https://h", "https://h/", "https://h/r", "or", "ssh://é/")

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from support import spaces
 from support.examples import examples
 
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.analysis.mutation.operators import mutants
+from ironcurtain.analysis.mutation.score import mutation_score
+from ironcurtain.analysis.mutation.source import Source
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.evidence.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.mutation.operators import mutants
-from ironcurtain.mutation.score import mutation_score
-from ironcurtain.mutation.source import Source
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
 
 CALLS, KNOWN = 60, 6
 

@@ -10,15 +10,15 @@ import pytest
 from support import twin
 from support.policies import annotations, compiled
 
+from ironcurtain.analysis.engine.evaluate import load_described
+from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.evidence.evaluate import load_described
-from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
 CHANNEL = {

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from support import shipped, spaces, twin
 from support.examples import examples
 
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
+from ironcurtain.analysis.narrowing.narrowing import narrowing
+from ironcurtain.analysis.narrowing.report import Narrowing
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decide.decide import Call, Prepared, prepare
-from ironcurtain.evidence.evaluate import decide_prepared, load_described
-from ironcurtain.evidence.narrowing import narrowing
-from ironcurtain.files import load
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.decision import Decision
-from ironcurtain.model.narrowing import Narrowing
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
+from ironcurtain.system.files import load
 
 CALLS = 100
 SPELLINGS = {"mode": ["soft", "hard", "dry"], "flag": [True, False], "amount": [0, 49.5, 50, 50.5, 51, 7000]}

@@ -12,9 +12,9 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.canonical.paths import Resolver
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.paths import Resolver
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 STEPS = st.sampled_from(["a", "b", "c", "d", "a", "b", "c", "d", "..", ".", ""])

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.canonical.described import MemoryWorld
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.canonical.paths import Resolver, is_within
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.world import Entry, Kind, UnreadableError, World
+from ironcurtain.decision.canonical.host_view import Entry, Kind, UnreadableError, World
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
 
 Value = TypeVar("Value")

@@ -6,14 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.canonical.identifiers import canonical_identifier
-from ironcurtain.canonical.pattern_index import PatternIndex
-from ironcurtain.canonical.patterns import canonical_pattern, contains
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS, Url, parse_fetch_url, parse_remote_url
+from ironcurtain.decision.canonical.identifiers import canonical_identifier
+from ironcurtain.decision.canonical.pattern_index import PatternIndex
+from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import (
+    DEFAULT_CASE_INSENSITIVE_HOSTS,
+    Url,
+    parse_fetch_url,
+    parse_remote_url,
+)
+from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError
 from ironcurtain.model.annotations import IdentifierRole
-from ironcurtain.roles.registry import Registry
 
 REGISTRY = Registry(
     [

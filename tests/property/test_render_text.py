@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support import rendered
 from support.examples import examples
 
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.render import render_policy
-from ironcurtain.text import is_hidden
+from ironcurtain.compiler.render.render import render_policy
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
+from ironcurtain.system.text import is_hidden
 
 HOSTILE = [
     '"',

@@ -11,12 +11,12 @@ from support import spaces
 from support.audited import KEY
 from support.recorded import decide_all, random_calls, record_all
 
-from ironcurtain.decide.decide import INVALID, MALFORMED, UNKNOWN_TOOL
-from ironcurtain.evidence.evaluate import load_described
-from ironcurtain.evidence.replay import Replayer
-from ironcurtain.model.audit import DecisionRecord
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
+from ironcurtain.analysis.engine.evaluate import load_described
+from ironcurtain.analysis.replay.replay import Replayer
+from ironcurtain.decision.decide import INVALID, MALFORMED, UNKNOWN_TOOL
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 
 CALLS = 400
 FEWER = 250

@@ -11,14 +11,14 @@ from support.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical.identifiers import canonical_identifier
-from ironcurtain.canonical.pattern_index import PatternIndex
-from ironcurtain.canonical.subjects import Subject
-from ironcurtain.canonical.urls import Url, parse_fetch_url, parse_remote_url
-from ironcurtain.decide.policy_input import policy_input
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.roles.registry import Registry
+from ironcurtain.decision.canonical.identifiers import canonical_identifier
+from ironcurtain.decision.canonical.pattern_index import PatternIndex
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
+from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 
 HOME = "/home/user"
 ROLES = [

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.canonical.hosts import canonical_host
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.urls import Url, parse_fetch_url, parse_remote_url
+from ironcurtain.decision.canonical.hosts import canonical_host
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
 
 NODE = """
 const texts = JSON.parse(require('fs').readFileSync(0, 'utf8'));

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.canonical.hosts import canonical_host
-from ironcurtain.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.canonical.urls import parse_fetch_url
+from ironcurtain.decision.canonical.hosts import canonical_host
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import parse_fetch_url
 
 DATA = os.environ.get("IRONCURTAIN_WHATWG_DATA", "")
 pytestmark = pytest.mark.skipif(not DATA, reason="IRONCURTAIN_WHATWG_DATA names no directory")

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.approvals.answering import Answer, Desk
-from ironcurtain.approvals.clock import Clock
-from ironcurtain.approvals.directory import ApprovalDirectory
-from ironcurtain.approvals.request import new_request
-from ironcurtain.decide.decide import Prepared, conclude
-from ironcurtain.decide.loaded import LoadedPolicy
+from ironcurtain.decision.decide import Prepared, conclude
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, Outcome
+from ironcurtain.enforcement.approvals.request import new_request
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.approval import ApprovalRequest, Outcome
 from ironcurtain.model.decision import Decision
 from support.called import answering, one_tool, prepared
 from support.policies import rule, tool

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.audit.log import MAX_BYTES, AuditLog
-from ironcurtain.audit.places import LogPlace, log_place
-from ironcurtain.model.audit import DecisionRecord, ResultRecord, SubjectRecord
+from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog
+from ironcurtain.enforcement.audit.log_paths import LogPlace, log_place
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord, SubjectRecord
 from ironcurtain.model.verdict import Verdict
 
 KEY = bytes(range(32))

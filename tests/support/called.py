@@ -13,15 +13,15 @@ from typing import Any
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical.described import MemoryWorld
-from ironcurtain.canonical.world import World
-from ironcurtain.decide.decide import Call, Prepared, decide, prepare
-from ironcurtain.decide.loaded import LoadedPolicy
-from ironcurtain.decide.site import Site
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.canonical.host_view import World
+from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.decide import Call, Prepared, decide, prepare
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
 from support import twin
 from support.policies import annotations, compiled, named_lists
 

@@ -17,7 +17,7 @@ from fixtures import drifting_server
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from ironcurtain.opa.locate import find
+from ironcurtain.engine.locate import find
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from support.policies import rule, tool, write_bundle
 from support.proxied import text_of, until

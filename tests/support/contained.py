@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from ironcurtain.model.servers import SandboxDefaults, Server
-from ironcurtain.sandbox.confiner import Confinement, Confiner
-from ironcurtain.sandbox.programs import survey
-from ironcurtain.sandbox.report import Seen
-from ironcurtain.sandbox.rules import Grounds
+from ironcurtain.enforcement.sandbox.launcher import Confinement, Confiner
+from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.programs import survey
+from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import SandboxDefaults, Server
 from ironcurtain.servers.connect import parameters
 from support.proxied import until
 

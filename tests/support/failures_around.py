@@ -10,10 +10,11 @@ import subprocess
 import pytest
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import new_key
-from ironcurtain.model import jsontext
-from ironcurtain.model.status import NodeStatus, ProxyStatus, ServerStatus
-from ironcurtain.proxy.running import running
+from ironcurtain.bundle.signing.keys import new_key
+from ironcurtain.enforcement.proxy.status.liveness_lock import running
+from ironcurtain.enforcement.proxy.status.report import ProxyStatus, ServerStatus
+from ironcurtain.engine.remote_nodes import NodeStatus
+from ironcurtain.system import json_text
 from support.audited import write_log
 from support.house import House, Plants, Sign
 from support.nodes import answer, opa_node, pretender
@@ -113,7 +114,7 @@ def proxies_that_do_not_do_well(house: House) -> list[Sign]:
         pending=0,
         decisions=0,
     )
-    texts = {each.session: jsontext.pretty(each.model_dump(mode="json")) for each in (sick, fresh)}
+    texts = {each.session: json_text.pretty(each.model_dump(mode="json")) for each in (sick, fresh)}
     texts["newer"] = texts["fresh"].replace("proxy-status/v1", "proxy-status/v99")
     for name, text in texts.items():
         house.stack.enter_context(running(place / f"{name}.json"))

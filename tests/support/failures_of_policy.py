@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from ironcurtain.bundle.keys import new_key
-from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.signing.keys import new_key
+from ironcurtain.bundle.signing.signature import sign
 from support.house import House, Plants, Sign
 from support.shipped import bundle as shipped
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import new_key
-from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.signing.keys import new_key
+from ironcurtain.bundle.signing.signature import sign
 
 SERVER = Path(__file__).parents[1] / "fixtures" / "drifting_server.py"
 

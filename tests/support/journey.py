@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.opa.locate import find
-from ironcurtain.opa.pin import pin
+from ironcurtain.engine.locate import find
+from ironcurtain.engine.pin import pin
 from support.installed import Installed
 from support.terminal import in_terminal
 from support.transcript import ROOT, Transcript

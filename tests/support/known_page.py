@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironcurtain.assets import KNOWN_SERVERS
+from ironcurtain.compiler.known import Collection, shipped_collection
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.known import KnownServer
-from ironcurtain.pipeline.known import Collection, shipped_collection
 from ironcurtain.servers.tools import tool_digest
+from ironcurtain.system.assets import KNOWN_SERVERS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "known-servers.md"

@@ -16,11 +16,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ironcurtain.assets import KNOWN_SERVERS
-from ironcurtain.files import load
-from ironcurtain.model.base import Json
+from ironcurtain.compiler.known import LISTS, Collection
 from ironcurtain.model.known import KnownServer
-from ironcurtain.pipeline.known import LISTS, Collection
+from ironcurtain.system.assets import KNOWN_SERVERS
+from ironcurtain.system.files import load
+from ironcurtain.system.frozen import Json
 
 
 def main(wanted: dict[str, str]) -> int:

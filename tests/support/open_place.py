@@ -14,7 +14,7 @@ from typing import Any
 
 import mcp_types as types
 
-from ironcurtain.model.reserved import RESOURCE_URI
+from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from support.client_story import of_sdk
 from support.policies import rule, tool, write_bundle, write_servers

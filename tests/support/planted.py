@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.findings.findings import Material, find
+from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.evidence.examination import examination
-from ironcurtain.evidence.findings import Material, find
-from ironcurtain.files import parse_document
-from ironcurtain.model import jsontext
-from ironcurtain.model.findings import FindingReport
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find as find_opa
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenarios
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find as find_opa
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.pipeline.languages import languages
-from ironcurtain.roles.registry import Registry
+from ironcurtain.system import json_text
+from ironcurtain.system.files import parse_document
 from support.policies import annotations, named_lists
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")
@@ -87,7 +87,7 @@ def findings_of(document: dict[str, Any], world: DescribedWorld = WORLD) -> Find
     opa = OpaCommand(find_opa())
     scenarios = None
     if "scenarios" in document:
-        text = jsontext.pretty({"format": "ironcurtain/scenarios/v1", "scenarios": document["scenarios"]})
+        text = json_text.pretty({"format": "ironcurtain/scenarios/v1", "scenarios": document["scenarios"]})
         scenarios = parse_document(text, "scenarios.yaml", Scenarios).scenarios
     examined = examination(bundle_of(document), world, opa)
     return find(examined, Material(languages, scenarios), opa)
@@ -96,7 +96,7 @@ def findings_of(document: dict[str, Any], world: DescribedWorld = WORLD) -> Find
 def _policy(document: dict[str, Any]) -> CompiledPolicy:
     rules = [{"clause": "C1", "reason": "So.", **rule} for rule in document["rules"]]
     clauses = document.get("clauses", [{"id": "C1", "text": "As said."}])
-    text = jsontext.pretty(
+    text = json_text.pretty(
         {
             "format": "ironcurtain/policy/v1",
             "clauses": clauses,

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.files import parse_document
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.pipeline.assemble import Release, assemble
 from ironcurtain.policy import Policy
-from ironcurtain.roles.registry import Registry
+from ironcurtain.system.files import parse_document
 
 
 def tool(name: str, *, contained: bool = True, side_effects: bool = True, **args: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client import session, stdio
 from mcp.client.stdio import stdio_client
 
-from ironcurtain.model.reserved import RESERVED, RESOURCE_URI
+from ironcurtain.decision.reserved_tools import RESERVED, RESOURCE_URI
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from support.policies import rule, tool, write_bundle, write_servers
 

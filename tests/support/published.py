@@ -10,11 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from ironcurtain.compiler.annotate.checks import tool_problems
+from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
+from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.pipeline.annotation_checks import tool_problems
-from ironcurtain.pipeline.schema_leaves import schema_leaves
-from ironcurtain.roles.registry import Registry
 from support.published_schemas import varied
 
 LISTS = Path(__file__).parents[1] / "fixtures" / "tool_lists"

@@ -15,24 +15,24 @@ from typing import Any
 
 import jsonschema
 
+from ironcurtain.analysis.coverage.coverage import coverage
+from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
+from ironcurtain.analysis.engine.lookup import locate
+from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.findings.draft import Decided as AsScenarios
+from ironcurtain.analysis.findings.findings import Material
+from ironcurtain.analysis.findings.findings import find as find_findings
+from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
+from ironcurtain.analysis.matrix.matrix import matrix_of
+from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decide.decide import Call, Prepared, conclude, prepare
-from ironcurtain.decide.loaded import LoadedPolicy
-from ironcurtain.evidence.coverage import coverage
-from ironcurtain.evidence.difference import difference
-from ironcurtain.evidence.evaluate import decide_prepared, load_described
-from ironcurtain.evidence.examination import Examination, examination
-from ironcurtain.evidence.findings import Material
-from ironcurtain.evidence.findings import find as find_findings
-from ironcurtain.evidence.findings_draft import Decided as AsScenarios
-from ironcurtain.evidence.guarantees import decide_guarantees
-from ironcurtain.evidence.lookup import locate
-from ironcurtain.evidence.matrix import matrix_of
-from ironcurtain.evidence.narrowing import narrowing
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.pipeline.languages import languages
 from support import twin
 from support.policies import annotations
 from support.published import PATHS, ROLES, WORLD

@@ -10,19 +10,19 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
+from ironcurtain.analysis.engine.guarantee_scope import read_guarantees
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical import pointers
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError
-from ironcurtain.evidence.guarantee_scope import read_guarantees
-from ironcurtain.files import parse_document
-from ironcurtain.model import jsontext
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.pipeline.rules import check_policy
-from ironcurtain.roles.registry import Registry
+from ironcurtain.system import json_text
+from ironcurtain.system.files import parse_document
 from support.policies import annotations, compiled, named_lists
 from support.published import PATHS, PATTERNS, RESOURCES, ROLES, WORLD, kind_of, possible_roles, random_server
 from support.published_tests import FACTS, TestMaker
@@ -138,7 +138,7 @@ def bundle_of(annotated: Annotations, rules: Sequence[dict[str, Any]]) -> Bundle
 def guarantees_of(statements: Sequence[dict[str, Any]]) -> Guarantees:
     """Return statements as the file that holds them."""
     document = {"format": "ironcurtain/guarantees/v1", "guarantees": list(statements)}
-    return parse_document(jsontext.pretty(document), "guarantees.yaml", Guarantees)
+    return parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
 
 
 def _valid(rules: Any, annotated: Annotations) -> list[dict[str, Any]]:

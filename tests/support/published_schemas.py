@@ -13,7 +13,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from ironcurtain.pipeline.schema_leaves import schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 
 Schema = dict[str, Any]
 LARGEST = (1 << 53) - 1

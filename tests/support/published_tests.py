@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from ironcurtain.canonical import pointers
-from ironcurtain.pipeline.schema_leaves import Leaf, schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import Leaf, schema_leaves
+from ironcurtain.decision.canonical import pointers
 from support.published_values import Values, changed, containers, extremes
 
 FACTS: dict[str, list[Any]] = {

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from jsonschema import Draft202012Validator
 
-from ironcurtain.canonical import pointers
+from ironcurtain.decision.canonical import pointers
 
 Schema = dict[str, Any]
 Steps: TypeAlias = tuple[str, ...]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from ironcurtain.audit.records import Recorder
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
+from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.evidence.abstraction import AbstractKeeper
-from ironcurtain.evidence.evaluate import decide_prepared, load_described
-from ironcurtain.model.audit import DecisionRecord
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.enforcement.audit.recorder import Recorder
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.decision import Decision
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
 from support import spaces
 from support.audited import KEY, TIME
 

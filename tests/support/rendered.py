@@ -11,12 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ironcurtain import assets
+from ironcurtain.compiler.render.render import render_policy
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.render import render_policy
+from ironcurtain.system import assets
 
 PATTERNS = {
     "read-path": ["~/Documents", "~/Documents/work", "/srv"],

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.audit.log import AuditLog
-from ironcurtain.audit.places import LogPlace, log_place
-from ironcurtain.audit.records import Keeper, Recorder
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.canonical.disk import DiskWorld
-from ironcurtain.decide.decide import Call, prepare
-from ironcurtain.decide.loaded import LoadedPolicy
-from ironcurtain.decide.site import Site
-from ironcurtain.evidence.abstraction import AbstractKeeper
-from ironcurtain.evidence.evaluate import decide_prepared
-from ironcurtain.model.audit import Approval
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import LogPlace, log_place
+from ironcurtain.enforcement.audit.record_types import Approval
+from ironcurtain.enforcement.audit.recorder import Keeper, Recorder
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
 from support.audited import KEY
 from support.policies import annotations, compiled, rule, tool
 

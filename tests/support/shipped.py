@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.files import load, parse_document
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenarios
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
+from ironcurtain.system.files import load, parse_document
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "generated"

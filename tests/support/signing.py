@@ -15,10 +15,10 @@ from jwt.algorithms import get_default_algorithms
 
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import Algorithm, PrivateKey, new_key
-from ironcurtain.bundle.opa_digest import opa_digest
 from ironcurtain.bundle.revision import SIGNATURES
-from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.signing.keys import Algorithm, PrivateKey, new_key
+from ironcurtain.bundle.signing.opa_digest import opa_digest
+from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError
 from ironcurtain.policy import Policy
 from support.shipped import GENERATED

@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.roles import Registry
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.pipeline.assemble import Release, assemble
-from ironcurtain.roles.registry import Registry
 from support import spaces
 from support.policies import annotations, compiled, named_lists
 

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.clients.places import POINTERS, Place
-from ironcurtain.clients.wrap import ProxyCommand
+from ironcurtain.integrations.clients.places import POINTERS, Place
+from ironcurtain.integrations.clients.wrap import ProxyCommand
 
 CORPUS = Path(__file__).parents[1] / "fixtures" / "clients"
 FILES = sorted(path.name for path in CORPUS.iterdir())

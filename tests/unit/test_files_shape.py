@@ -7,8 +7,8 @@ import json
 import pytest
 
 from ironcurtain.errors import FormatError
-from ironcurtain.files import parse_document
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.system.files import parse_document
 
 
 def policy(*tests: dict[str, object]) -> str:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from ironcurtain.bundle.keys import Algorithm, new_key, read_private_key, read_public_key
+from ironcurtain.bundle.signing.keys import Algorithm, new_key, read_private_key, read_public_key
 from ironcurtain.errors import FileError, FormatError, IronCurtainError
 
 KINDS: list[Algorithm] = ["ES256", "ES384", "ES512", "RS256"]

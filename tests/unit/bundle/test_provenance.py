@@ -12,7 +12,7 @@ from support.shipped import bundle as by_hand
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of, statement
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.model import jsontext
+from ironcurtain.system import json_text
 
 SHIPPED = Bundle.read(GENERATED / "bundle.tar.gz")
 PUBLISHED = json.loads((GENERATED / "provenance.json").read_text())
@@ -25,7 +25,7 @@ def sha256(path: Path) -> str:
 def test_the_published_statement_says_what_the_manifest_says() -> None:
     archives = {"bundle.tar.gz": (GENERATED / "bundle.tar.gz").read_bytes()}
     about = statement(SHIPPED, archives).model_dump(mode="json", by_alias=True)
-    assert jsontext.pretty(about) == (GENERATED / "provenance.json").read_text()
+    assert json_text.pretty(about) == (GENERATED / "provenance.json").read_text()
 
 
 def test_it_is_an_in_toto_statement_about_the_archive() -> None:

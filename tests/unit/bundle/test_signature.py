@@ -7,14 +7,14 @@ import pytest
 from support.signing import Scene, archive, scene, shipped, signatures, with_serial
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.keys import Algorithm, new_key
 from ironcurtain.bundle.opening import Trust, open_bundle, parse_bundle
 from ironcurtain.bundle.revision import SIGNATURES, is_test
-from ironcurtain.bundle.signature import sign
+from ironcurtain.bundle.signing.keys import Algorithm, new_key
+from ironcurtain.bundle.signing.signature import sign
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
+from ironcurtain.engine.subprocess_runner import clean_environment, run
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError, UsageError
-from ironcurtain.opa.command import OpaCommand
-from ironcurtain.opa.locate import find
-from ironcurtain.opa.program import clean_environment, run
 
 KINDS: list[Algorithm] = ["ES256", "ES384", "ES512", "RS256"]
 

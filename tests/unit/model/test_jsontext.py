@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.model import jsontext
-from ironcurtain.model.jsontext import MalformedJsonError
+from ironcurtain.system import json_text
+from ironcurtain.system.json_text import MalformedJsonError
 
 DEEP, DEEPEST = "[" * 65 + "]" * 65, "[" * 64 + "]" * 64
 MANY_KEYS = "{" + ",".join(f'"{n}":1' for n in range(90_000)) + ',"89999":2}'
@@ -50,7 +50,7 @@ MANY_KEYS = "{" + ",".join(f'"{n}":1' for n in range(90_000)) + ',"89999":2}'
 )
 def test_what_two_parsers_could_read_differently_is_refused(text: str | bytes) -> None:
     with pytest.raises(MalformedJsonError):
-        jsontext.parse(text)
+        json_text.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_what_two_parsers_could_read_differently_is_refused(text: str | bytes) -
     ],
 )
 def test_strict_json_is_read(text: str, value: Any) -> None:
-    assert jsontext.parse(text) == value
+    assert json_text.parse(text) == value
 
 
 def test_a_file_may_state_bounds_that_no_call_reaches() -> None:
-    assert jsontext.parse('{"maximum": 1e300}', any_double=True) == {"maximum": 1e300}
+    assert json_text.parse('{"maximum": 1e300}', any_double=True) == {"maximum": 1e300}
     with pytest.raises(MalformedJsonError):
-        jsontext.parse('{"maximum": 1e400}', any_double=True)
+        json_text.parse('{"maximum": 1e400}', any_double=True)
 
 
 def test_sixty_four_levels_are_the_most() -> None:
-    assert jsontext.parse(DEEPEST) == jsontext.plain(jsontext.parse(DEEPEST))
+    assert json_text.parse(DEEPEST) == json_text.plain(json_text.parse(DEEPEST))
 
 
 def _ring() -> list[Any]:
@@ -113,7 +113,7 @@ def _wide() -> list[Any]:
 )
 def test_what_no_json_text_can_hold_is_refused_in_parsed_values_too(value: Any) -> None:
     with pytest.raises(MalformedJsonError):
-        jsontext.plain(value)
+        json_text.plain(value)
 
 
 class Changing(dict[str, Any]):
@@ -127,16 +127,16 @@ class Changing(dict[str, Any]):
 
 
 def test_a_parsed_value_becomes_plain_lists_and_dicts() -> None:
-    found = jsontext.plain({"a": ("x", (1,)), "b": Changing(p="/safe")})
+    found = json_text.plain({"a": ("x", (1,)), "b": Changing(p="/safe")})
     assert found == {"a": ["x", [1]], "b": {"p": "/safe"}}
     assert type(found["b"]) is dict
 
 
 def test_a_parsed_value_is_held_to_the_limit_of_numbers_as_its_text_is() -> None:
     for value in (1e16, -1e300, 2.0**53):
-        with pytest.raises(jsontext.MalformedJsonError, match="beyond"):
-            jsontext.check({"n": [value]})
-        jsontext.check({"n": [value]}, any_double=True)
-    with pytest.raises(jsontext.MalformedJsonError):
-        jsontext.check([float("inf")], any_double=True)
-    jsontext.check([0.5, 2.0**53 - 1])
+        with pytest.raises(json_text.MalformedJsonError, match="beyond"):
+            json_text.check({"n": [value]})
+        json_text.check({"n": [value]}, any_double=True)
+    with pytest.raises(json_text.MalformedJsonError):
+        json_text.check([float("inf")], any_double=True)
+    json_text.check([0.5, 2.0**53 - 1])

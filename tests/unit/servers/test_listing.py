@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, SeveralErrors
-from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.listing import list_tools as list_tools_of

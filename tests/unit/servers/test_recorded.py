@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, SeveralErrors
-from ironcurtain.sandbox.visits import contained_visits
 from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.launching import Start
 from ironcurtain.servers.listing import Tools, list_tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting, recorded_files
-from ironcurtain.servers.starting import Start
 
 SERVER = Path(__file__).parents[2] / "fixtures" / "tiny_server.py"
 VISITS = contained_visits(lambda _: None)

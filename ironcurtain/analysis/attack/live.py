@@ -1,0 +1,254 @@
+"""Respelled calls sent to real servers, contained, in a scratch directory: do they touch what was judged?
+
+What is sent is what the proxy would send: the canonical arguments of what is not denied, as if a person had
+approved whatever is asked about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mcp import Client
+from mcp.client import ClientRequestContext
+from mcp.types import ListRootsResult, TextContent
+
+from ironcurtain.analysis.attack.bases import Base, placed
+from ironcurtain.analysis.attack.report import Live, Stray
+from ironcurtain.analysis.attack.scratch import Scratch, marks_in
+from ironcurtain.analysis.attack.spellings.leaves import Leaf, resource_leaves
+from ironcurtain.analysis.attack.spellings.spelling import Ground, Scene
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.reach.reach import reach_of
+from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import SandboxDefaults
+from ironcurtain.servers.connect import LastWords, cause, parameters
+from ironcurtain.system.frozen import Json
+
+MAXIMUM = 300
+"""So many respelled calls are sent at most."""
+_SECONDS = 20.0
+_CHANGES = frozenset({"write-path", "delete-path"})
+_ALL = _CHANGES | {"read-path"}
+
+
+@dataclass(frozen=True)
+class _Sent:
+    server: str
+    tool: str
+    arguments: dict[str, Json]
+    decision: Decision
+
+
+@dataclass
+class _Outcome:
+    isolation: str
+    strays: list[Stray]
+    answered: int = 0
+
+
+def attack_live(
+    bundle: Bundle, world: DescribedWorld, bases: Iterable[Base], config: ServerConfig, opa: OpaCommand
+) -> Live:
+    """Send respelled calls on paths to real servers, and hold what they touch against what was judged.
+
+    Args:
+        bundle: The policy.
+        world: The world that the calls speak of: its home and sandbox are made in a scratch directory.
+        bases: The calls.
+        config: The servers.
+        opa: The engine.
+
+    Raises:
+        SandboxMissingError: If servers have to be contained and cannot be.
+        ServerFailedError: If a server does not start or dies.
+    """
+    with TemporaryDirectory(prefix="ironcurtain-attack-") as made:
+        scratch = Scratch.of(Path(made).resolve(), world.home, world.sandbox or f"{world.home}/sandbox")
+        return _Attack(bundle, world, scratch, config, opa).run(bases)
+
+
+class _Attack:
+    """One live attack."""
+
+    def __init__(
+        self, bundle: Bundle, world: DescribedWorld, scratch: Scratch, config: ServerConfig, opa: OpaCommand
+    ) -> None:
+        self._bundle, self._scratch, self._opa = bundle, scratch, opa
+        self._config = _alone(config)
+        self._content = PolicyContent.of(bundle)
+        self._registry = Registry(self._content.annotations.roles)
+        Path(scratch.home).mkdir(parents=True)
+        Path(scratch.sandbox).mkdir(parents=True, exist_ok=True)
+        site = Site(
+            home=scratch.home,
+            sandbox=scratch.sandbox,
+            protected=tuple(placed(path, scratch.places) for path in world.protected),
+            domains=world.domains,
+        )
+        self._policy = LoadedPolicy(self._content, site, DiskWorld(home=scratch.home))
+        self._ground = Ground(scratch.home, scratch.sandbox, (scratch.sandbox,))
+        directories = self._policy.patterns.directories.values()
+        self._files = scratch.files(directories)
+
+    def run(self, bases: Iterable[Base]) -> Live:
+        calls = list(self._respelled(bases))
+        self._scratch.restore(self._files, self._ground.links)
+        ready = {f"{number:05d}": prepare(call, self._policy) for number, call in enumerate(calls)}
+        decided = decide_prepared(ready, self._bundle, self._policy, self._opa)
+        sent: dict[str, list[_Sent]] = {}
+        for call, id_ in zip(calls, ready, strict=True):
+            decision = decided[id_]
+            if decision.verdict is not Verdict.DENY and isinstance(ready[id_], Prepared):
+                sent.setdefault(call.server, []).append(
+                    _Sent(call.server, call.tool, call.arguments, decision)
+                )
+        outcomes = {server: asyncio.run(self._visit(server, own)) for server, own in sorted(sent.items())}
+        return Live(
+            isolation={server: outcome.isolation for server, outcome in outcomes.items()},
+            sent=sum(map(len, sent.values())),
+            answered=sum(outcome.answered for outcome in outcomes.values()),
+            refused=len(calls) - sum(map(len, sent.values())),
+            strays=tuple(stray for outcome in outcomes.values() for stray in outcome.strays),
+        )
+
+    def _respelled(self, bases: Iterable[Base]) -> list[Call]:
+        """Return respelled calls of configured servers on files that are there, as many of each tool."""
+        tools: dict[tuple[str, str], list[Iterator[Call]]] = {}
+        for base in bases:
+            place = (base.step.server, base.step.tool)
+            if place not in tools and (sources := list(self._of_tool(base))):
+                tools[place] = sources
+        room = max(1, MAXIMUM // max(1, len(tools)))
+        return [call for sources in tools.values() for call in islice(_in_turn(sources), room)]
+
+    def _of_tool(self, base: Base) -> Iterator[Iterator[Call]]:
+        """Yield for each path argument and file the respelled calls of a tool."""
+        step = base.step
+        arguments = placed(step.arguments, self._scratch.places)
+        tool = self._policy.annotation(step.server, step.tool)
+        if tool is None or step.server not in self._config.servers or not self._is_of_files(tool):
+            return
+        for leaf in resource_leaves(tool, arguments, self._registry):
+            if leaf.is_path and leaf.part is None:
+                for file in self._files:
+                    yield self._spelled(step.server, step.tool, arguments, replace(leaf, text=file))
+
+    def _is_of_files(self, tool: ToolAnnotation) -> bool:
+        """Tell whether a tool names nothing but paths, so that nothing outside the directory hears of it."""
+        roles = [self._registry[role] for argument in tool.args for role in argument.possible_roles]
+        return not tool.composites and all(r.category == "path" for r in roles if r.resource)
+
+    def _spelled(self, server: str, tool: str, arguments: dict[str, Json], leaf: Leaf) -> Iterator[Call]:
+        for spelling in leaf.spellings(self._ground):
+            changed = leaf.with_value(arguments, spelling.value)
+            if changed is not None and spelling.scene is not Scene.FOLDED:
+                yield Call(server, tool, changed)
+
+    async def _visit(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
+        """Send calls to one contained server, one by one, each in the directory as it is to be."""
+        words, strays, answered = LastWords(), [], 0
+        grounds = Grounds(
+            home=Path(self._scratch.home),
+            sandbox=Path(self._scratch.sandbox),
+            own=(),
+            protected=(self._config.path,),
+            directory=self._config.directory,
+            settings=self._config.sandbox.filesystem,
+            configuration=(self._config.path,),
+            reaches={server: reach_of(self._content, server)},
+        )
+        confiner = Confiner.open(self._config, grounds)
+        start = parameters(server, self._config)
+
+        async def tell(_name: str, _seen: Seen) -> None:
+            """What the sandbox refused is no touch."""
+
+        async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it
+            resolver = Resolver(DiskWorld(home=self._scratch.home), home=self._scratch.home)
+            return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
+
+        streams = confiner.connect(server, start, on_words=words.line, on_end=words.end, tell=tell)
+        try:
+            async with Client(streams, mode="auto", cache=None, list_roots_callback=roots) as client:
+                await client.list_tools()
+                isolation = confiner.state(server).isolation
+                for call in calls:
+                    stray, is_answer = await self._send(client, call)
+                    answered += is_answer
+                    strays += [stray] if stray is not None else []
+        except IronCurtainError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
+            raise words.failed(server, f"failed: {cause(error)}") from None
+        return _Outcome(isolation, strays, answered)
+
+    async def _send(self, client: Client, call: _Sent) -> tuple[Stray | None, bool]:
+        """Send one call; return what it touched beside what was judged, and whether it was answered."""
+        sent = call.decision.arguments or {}
+        async with asyncio.timeout(_SECONDS):
+            result = await client.call_tool(call.tool, sent)
+        text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+        changed = list(self._scratch.changed(self._files))
+        touched = {
+            *_beside(marks_in(text, self._files), call.decision, _ALL),
+            *_beside(changed, call.decision, _CHANGES),
+        }
+        if changed:
+            self._scratch.restore(self._files, self._ground.links)
+        if not touched:
+            return None, not result.is_error
+        stray = Stray(
+            server=call.server,
+            tool=call.tool,
+            arguments=call.arguments,
+            sent=sent,
+            judged=tuple(sorted({each.value for each in call.decision.subjects})),
+            touched=tuple(sorted(touched)),
+        )
+        return stray, not result.is_error
+
+
+def _alone(config: ServerConfig) -> ServerConfig:
+    """Return the servers that are contained, each without a network and with its sandbox alone to write."""
+    servers = {}
+    for name, server in config.servers.items():
+        if server.command and server.sandbox is not False:
+            servers[name] = server.model_copy(update={"sandbox": None})
+    return replace(config, servers=servers, sandbox=SandboxDefaults(program=config.sandbox.program))
+
+
+def _beside(paths: Iterable[str], decision: Decision, roles: frozenset[str]) -> Iterator[str]:
+    """Yield the paths that lie in no place that was judged under one of some roles."""
+    judged = [each.value for each in decision.subjects if each.role in roles]
+    yield from (path for path in paths if not any(is_within(path, place) for place in judged))
+
+
+def _in_turn(sources: Iterable[Iterator[Call]]) -> Iterator[Call]:
+    waiting = list(sources)
+    while waiting:
+        found = [(source, call) for source in waiting if (call := next(source, None)) is not None]
+        yield from (call for _, call in found)
+        waiting = [source for source, _ in found]

@@ -1,0 +1,193 @@
+"""Attacking a policy: every call respelled in all ways that others take for the same, and each decided.
+
+The search is bounded and takes the same way every time. What it finds is a fact; that it finds nothing
+proves nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ironcurtain.analysis.attack.bases import Base, Recorded, gather
+from ironcurtain.analysis.attack.breaks import smallest
+from ironcurtain.analysis.attack.limits import MAXIMUM
+from ironcurtain.analysis.attack.report import AttackCall, AttackReport, Break, LeftOut, Live
+from ironcurtain.analysis.attack.scenes import Scenes
+from ironcurtain.analysis.attack.spellings.spelling import Scene
+from ironcurtain.analysis.attack.trials import Decided, Trial, Trials, in_turn
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.analysis.engine.opa_queries import DEFAULT_DENY
+from ironcurtain.analysis.engine.policy_analysis import Examination
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import Scenario
+from ironcurtain.system.frozen import Json
+
+_NOTHING = Recorded()
+
+
+def attack(
+    examined: Examination,
+    scenarios: Iterable[Scenario],
+    opa: OpaCommand,
+    *,
+    recorded: Recorded = _NOTHING,
+    maximum: int = MAXIMUM,
+) -> AttackReport:
+    """Respell calls of a policy and decide each.
+
+    Args:
+        examined: The policy examined, of which witnesses are taken; its world is the one that is attacked in.
+        scenarios: Calls to respell.
+        opa: The engine.
+        recorded: Recorded calls to respell.
+        maximum: So many respelled calls at most.
+
+    Raises:
+        BundleRelationError: If the world is not the one that the bundle was verified in.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
+    gathered = gather(scenarios, examined, recorded)
+    scenes = Scenes(examined.bundle, examined.sides.world)
+    judge = _Judge(examined.bundle, scenes, opa)
+    decided = judge.decide_bases(gathered.bases)
+    trials = Trials(scenes, examined.content, examined.sides.registry, decided)
+    tried, left_out = _chosen(trials, maximum)
+    breaks = smallest(judge.breaks(decided, tried))
+    refused = sum(not each.is_call for each in decided)
+    more = {**gathered.left_out, "calls that are refused before it is known what they stand for": refused}
+    return AttackReport(
+        revision=examined.bundle.revision,
+        outcome="found" if breaks else "not found",
+        bases=_origins(each.base for each in decided),
+        tried=dict(sorted(Counter(trial.kind.split(",")[0] for trial in tried).items())),
+        maximum=maximum,
+        left_out=tuple(LeftOut(what=what, count=n) for what, n in sorted({**more, **left_out}.items()) if n),
+        breaks=tuple(breaks),
+    )
+
+
+def with_live(report: AttackReport, live: Live) -> AttackReport:
+    """Return a report with what real servers did."""
+    outcome = "found" if report.breaks or live.strays else "not found"
+    return report.model_copy(update={"live": live, "outcome": outcome})
+
+
+def _chosen(trials: Trials, maximum: int) -> tuple[list[Trial], dict[str, int]]:
+    seen: set[str] = set()
+
+    def is_new(trial: Trial) -> bool:
+        key = _key([trial.base, trial.scene.value, trial.calls])
+        known = key in seen
+        seen.add(key)
+        return not known
+
+    tried: list[Trial] = []
+    left_out: dict[str, int] = {}
+    for what, sources in trials.stages():
+        taken, more = in_turn(sources, is_new, maximum - len(tried))
+        tried += taken
+        left_out[what] = left_out.get(what, 0) + more
+    return tried, left_out
+
+
+def _origins(bases: Iterable[Base]) -> dict[str, int]:
+    return dict(sorted(Counter(base.origin.partition(" ")[0] for base in bases).items()))
+
+
+@dataclass
+class _Judge:
+    """Decides calls in the worlds; what OPA sees alike is asked once."""
+
+    bundle: Bundle
+    scenes: Scenes
+    opa: OpaCommand
+    known: dict[str, Decision] = field(default_factory=dict)
+
+    def decide_bases(self, bases: Sequence[Base]) -> list[Decided]:
+        """Decide the base calls in the described world."""
+        found = self._decide([(Scene.DESCRIBED, _own_call(base)) for base in bases])
+        return [
+            Decided(number, base, decision)
+            for number, (base, decision) in enumerate(zip(bases, found, strict=True))
+        ]
+
+    def breaks(self, decided: Sequence[Decided], trials: Sequence[Trial]) -> Iterator[Break]:
+        """Decide trials, and yield those that get further than what they stand for."""
+        worlds = list(dict.fromkeys((trial.scene, trial.base) for trial in trials))
+        own = [(scene, _own_call(decided[number].base)) for scene, number in worlds]
+        told = dict(zip(worlds, self._decide(own), strict=True))
+        asked = [
+            (trial.scene, _call(*call, decided[trial.base].base)) for trial in trials for call in trial.calls
+        ]
+        answers = iter(self._decide(asked))
+        for trial in trials:
+            stands_for = told[trial.scene, trial.base]
+            got = [next(answers) for _ in trial.calls]
+            if _is_looser(trial, stands_for, got):
+                yield _break(trial, decided[trial.base].base, stands_for, got)
+
+    def _decide(self, calls: Sequence[tuple[Scene, Call]]) -> list[Decision]:
+        prepared = [self._prepared(scene, call) for scene, call in calls]
+        open_ = {key: each for key, each in prepared if key not in self.known}
+        policy = self.scenes.policy(Scene.DESCRIBED)
+        self.known |= decide_prepared(open_, self.bundle, policy, self.opa) if open_ else {}
+        return [self.known[key] for key, _ in prepared]
+
+    def _prepared(self, scene: Scene, call: Call) -> tuple[str, Prepared | Decision]:
+        found = prepare(call, self.scenes.policy(scene))
+        if isinstance(found, Decision):
+            return found.model_dump_json(), found
+        return _key([found.input, found.floor.escalated, sorted(found.floor.discharged)]), found
+
+
+def _key(value: Json) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _own_call(base: Base) -> Call:
+    return _call(base.step.server, base.step.tool, base.step.arguments, base)
+
+
+def _call(server: str, tool: str, arguments: Json, base: Base) -> Call:
+    return Call(server, tool, arguments, dict(base.caller))
+
+
+def _is_looser(trial: Trial, stands_for: Decision, got: Sequence[Decision]) -> bool:
+    if trial.neighbour and stands_for.rule == DEFAULT_DENY:
+        return False  # what no rule speaks of is not what a rule keeps from the agent
+    return max(each.verdict.severity for each in got) < stands_for.verdict.severity
+
+
+def _break(trial: Trial, base: Base, stands_for: Decision, got: Sequence[Decision]) -> Break:
+    calls = zip(trial.calls, got, strict=True)
+    return Break(
+        kind="reached" if trial.reached else "looser",
+        respelling=trial.kind,
+        taken_by=trial.taken_by,
+        origin=base.origin,
+        world=trial.scene.value,
+        base=_told(base.step.server, base.step.tool, base.step.arguments, base.caller, stands_for),
+        calls=tuple(_told(*call, base.caller, decision) for call, decision in calls),
+    )
+
+
+def _told(
+    server: str, tool: str, arguments: Json, caller: Mapping[str, Json], decision: Decision
+) -> AttackCall:
+    return AttackCall(
+        server=server,
+        tool=tool,
+        arguments=arguments,
+        caller=dict(caller),
+        verdict=decision.verdict,
+        rule=decision.rule,
+        clause=decision.clause,
+    )

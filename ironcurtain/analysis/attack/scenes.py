@@ -1,0 +1,187 @@
+"""The worlds that calls are attacked in: as described, with links laid, and with names that fold."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from ironcurtain.analysis.attack.spellings.spelling import Ground, Links, Scene
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.host_view import Entry, Kind, RemoteUrls, RepositoryPlaces, World
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.model.scenarios import DescribedFile, DescribedWorld
+
+_PRESENT = ".present"
+_MAX_PLACES = 4
+
+
+class Scenes:
+    """One policy in each of the worlds; a world is made when it is first asked for."""
+
+    def __init__(self, bundle: Bundle, world: DescribedWorld) -> None:
+        """Load the policy in the described world.
+
+        Raises:
+            BundleRelationError: If the world is not the one that the bundle was verified in.
+        """
+        self._content, self._described = PolicyContent.of(bundle), world
+        self._known = {Scene.DESCRIBED: self._load(MemoryWorld(world))}
+        self.links = Links()
+
+    def policy(self, scene: Scene) -> LoadedPolicy:
+        """Return the policy, loaded in a world."""
+        if scene not in self._known:
+            make = self._linked if scene is Scene.LINKED else self._folded
+            self._known[scene] = self._load(make())
+        return self._known[scene]
+
+    def ground(self, server: str) -> Ground:
+        """Return what spellings need to know of the described world."""
+        policy = self.policy(Scene.DESCRIBED)
+        bounds = policy.boundaries(server)
+        return Ground(
+            home=self._real(policy.site.home) or policy.site.home,
+            root=self._real(bounds.working_root) if bounds.working_root is not None else None,
+            places=self._places(bounds.sandbox),
+            links=self.links,
+            folding_hosts=self._content.case_insensitive_hosts,
+        )
+
+    def is_protected_file(self, path: str) -> bool:
+        """Tell whether a real path lies below a protected one and is a file, or could be one."""
+        protected = self.policy(Scene.DESCRIBED).boundaries("").protection.paths
+        if not any(is_within(path, place) for place in protected):
+            return False
+        entry = MemoryWorld(self._described).entry(path)
+        return entry is None or entry.kind is Kind.FILE
+
+    def _load(self, world: World) -> LoadedPolicy:
+        described = self._described
+        site = Site(
+            home=described.home,
+            sandbox=described.sandbox,
+            protected=described.protected,
+            working_roots=described.working_roots,
+            domains=described.domains,
+        )
+        return LoadedPolicy(self._content, site, world)
+
+    def _places(self, sandbox: str | None) -> tuple[str, ...]:
+        """Return where somebody could have laid links: the sandbox, and the directories that rules name."""
+        named = sorted(set(self.policy(Scene.DESCRIBED).patterns.directories.values()))
+        files = {*self._described.files, *self._described.symlinks}
+        free = [place for place in named if place != "/" and place not in files]
+        return tuple(dict.fromkeys([*([sandbox] if sandbox else []), *free]))[:_MAX_PLACES]
+
+    def _real(self, path: str) -> str | None:
+        try:
+            return Resolver(MemoryWorld(self._described), home=self._described.home).resolve(path, None)
+        except UnrepresentableError:
+            return None
+
+    def _linked(self) -> World:
+        described = self._described
+        symlinks = {**described.symlinks, **self.links.symbolic}
+        # Of two protected names of which one lies below the other only the deeper one can be a file.
+        targets = set(self.links.hard.values())
+        hard = {
+            place: target
+            for place, target in self.links.hard.items()
+            if not any(other != target and is_within(other, target) for other in targets)
+        }
+        there = {name: DescribedFile(links=2) for name in (*hard, *hard.values())}
+        world = described.model_copy(update={"symlinks": symlinks, "files": {**described.files, **there}})
+        return SecondNames(MemoryWorld(world), hard)
+
+    def _folded(self) -> World:
+        """Return a world that folds names, in which the directories that rules name are there."""
+        described = self._described
+        named = self.policy(Scene.DESCRIBED).patterns.directories.values()
+        taken = {*described.files, *described.symlinks}
+        there = {
+            f"{place.rstrip('/')}/{_PRESENT}": DescribedFile()
+            for place in named
+            if not any(is_within(place, each) for each in taken)
+        }
+        return FoldingWorld(MemoryWorld(described.model_copy(update={"files": {**described.files, **there}})))
+
+
+class _Passing:
+    """A world that answers from another one."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def name_of(self, path: str) -> str:
+        """Return the path as the other world stores it."""
+        return path
+
+    def entry(self, path: str) -> Entry | None:
+        """See `World.entry`."""
+        return self._world.entry(self.name_of(path))
+
+    def readlink(self, path: str) -> str:
+        """See `World.readlink`."""
+        return self._world.readlink(self.name_of(path))
+
+    def children(self, path: str) -> Sequence[str]:
+        """See `World.children`."""
+        return self._world.children(self.name_of(path))
+
+    def is_process_link(self, path: str) -> bool:
+        """See `World.is_process_link`."""
+        return self._world.is_process_link(self.name_of(path))
+
+    def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
+        """See `World.repository`."""
+        return self._world.repository(self.name_of(path), server=server)
+
+    def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
+        """See `World.remote`."""
+        found = None if repository is None else self.name_of(repository)
+        return self._world.remote(found, remote, server=server)
+
+
+class SecondNames(_Passing):
+    """A world in which some files are second names of others."""
+
+    def __init__(self, world: World, names: Mapping[str, str]) -> None:
+        super().__init__(world)
+        self._names = names
+
+    def entry(self, path: str) -> Entry | None:
+        """See `World.entry`: a second name has the identity of the first."""
+        found = self._world.entry(path)
+        if found is None or path not in self._names:
+            return found
+        first = self._world.entry(self._names[path])
+        return found if first is None else Entry(found.kind, first.identity, found.links, found.name)
+
+
+class FoldingWorld(_Passing):
+    """A world whose names are the same in any case and Unicode form, as on macOS and Windows."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._stored: dict[str, str] = {}
+        waiting = ["/"]
+        while waiting:
+            path = waiting.pop()
+            self._stored.setdefault(folded(path), path)
+            found = world.entry(path)
+            if found is not None and found.kind is Kind.DIRECTORY:
+                waiting += [f"{path.rstrip('/')}/{name}" for name in world.children(path)]
+
+    def name_of(self, path: str) -> str:
+        """Return the path as it is stored, or as it is where nothing is there."""
+        return self._stored.get(folded(path), path)
+
+
+def folded(path: str) -> str:
+    """Return the form in which such a file system compares names."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

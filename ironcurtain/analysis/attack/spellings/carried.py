@@ -1,0 +1,89 @@
+"""What the policy denies, handed to arguments that it does not judge although they seem to name it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.compiler.annotate.heuristics import suspicion_of_use
+from ironcurtain.compiler.annotate.schema_leaves import leaves
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+_CATEGORIES = {"path": "path", "URL": "url", "address": "identifier"}
+_PER_CATEGORY = 5
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """An argument without a resource's role that seems to name one.
+
+    Attributes:
+        category: Of roles, as which it would have to be judged.
+        is_list: Whether its schema takes lists only.
+    """
+
+    steps: tuple[str, ...]
+    category: str
+    is_list: bool
+
+    def with_value(self, arguments: dict[str, Json], value: str) -> Iterator[dict[str, Json]]:
+        """Yield arguments in which it holds a value."""
+        new: Json = [value] if self.is_list else value
+        if len(self.steps) == 1:
+            yield {**arguments, self.steps[0]: new}
+            return
+        places = [steps for steps, _ in pointers.matches(arguments, self.steps)]
+        for steps in places[:1]:
+            changed = copy.deepcopy(arguments)
+            pointers.assign(changed, steps, new)
+            yield changed
+
+
+def unjudged(tool: ToolAnnotation, seen: Iterable[dict[str, Json]], registry: Registry) -> Iterator[Unjudged]:
+    """Yield arguments that no role of a resource covers, and that nobody confirmed to be none.
+
+    Args:
+        tool: The tool.
+        seen: Arguments of its calls: what is a path in one of them is perhaps always one.
+        registry: The roles.
+    """
+    judged = {a.name for a in tool.args if any(registry[role].resource for role in a.possible_roles)}
+    judged |= {name for composite in tool.composites for name in composite.join}
+    known = {each.arg for each in tool.confirmed} | judged
+    calls = list(seen)
+    for leaf in leaves(tool):
+        if leaf.is_plain_element or {leaf.name, leaf.top_level, f"/{leaf.top_level}/*"} & known:
+            continue
+        steps = pointers.steps_of(leaf.name)
+        values = [text for call in calls for _, v in pointers.matches(call, steps) for text in _texts(v)]
+        kind = suspicion_of_use(leaf, values)
+        if kind is not None:
+            yield Unjudged(steps, _CATEGORIES[kind], leaf.schema.get("type") == "array")
+
+
+def denied_values(decided: Iterable[Decision], registry: Registry) -> Mapping[str, tuple[str, ...]]:
+    """Return, by category, values that are denied wherever they were judged; the shortest few."""
+    denied: dict[tuple[str, str], None] = {}
+    other: set[tuple[str, str]] = set()
+    for decision in decided:
+        for subject in decision.subjects:
+            if registry[subject.role].resource:
+                key = (registry[subject.role].category, subject.value)
+                if subject.verdict is Verdict.DENY:
+                    denied[key] = None
+                else:
+                    other.add(key)
+    found: dict[str, list[str]] = {}
+    for category, value in sorted(denied.keys() - other, key=lambda key: (len(key[1]), key)):
+        found.setdefault(category, []).append(value)
+    return {category: tuple(values[:_PER_CATEGORY]) for category, values in found.items()}
+
+
+def _texts(value: Json) -> Iterator[str]:
+    yield from (text for _, text in pointers.leaves(value) if isinstance(text, str))

@@ -1,0 +1,63 @@
+"""Spellings of values that are no resources, where a rule asks for the value: modes, names, flags."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from ironcurtain.analysis.attack.spellings.spelling import TOOLS, Spelling
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+_NAMES_VALUES = frozenset({"equals", "in", "matches"})
+
+
+def respell_value(value: Json) -> Iterator[Spelling]:
+    """Yield values that many tools take for the same; whether this one does, its policy cannot know."""
+    for kind, spelled in _spelled(value):
+        if type(spelled) is not type(value) or spelled != value:
+            yield Spelling(kind, TOOLS, spelled, neighbour=True)
+
+
+def _spelled(value: Json) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, bool):
+        yield from (("type", int(value)), ("type", str(value).lower()), ("type", str(value)))
+    elif isinstance(value, int | float):
+        yield from (("type", str(value)), ("type", float(value)))
+    elif isinstance(value, str):
+        yield from (
+            ("case", text) for text in (value.upper(), value.lower(), value.swapcase(), value.title())
+        )
+        yield from (("spaces", text) for text in (f" {value}", f"{value} ", f"{value}\n"))
+        yield "end of text", f"{value}\0"
+        yield from (("Unicode form", unicodedata.normalize(form, value)) for form in ("NFD", "NFKC"))
+        yield "Unicode form", "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in value)
+        yield from (("scalar and list", listed) for listed in ([value], [[value]]))
+        if value in ("true", "false"):
+            yield "type", value == "true"
+        if value.isdecimal():
+            yield "type", int(value)
+
+
+def named_places(if_: If, then: Verdict, arguments: Json) -> Iterator[tuple[str, ...]]:
+    """Yield the places of values that a rule asks for by name, and so denies or escalates.
+
+    A rule that denies everything but some values names none of those that it denies.
+    """
+    if then is Verdict.ALLOW:
+        return
+    for test in if_.args or ():
+        if test.op in _NAMES_VALUES:
+            steps = pointers.steps_of(test.name)
+            yield from (
+                place for place, value in pointers.matches(arguments, steps) if _is_named(test, value)
+            )
+
+
+def _is_named(test: ArgCondition, value: Json) -> bool:
+    if test.op == "matches" or isinstance(test.value, dict):
+        return value is not None
+    operands = test.value if test.op == "in" else [test.value]
+    return any(type(value) is type(one) and value == one for one in operands)

@@ -1,0 +1,121 @@
+"""Respelling a call as a whole: lists, absent values, names and order of arguments, the text of the JSON."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.analysis.attack.spellings.leaves import Leaf
+from ironcurtain.analysis.attack.spellings.spelling import TOOLS
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.frozen import Json
+
+PARSERS = "parsers of JSON"
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """Another call, or JSON text of arguments, that stands for the same."""
+
+    kind: str
+    taken_by: str
+    arguments: Json
+
+
+def shaped(
+    tool: ToolAnnotation, arguments: dict[str, Json], leaves: list[Leaf], other: dict[str, Json] | None
+) -> Iterator[Shaped]:
+    """Yield other shapes of a call.
+
+    Args:
+        tool: The call's tool.
+        arguments: Its arguments.
+        leaves: Its values that stand for resources.
+        other: Arguments of a call of the tool that gets further, if there is one.
+    """
+    for leaf in leaves:
+        yield from _lists(arguments, leaf)
+    yield from _absent(tool, arguments)
+    yield from _names(arguments)
+    yield from _texts(arguments, other)
+    if other is not None:
+        yield from _beside(arguments, leaves, other)
+
+
+def _lists(arguments: dict[str, Json], leaf: Leaf) -> Iterator[Shaped]:
+    if leaf.part is not None:
+        return
+    for value in ([leaf.text], [[leaf.text]], [leaf.text, leaf.text], {"value": leaf.text}):
+        yield Shaped("scalar and list", TOOLS, leaf.with_value(arguments, value))
+    for steps, value in pointers.matches(arguments, leaf.steps[:-1]):
+        if isinstance(value, list) and steps:
+            changed = copy.deepcopy(arguments)
+            pointers.assign(changed, steps, leaf.text if len(value) == 1 else [value])
+            yield Shaped("scalar and list", TOOLS, changed)
+            changed = copy.deepcopy(arguments)
+            pointers.assign(changed, steps, [*value[::-1], value[0]])
+            yield Shaped("reordered elements", TOOLS, changed)
+
+
+def _absent(tool: ToolAnnotation, arguments: dict[str, Json]) -> Iterator[Shaped]:
+    properties = (tool.input_schema or {}).get("properties", {})
+    for name in dict.fromkeys((*tool.argument_names, *properties)):
+        described = properties.get(name)
+        default = described.get("default") if isinstance(described, dict) else None
+        if name not in arguments:
+            yield Shaped("null and default", TOOLS, {**arguments, name: None})
+            if default is not None:
+                yield Shaped("null and default", TOOLS, {**arguments, name: default})
+        elif arguments[name] is None or (default is not None and arguments[name] == default):
+            yield Shaped("null and default", TOOLS, {k: v for k, v in arguments.items() if k != name})
+
+
+def _names(arguments: dict[str, Json]) -> Iterator[Shaped]:
+    yield Shaped("reordered arguments", TOOLS, dict(reversed(arguments.items())))
+    yield Shaped("extra arguments", TOOLS, {**arguments, "ironcurtain_attack": True})
+    yield Shaped("extra arguments", TOOLS, {**arguments, "__proto__": {}})
+    for name, value in arguments.items():
+        for spelled in dict.fromkeys((name.upper(), name.title(), f"{name} ", f"{name}[]")):
+            if spelled not in arguments:
+                renamed = {spelled if key == name else key: each for key, each in arguments.items()}
+                yield Shaped("names of arguments", TOOLS, renamed)
+                yield Shaped("extra arguments", TOOLS, {**arguments, spelled: value})
+
+
+def _texts(arguments: dict[str, Json], other: dict[str, Json] | None) -> Iterator[Shaped]:
+    escaped = json.dumps(arguments).replace("/", "\\u002f").replace(".", "\\u002e")
+    yield Shaped("escapes", PARSERS, escaped)
+    for name, value in (other or {}).items():
+        if name in arguments and arguments[name] != value:
+            said = json.dumps({k: v for k, v in arguments.items() if k != name})[1:-1]
+            rest = f", {said}" if said else ""
+            ours, theirs = (f"{json.dumps(name)}: {json.dumps(v)}" for v in (arguments[name], value))
+            yield Shaped("said twice", PARSERS, f"{{{ours}, {theirs}{rest}}}")
+            yield Shaped("said twice", PARSERS, f"{{{theirs}, {ours}{rest}}}")
+
+
+def _beside(arguments: dict[str, Json], leaves: list[Leaf], other: dict[str, Json]) -> Iterator[Shaped]:
+    """Put a value that gets further beside one that does not."""
+    for leaf in leaves:
+        others = [v for _, v in pointers.matches(other, pointers.steps_of(leaf.argument.name))]
+        friend = next((text for value in others for _, text in pointers.leaves(value)), None)
+        if not isinstance(friend, str) or friend == leaf.text or leaf.part is not None:
+            continue
+        for changed in _pairs(arguments, leaf, friend):
+            yield Shaped("beside another", TOOLS, changed)
+        if any(role.name == "recipient" for role in leaf.roles):
+            for joined in (f"{friend},{leaf.text}", f"{leaf.text},{friend}"):
+                yield Shaped("several in one text", TOOLS, leaf.with_value(arguments, joined))
+
+
+def _pairs(arguments: dict[str, Json], leaf: Leaf, friend: str) -> Iterator[dict[str, Json]]:
+    inside = leaf.steps[:-1] if leaf.steps[-1].isdecimal() else leaf.steps
+    there = next(v for _, v in pointers.matches(arguments, inside))
+    values = there if isinstance(there, list) else [leaf.text]
+    for both in ([friend, *values], [*values, friend]):
+        changed = copy.deepcopy(arguments)
+        pointers.assign(changed, inside, both)
+        yield changed

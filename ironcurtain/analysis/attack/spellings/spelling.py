@@ -1,0 +1,96 @@
+"""Spellings: other texts and values that a tool, the kernel, git or a browser takes for the same thing.
+
+They say nothing about how we read them. So what a spelling stands for is known apart from the canonicaliser
+that is attacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from ironcurtain.system.frozen import Json
+
+KERNEL = "the kernel"
+TOOLS = "tools"
+GIT = "git"
+BROWSERS = "browsers"
+MAIL = "mail programs"
+FILE_SYSTEMS = "file systems that fold case and Unicode forms"
+
+FRESH = "ironcurtain-attack"
+"""A name that no world is expected to hold."""
+
+
+class Scene(Enum):
+    """What is assumed beside the described world."""
+
+    DESCRIBED = ""
+    LINKED = "links that somebody laid"
+    FOLDED = "a file system that folds case and Unicode forms"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Another spelling of one value.
+
+    Attributes:
+        kind: What was done to it.
+        taken_by: Who takes both for the same.
+        value: The spelling.
+        scene: The world in which they are the same.
+        neighbour: Whether only some tools take them for the same: then a call that no rule speaks of, and
+            that is denied for that alone, may become one that a rule allows.
+    """
+
+    kind: str
+    taken_by: str
+    value: Json
+    scene: Scene = Scene.DESCRIBED
+    neighbour: bool = False
+
+
+@dataclass
+class Links:
+    """Links that an attacker laid, in the order in which they were asked for.
+
+    Attributes:
+        symbolic: By place, the target's text.
+        hard: By place, the file that it is a second name of.
+    """
+
+    symbolic: dict[str, str] = field(default_factory=dict)
+    hard: dict[str, str] = field(default_factory=dict)
+    _known: dict[tuple[str, str, bool], str] = field(default_factory=dict)
+
+    def to(self, target: str, folder: str, *, hard: bool = False) -> str:
+        """Return a link in a folder to a target; the same one for the same target."""
+        key = (folder, target, hard)
+        if key not in self._known:
+            place = self._known[key] = f"{folder.rstrip('/')}/{FRESH}/{len(self._known)}"
+            (self.hard if hard else self.symbolic)[place] = target
+        return self._known[key]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where a call happens, as far as spellings need to know it.
+
+    Attributes:
+        home: The real home directory.
+        root: The real directory that relative paths start from, or None.
+        places: Real directories in which somebody may have laid links.
+        links: The links that are laid.
+        folding_hosts: Hosts whose paths compare without regard to case.
+    """
+
+    home: str
+    root: str | None
+    places: tuple[str, ...] = ()
+    links: Links = field(default_factory=Links)
+    folding_hosts: frozenset[str] = frozenset()
+
+
+Respeller: TypeAlias = Callable[[str, Ground], Iterator[Spelling]]

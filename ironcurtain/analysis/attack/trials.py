@@ -1,0 +1,264 @@
+"""What is tried: every base call with its respellings, in a fixed order, so that each call gets its turn."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ironcurtain.analysis.attack.bases import Base
+from ironcurtain.analysis.attack.scenes import Scenes
+from ironcurtain.analysis.attack.spellings.carried import denied_values, unjudged
+from ironcurtain.analysis.attack.spellings.leaves import Leaf, resource_leaves
+from ironcurtain.analysis.attack.spellings.plain import named_places, respell_value
+from ironcurtain.analysis.attack.spellings.several import SERVERS, Mover, moved, movers, split
+from ironcurtain.analysis.attack.spellings.shapes import shaped
+from ironcurtain.analysis.attack.spellings.spelling import KERNEL, TOOLS, Scene, Spelling
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision import decide, structural_checks
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+_NO_CALL = frozenset(
+    {
+        decide.MALFORMED,
+        decide.UNKNOWN_TOOL,
+        decide.DRIFT,
+        decide.INVALID,
+        decide.INTERNAL,
+        structural_checks.UNREPRESENTABLE,
+    }
+)
+"""Rules under which a call was refused before it was known what it stands for."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A respelled call, or two, and the call that it stands for.
+
+    Attributes:
+        base: The number of that call.
+        calls: Server, tool and arguments of each.
+        neighbour: See `Spelling.neighbour`.
+        reached: Whether it stands for a denied thing itself, by another way.
+    """
+
+    base: int
+    kind: str
+    taken_by: str
+    calls: tuple[tuple[str, str, Json], ...]
+    scene: Scene = Scene.DESCRIBED
+    neighbour: bool = False
+    reached: bool = False
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A base call with its decision in the described world."""
+
+    number: int
+    base: Base
+    decision: Decision
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it was judged, so that it is known what it stands for."""
+        return self.decision.rule not in _NO_CALL
+
+
+class Trials:
+    """Makes the trials of a policy.
+
+    Args:
+        scenes: The policy in its worlds.
+        content: What its bundle holds.
+        registry: The roles.
+        decided: The base calls, decided.
+    """
+
+    def __init__(
+        self, scenes: Scenes, content: PolicyContent, registry: Registry, decided: Sequence[Decided]
+    ) -> None:
+        self._scenes, self._content, self._registry = scenes, content, registry
+        self._decided = decided
+        self._by_tool: dict[tuple[str, str], list[Decided]] = {}
+        for each in decided:
+            if each.is_call:
+                self._by_tool.setdefault((each.base.step.server, each.base.step.tool), []).append(each)
+        self._movers: dict[tuple[str, str], Mover] = movers(
+            ((each.base.step, self._tool(each)) for own in self._by_tool.values() for each in own), registry
+        )
+
+    def stages(self) -> Iterator[tuple[str, list[Iterator[Trial]]]]:
+        """Yield what to try, the most telling first, with the words for what is left of it.
+
+        One call of each kind comes before others that the same rule decides.
+        """
+        first, others = self._attacked()
+        once = "calls that were not respelled in every way, for want of room"
+        twice = "calls whose values were not respelled twice in every way, for want of room"
+        yield once, [self._carried(), *map(self._once, first)]
+        yield once, [self._once(each) for each in others]
+        yield twice, [self._twice(each) for each in first]
+        yield twice, [self._twice(each) for each in others]
+
+    def _attacked(self) -> tuple[list[Decided], list[Decided]]:
+        """Return the calls that something looser could stand for: one of each kind, and the others."""
+        kinds: dict[tuple[Hashable, ...], list[Decided]] = {}
+        for each in self._decided:
+            if each.is_call and each.decision.verdict is not Verdict.ALLOW:
+                step, told = each.base.step, each.decision
+                kind = (step.server, step.tool, told.verdict, told.rule, tuple(sorted(step.arguments)))
+                kinds.setdefault(kind, []).append(each)
+        return [own[0] for own in kinds.values()], [each for own in kinds.values() for each in own[1:]]
+
+    def _tool(self, each: Decided) -> ToolAnnotation:
+        step = each.base.step
+        found = self._scenes.policy(Scene.DESCRIBED).annotation(step.server, step.tool)
+        assert found is not None  # noqa: S101 - the call was judged, so its tool is known
+        return found
+
+    def _once(self, each: Decided) -> Iterator[Trial]:
+        step, tool = each.base.step, self._tool(each)
+        leaves = resource_leaves(tool, step.arguments, self._registry)
+        ground = self._scenes.ground(step.server)
+        for leaf in leaves:
+            for spelling in leaf.spellings(ground):
+                yield from _spelled(each, leaf, spelling)
+            yield from self._second_names(each, leaf)
+        milder = self._milder(each)
+        for shape in shaped(tool, step.arguments, leaves, milder):
+            if shape.arguments is not None:
+                call = (step.server, step.tool, shape.arguments)
+                yield Trial(each.number, shape.kind, shape.taken_by, (call,))
+        yield from self._values(each)
+        known = [mover for mover in self._movers.values() if mover.step.server == step.server]
+        parts = [*split(step, leaves), *(s for leaf in leaves for s in moved(step, leaf, known, ground))]
+        for steps in parts:
+            calls = tuple((one.server, one.tool, one.arguments) for one in steps.calls)
+            yield Trial(each.number, steps.kind, SERVERS, calls)
+
+    def _twice(self, each: Decided) -> Iterator[Trial]:
+        step = each.base.step
+        ground = self._scenes.ground(step.server)
+        for leaf in resource_leaves(self._tool(each), step.arguments, self._registry):
+            for first in leaf.spellings(ground):
+                if _can_be_respelled(first):
+                    for second in replace(leaf, text=first.value).spellings(ground):
+                        kind = f"{first.kind}, then {second.kind}"
+                        both = replace(
+                            second,
+                            kind=kind,
+                            taken_by=_joined(first.taken_by, second.taken_by),
+                            neighbour=first.neighbour or second.neighbour,
+                        )
+                        yield from _spelled(each, leaf, both)
+
+    def _milder(self, each: Decided) -> dict[str, Json] | None:
+        """Return the arguments of a call of the tool that gets further."""
+        step = each.base.step
+        severity = each.decision.verdict.severity
+        own = [d for d in self._by_tool[step.server, step.tool] if d.decision.verdict.severity < severity]
+        return min(own, key=_mildness).base.step.arguments if own else None
+
+    def _second_names(self, each: Decided, leaf: Leaf) -> Iterator[Trial]:
+        """Yield second names of protected files, which have to be known by what they are."""
+        if each.decision.rule != structural_checks.PROTECTED or not leaf.is_path:
+            return
+        pointer = pointers.join(leaf.steps)
+        ground = self._scenes.ground(each.base.step.server)
+        for subject in each.decision.subjects:
+            if subject.at == pointer and self._scenes.is_protected_file(subject.value):
+                for place in ground.places[:1]:
+                    link = self._scenes.links.to(subject.value, place, hard=True)
+                    yield from _spelled(each, leaf, Spelling("hard link", KERNEL, link, Scene.LINKED))
+
+    def _values(self, each: Decided) -> Iterator[Trial]:
+        rule = self._content.rules.get(each.decision.rule)
+        if rule is None or rule.if_ is None:
+            return
+        step = each.base.step
+        for steps in dict.fromkeys(named_places(rule.if_, rule.then, step.arguments)):
+            value = next(v for _, v in pointers.matches(step.arguments, steps))
+            for spelling in respell_value(value):
+                changed = _with(step.arguments, steps, spelling.value)
+                call = (step.server, step.tool, changed)
+                yield Trial(each.number, f"value: {spelling.kind}", TOOLS, (call,), neighbour=True)
+
+    def _carried(self) -> Iterator[Trial]:
+        """Yield calls that hand what is denied to arguments that are not judged."""
+        denied = denied_values((each.decision for each in self._decided), self._registry)
+        for (server, tool), own in sorted(self._by_tool.items()):
+            arguments = [each.base.step.arguments for each in own]
+            mildest = min(own, key=_mildness)
+            for place in unjudged(self._tool(own[0]), arguments, self._registry):
+                for value in denied.get(place.category, ()):
+                    base = self._denying(place.category, value)
+                    for changed in place.with_value(mildest.base.step.arguments, value):
+                        call = (server, tool, changed)
+                        kind = "an argument that is not judged"
+                        yield Trial(base, kind, TOOLS, (call,), reached=True)
+
+    def _denying(self, category: str, value: str) -> int:
+        """Return the number of the smallest call that is denied for a value."""
+        found = [
+            each
+            for each in self._decided
+            for subject in each.decision.subjects
+            if subject.value == value
+            and subject.verdict is Verdict.DENY
+            and self._registry[subject.role].category == category
+        ]
+        return min(found, key=lambda each: (len(str(each.base.step.arguments)), each.number)).number
+
+
+def in_turn(
+    sources: Iterable[Iterator[Trial]], is_new: Callable[[Trial], bool], room: int
+) -> tuple[list[Trial], int]:
+    """Take trials from sources in turn until there is no room; return them and how many sources had more."""
+    taken: list[Trial] = []
+    waiting = list(sources)
+    while waiting and len(taken) < room:
+        still = []
+        for source in waiting:
+            trial = next((t for t in source if is_new(t)), None)
+            if trial is not None:
+                taken.append(trial)
+                still.append(source)
+        waiting = still
+    return taken[:room], len(waiting) + max(0, len(taken) - room)
+
+
+def _can_be_respelled(first: Spelling) -> bool:
+    """Tell whether a spelling is read by the same rules as the plain text; `/proc` folds no names."""
+    is_text = isinstance(first.value, str) and bool(first.value)
+    is_plain = first.scene is Scene.DESCRIBED and first.kind != "process link"
+    return is_text and is_plain and not first.neighbour and first.taken_by != TOOLS
+
+
+def _mildness(each: Decided) -> tuple[int, int, int]:
+    return each.decision.verdict.severity, len(str(each.base.step.arguments)), each.number
+
+
+def _spelled(each: Decided, leaf: Leaf, spelling: Spelling) -> Iterator[Trial]:
+    step = each.base.step
+    arguments = leaf.with_value(step.arguments, spelling.value)
+    if arguments is not None:
+        call = (step.server, step.tool, arguments)
+        yield Trial(
+            each.number, spelling.kind, spelling.taken_by, (call,), spelling.scene, spelling.neighbour
+        )
+
+
+def _with(arguments: Mapping[str, Json], steps: tuple[str, ...], value: Json) -> dict[str, Json]:
+    changed: dict[str, Json] = copy.deepcopy(dict(arguments))
+    pointers.assign(changed, steps, value)
+    return changed
+
+
+def _joined(one: str, other: str) -> str:
+    return one if one == other else f"{one} and {other}"

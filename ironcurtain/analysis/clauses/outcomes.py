@@ -1,0 +1,218 @@
+"""What becomes of each clause: what an answer claims of it, held against the policy over all calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ironcurtain.analysis.clauses.report import (
+    AskedTool,
+    ClauseCell,
+    ClauseOutcome,
+    ClauseReport,
+    OutcomeKind,
+)
+from ironcurtain.analysis.coverage.coverage import numbered
+from ironcurtain.analysis.engine.guarantee_scope import read_guarantees
+from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.analysis.explain.explain import clauses_of
+from ironcurtain.analysis.explain.report import QuotedClause
+from ironcurtain.analysis.findings.draft import Decided, Looked, answers_of, demanded
+from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
+from ironcurtain.analysis.matrix.matrix import tool_table
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.guarantees import Guarantee, GuaranteeResult, Guarantees, GuaranteeScope
+from ironcurtain.model.policy import Claim
+from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.model.verdict import Verdict
+
+KEPT: frozenset[OutcomeKind] = frozenset({"enforced", "structural", "asked"})
+"""The outcomes of a clause that another one can be merged into."""
+_Tool = tuple[str, str]
+
+
+def clause_outcomes(looked: Looked, decided: Decided | None, opa: OpaCommand) -> tuple[ClauseOutcome, ...]:
+    """Return every clause of an examined bundle with its outcome, in the order of their numbers.
+
+    Args:
+        looked: The policy.
+        decided: The scenarios that demand something, decided; None where there are none to be known.
+        opa: The engine.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    examined = looked.examined
+    reader = _Reader(looked, decided, _never_allowed(examined, opa))
+    quoted = clauses_of(examined.bundle)
+    found = {id_: reader.outcome(quoted[id_]) for id_ in sorted(quoted, key=numbered)}
+    return tuple(_merged(each, found) for each in found.values())
+
+
+def clause_report(
+    bundle: Bundle, scenarios: Scenarios, opa: OpaCommand, examined: Examination | None = None
+) -> ClauseReport:
+    """Return every clause of a bundle with its outcome.
+
+    Args:
+        bundle: The policy.
+        scenarios: The scenarios, and the world to assume.
+        opa: The engine.
+        examined: The policy, where it has been examined before.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    examined = examined or examination(bundle, scenarios.world, opa)
+    decided = demanded(examined, scenarios.scenarios, opa)
+    return ClauseReport(revision=bundle.revision, clauses=clause_outcomes(Looked(examined), decided, opa))
+
+
+def _never_allowed(examined: Examination, opa: OpaCommand) -> dict[_Tool, GuaranteeResult]:
+    """Decide for each tool of which something is claimed whether no call of it is allowed."""
+    tools = sorted({tool for claim in examined.content.claims for tool in _claimed(claim, examined)})
+    if not tools:
+        return {}
+    demanded = Guarantees(
+        format="ironcurtain/guarantees/v1",
+        guarantees=tuple(
+            Guarantee(
+                id=f"claim-{number}",
+                never=Verdict.ALLOW,
+                when=GuaranteeScope(server=(server,), tool=(tool,)),
+            )
+            for number, (server, tool) in enumerate(tools)
+        ),
+    )
+    sides = examined.sides
+    read = read_guarantees(demanded, examined.content, sides.registry, sides.world)
+    report = decide_guarantees(replace(examined, guarantees=tuple(read)), opa)
+    return dict(zip(tools, report.results, strict=True))
+
+
+def _claimed(claim: Claim, examined: Examination) -> Iterator[_Tool]:
+    for tool in claim.tools:
+        if claim.server is not None and (claim.server, tool) in examined.tools:
+            yield claim.server, tool
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the outcome of one clause after the other.
+
+    Attributes:
+        never_allowed: By tool, whether no call of it is allowed.
+    """
+
+    looked: Looked
+    decided: Decided | None
+    never_allowed: Mapping[_Tool, GuaranteeResult]
+
+    def outcome(self, clause: QuotedClause) -> ClauseOutcome:
+        content = self.looked.examined.content
+        own = [(name, rule.order) for name, rule in self.looked.rules if rule.clause == clause.id]
+        rules = tuple(name for name, order in own if order in self.looked.deciding)
+        claims = tuple(claim for claim in content.claims if claim.clause == clause.id)
+        scenarios = [s for s in self._scenarios() if s.clause == clause.id]
+        asked = tuple(
+            self._asked(clause.id, tool) for claim in claims for tool in _claimed(claim, self.looked.examined)
+        )
+        outcome = ClauseOutcome(
+            clause=clause,
+            outcome="unaccounted",
+            rules=rules,
+            idle=tuple(name for name, _ in own if name not in rules),
+            structural=self._structural(claims, scenarios),
+            into=tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.into)),
+            asked=asked,
+            claims=claims,
+            scenarios=len(scenarios),
+        )
+        return outcome.model_copy(
+            update={"outcome": _kind(outcome, principle=clause.id in content.principles)}
+        )
+
+    def _scenarios(self) -> Sequence[Scenario]:
+        return self.decided.scenarios if self.decided is not None else ()
+
+    def _structural(self, claims: Collection[Claim], scenarios: Sequence[Scenario]) -> tuple[str, ...]:
+        """Return the structural rules that decide all scenarios of a clause which is said to hold by them."""
+        if self.decided is None or not any(claim.kind == "structural" for claim in claims):
+            return ()
+        rules = {self.decided.decisions[scenario.id].rule for scenario in scenarios}
+        return tuple(sorted(rules)) if all(rule.startswith("structural-") for rule in rules) else ()
+
+    def _asked(self, clause: str, tool: _Tool) -> AskedTool:
+        one, result = self.looked.examined.tools[tool], self.never_allowed[tool]
+        cells = tuple(cell for cell in cells_of(one, clause) if cell.verdict is not Verdict.ALLOW)
+        verdicts = {
+            answered.outcomes[0].verdict for _, _, answered in answers_of(one) if answered.outcomes[0]
+        }
+        # A tool of which no call can be made is asked about as far as that goes, but nothing is proved.
+        always = result.status != "broken"
+        return AskedTool(
+            server=tool[0],
+            tool=tool[1],
+            holds="always" if always else "partly" if cells else "never",
+            proof=_proof(result, one, always=always),
+            verdicts=tuple(v for v in (Verdict.ESCALATE, Verdict.DENY) if v in verdicts) if always else (),
+            cells=cells,
+            witness=result.witness,
+        )
+
+
+def _proof(result: GuaranteeResult, one: Examined, *, always: bool) -> Proof:
+    if always:
+        return Proof.PROVED if result.status == "proved" else Proof.NOT_FOUND
+    # A call shows that not every one is asked about; that the cells are all there are is proved, or is not.
+    return Proof.FOUND if one.exactness == "exact" else Proof.NOT_FOUND
+
+
+def _kind(found: ClauseOutcome, *, principle: bool) -> OutcomeKind:
+    said_structural = any(claim.kind == "structural" for claim in found.claims)
+    by_rank: tuple[tuple[bool, OutcomeKind], ...] = (
+        (bool(found.rules), "enforced"),
+        # Without a scenario it is the answer's word; with one that something else decides it is not so.
+        (bool(found.structural) or (said_structural and not found.scenarios), "structural"),
+        (bool(found.into), "merged"),
+        (bool(found.asked) and all(each.holds == "always" for each in found.asked), "asked"),
+        (any(each.holds != "never" for each in found.asked), "partly-asked"),
+        (bool(found.claims or found.idle), "not-kept"),
+        (principle, "principle"),
+    )
+    return next((kind for holds, kind in by_rank if holds), "unaccounted")
+
+
+def _merged(found: ClauseOutcome, all_: Mapping[str, ClauseOutcome]) -> ClauseOutcome:
+    """Count a clause that is merged into others as what is checked of them."""
+    if found.outcome != "merged" or all(is_kept(id_, all_) for id_ in found.into):
+        return found
+    return found.model_copy(update={"outcome": "not-kept"})
+
+
+def is_kept(clause: str, all_: Mapping[str, ClauseOutcome] | Collection[ClauseOutcome]) -> bool:
+    """Tell whether something keeps a clause by itself, so that another one can be merged into it."""
+    known = all_ if isinstance(all_, Mapping) else {each.clause.id: each for each in all_}
+    return clause in known and known[clause].outcome in KEPT
+
+
+def cells_of(one: Examined, clause: str) -> Iterator[ClauseCell]:
+    """Yield the places where a clause decides, tool by tool as the matrix has them."""
+    for row in tool_table(one).rows:
+        for outcome in row.outcomes:
+            if outcome.clause == clause:
+                yield ClauseCell(
+                    server=one.space.server,
+                    tool=one.space.tool,
+                    roles=row.roles,
+                    where=row.where,
+                    when=outcome.when,
+                    verdict=outcome.verdict,
+                    exactness=row.exactness,
+                )

@@ -1,0 +1,109 @@
+"""What becomes of each clause, in words: one line for each, the same in every place that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ironcurtain.analysis.clauses.report import AskedTool, ClauseCell, ClauseOutcome, ClauseReport
+from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.decision.roles import NONE
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import printable, visible
+
+_SHOWN = 3
+
+
+def report_lines(report: ClauseReport) -> Iterator[str]:
+    """Yield a line for each clause: its id, where it stands, its outcome, its words."""
+    for each in report.clauses:
+        yield outcome_line(each)
+        yield f'    "{printable(each.clause.text)}"'
+
+
+def outcome_line(found: ClauseOutcome) -> str:
+    """Return a clause's id, place and outcome."""
+    clause = found.clause
+    place = f"{visible(clause.file)}:{clause.line}: " if clause.line else ""
+    return f"{place}{visible(clause.id)} {outcome_words(found)}"
+
+
+def outcome_words(found: ClauseOutcome) -> str:
+    """Return what becomes of a clause, in words that follow its id."""
+    return "; ".join([_first(found), *_more(found)])
+
+
+def _first(found: ClauseOutcome) -> str:
+    if found.outcome == "enforced":
+        return f"is enforced by {_listed(found.rules)}"
+    if found.outcome == "merged":
+        return f"is said to be kept by the rules of {_listed(found.into)}"
+    if found.outcome == "structural" and found.structural:
+        return f"holds by structure in its scenarios ({', '.join(found.structural)})"
+    if found.outcome == "not-kept" and not _reasons(found):
+        return "has rules that decide no call"
+    if found.outcome == "not-kept" and all(claim.kind == "not-here" for claim in found.claims):
+        return "concerns no tool that is here"
+    return _WORDS[found.outcome]
+
+
+_WORDS: Mapping[str, str] = {
+    "structural": "is said to hold by structure, which no scenario shows",
+    "asked": "is not enforceable on arguments, and what it is claimed for is asked about or denied",
+    "partly-asked": "is not enforceable on arguments, and asked about in part",
+    "not-kept": "is not enforceable, and nothing is asked because of it",
+    "principle": "is a principle, which no rule needs to implement",
+    "unaccounted": "has no rule, and nobody says why",
+}
+
+
+def _more(found: ClauseOutcome) -> Iterator[str]:
+    if found.idle:
+        yield f"{_listed(found.idle)} never decides"
+    yield from (asked_words(asked) for asked in found.asked)
+    yield from (f"reason given: {reason}" for reason in dict.fromkeys(_reasons(found)))
+
+
+def _reasons(found: ClauseOutcome) -> list[str]:
+    """Return the reasons; where the clause has rules, a server that it does not concern tells nothing new."""
+    ruled = bool(found.rules or found.idle)
+    return [visible(claim.reason) for claim in found.claims if not (ruled and claim.kind == "not-here")]
+
+
+def asked_words(asked: AskedTool) -> str:
+    """Return what holds of a tool that is said to be asked about."""
+    tool = f"{visible(asked.server)}/{visible(asked.tool)}"
+    seen = ", as far as was looked" if asked.proof is Proof.NOT_FOUND else ""
+    if asked.holds == "always" and asked.proof is Proof.NOT_FOUND:
+        return f"no call of {tool} was found that is allowed (not proved)"
+    if asked.holds == "always":
+        verdicts = " or ".join(_VERDICTS[verdict.value] for verdict in asked.verdicts)
+        return f"every call of {tool} is {verdicts}"
+    if asked.holds == "partly":
+        return " and ".join(_partly_words(asked, tool)) + seen
+    return f"{tool} is not asked about{seen}"
+
+
+_VERDICTS = {"escalate": "asked about", "deny": "denied"}
+_DOES = {Verdict.ESCALATE: "ask about", Verdict.DENY: "deny"}
+
+
+def _partly_words(asked: AskedTool, tool: str) -> Iterator[str]:
+    """Yield what the clause's own rules do; rules of other clauses may ask or deny elsewhere, too."""
+    for verdict, does in _DOES.items():
+        places = list(dict.fromkeys(_cell_words(cell) for cell in asked.cells if cell.verdict is verdict))
+        if places:
+            left = len(places) - _SHOWN
+            cases = "another case" if left == 1 else f"{left} other cases"
+            more = f" or in {cases}" if left > 0 else ""
+            yield f"its rules {does} {tool} {' or '.join(places[:_SHOWN])}{more}"
+
+
+def _cell_words(cell: ClauseCell) -> str:
+    roles = tuple(role for role in cell.roles if role != NONE)
+    places = [f"{_listed(roles)} is in {_listed(cell.where)}"] if roles and cell.where else []
+    tests = [*places, *map(printable, cell.when)]
+    return f"where {' and '.join(tests)}" if tests else "always"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(visible(name) for name in names)

@@ -1,0 +1,81 @@
+"""Coverage: what of a policy its scenarios and guarantees reach (`ironcurtain coverage`)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ironcurtain.system.frozen import Frozen
+
+
+class Share(Frozen):
+    """How many of some things are reached."""
+
+    reached: int
+    total: int
+
+    @property
+    def percent(self) -> float:
+        """The share in percent, rounded down to one digit; 100 where there is nothing to reach."""
+        return self.reached * 1000 // self.total / 10 if self.total else 100.0
+
+
+class ClauseCoverage(Frozen):
+    """One clause that rules implement, or that scenarios or guarantees are about.
+
+    Attributes:
+        scenarios: How many scenarios name it or are decided by one of its rules.
+        guarantees: How many guarantees name it.
+        cells: The kinds of subjects that its rules decide.
+        rules: Its rules that decide something.
+        missed: The names of those of its rules that nothing reaches.
+    """
+
+    clause: str
+    source: str = ""
+    scenarios: int
+    guarantees: int
+    cells: Share
+    rules: Share
+    missed: tuple[str, ...] = ()
+
+
+class MissedCell(Frozen):
+    """Subjects of a tool that nothing reaches.
+
+    Attributes:
+        where: The places, as the decision matrix names them.
+    """
+
+    server: str
+    tool: str
+    role: str
+    where: tuple[str, ...]
+
+
+class CoverageReport(Frozen):
+    """What scenarios and guarantees reach of a policy.
+
+    Attributes:
+        scenarios: How many scenarios count.
+        records: How many do not, because what they expect was taken from the policy.
+        cells: Kinds of subjects, tool by tool, that no rule tells apart.
+        rules: Rules that decide something.
+        sampled: `SERVER/TOOL` of each tool of which not every kind of call was examined, so that there may be
+            more of both.
+    """
+
+    format: Literal["ironcurtain/coverage/v1"] = "ironcurtain/coverage/v1"
+    revision: str
+    scenarios: int
+    records: int
+    guarantees: int
+    cells: Share
+    rules: Share
+    clauses: tuple[ClauseCoverage, ...]
+    missed: tuple[MissedCell, ...] = ()
+    sampled: tuple[str, ...] = ()
+
+    @property
+    def percent(self) -> float:
+        """What thresholds are held against: the smaller one of the two shares."""
+        return min(self.cells.percent, self.rules.percent)

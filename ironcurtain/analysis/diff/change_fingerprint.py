@@ -1,0 +1,72 @@
+"""What an approval of a change binds to: all that the change means under both policies, free of names.
+
+The words of a change ("everything else", "@friends") can stay the same while what they stand for does
+not. So a change carries a digest of the cells behind the words and of everything that cuts those cells.
+"""
+
+from __future__ import annotations
+
+from ironcurtain.analysis.engine.policies_under_test import Side, Sides
+from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
+"""What people say about a tool: no part of what its annotation means."""
+
+
+def cell_content(cell: Cell) -> Json:
+    """Return what each policy knows of a cell's subjects; lists are named with their members' digest."""
+    known = [
+        None if key is None else {"in": sorted(key.patterns), "free": key.discharged, "floor": key.floor}
+        for key in cell.keys
+    ]
+    return {"role": cell.role, "known": known}
+
+
+def space_content(space: ToolSpace) -> Json:
+    """Return what a tool's cells are cut by: its annotation, patterns, tests, guards and custom modules."""
+    guards = [[sorted(g.roles), sorted(g.patterns), g.anywhere] for g in space.guards]
+    return {
+        "tool": [space.server, space.tool],
+        "annotation": _annotation(space.annotation),
+        "patterns": sorted(space.reader.patterns),
+        "tests": sorted(space.used_atoms),
+        "guards": sorted(guards),
+        "custom": [_custom(side) for side in space.sides.sides],
+    }
+
+
+def tool_content(sides: Sides, server: str, tool: str) -> Json:
+    """Return all that both policies say about a tool whose cells cannot be compared."""
+    return [_tool_of(side, server, tool) for side in sides.sides]
+
+
+def _tool_of(side: Side, server: str, tool: str) -> Json:
+    annotation = side.content.annotations.find(server, tool)
+    if annotation is None:
+        return None
+    rules = rules_of_tool(side.content, server, annotation, side.tokens)
+    return {
+        "annotation": _annotation(annotation),
+        "rules": [_rule(rule) for rule in rules],
+        "custom": _custom(side),
+    }
+
+
+def _rule(rule: RuleOfTool) -> Json:
+    condition = rule.condition.model_dump(mode="json", exclude_defaults=True)
+    return {"if": condition, "patterns": sorted(rule.patterns), "then": rule.then.value}
+
+
+def _annotation(annotation: ToolAnnotation) -> Json:
+    return annotation.model_dump(mode="json", exclude=TOLD)
+
+
+def _custom(side: Side) -> Json:
+    """Return a digest of the modules that a project wrote itself: they may read anything."""
+    own = {path: text for path, text in side.bundle.modules.items() if path.startswith("ironcurtain/custom/")}
+    return json_text.digest(own) if own else None

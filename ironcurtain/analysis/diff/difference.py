@@ -1,0 +1,374 @@
+"""The semantic difference of two policies, on the common refinement of both.
+
+Every cell of either policy is judged under both at once. A changed verdict is shown by a whole call that
+the two policies decide differently; where the exhaustive search finds none, the change is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ironcurtain.analysis.diff.change_fingerprint import TOLD, cell_content, space_content, tool_content
+from ironcurtain.analysis.diff.report import Change, Decided, Difference, DifferentCall, Direction
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.analysis.engine.opa_queries import Examined, examine
+from ironcurtain.analysis.engine.policies_under_test import CUSTOM_PLACE, Remembered, Sides, load_sides
+from ironcurtain.analysis.engine.rules.diagram import Path, paths
+from ironcurtain.analysis.engine.rules.regions import Region, grouped
+from ironcurtain.analysis.engine.rules.wording import path_words
+from ironcurtain.analysis.engine.search import FoundCall, Search, Searched, Severities
+from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, ToolSpace
+from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import VerificationError
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_SAME = ("same",)
+_NOT_SHOWN = "no call was found that shows it, and it is not proved that there is none"
+
+
+def difference(
+    old: Bundle,
+    new: Bundle,
+    world: DescribedWorld,
+    opa: OpaCommand,
+    only: Collection[tuple[str, str]] | None = None,
+    remembered: Remembered | None = None,
+) -> Difference:
+    """Compare two policies in an assumed world.
+
+    Args:
+        old: One policy.
+        new: The other one.
+        world: What both are examined in.
+        opa: The engine that evaluates every question.
+        only: The tools to look at, by server and name (default: all).
+        remembered: What comparisons with policies that differ little did.
+
+    Raises:
+        EvidenceError: If one of the policies cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than a bundle's rules say.
+    """
+    sides = load_sides([old, new], world, remembered=remembered)
+    tools = {name: each for name, each in _tools(sides).items() if only is None or name in only}
+    same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
+    examined = examine([ToolSpace(server, tool, sides) for server, tool in same], opa)
+    found = [each for one in examined for each in _changes(one)]
+    decisions = _decided(found, sides, opa)
+    found = [_as_decided_alike(each, decisions, number) for number, each in enumerate(found)]
+    changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
+    gaps = {(one.space, gap) for one in examined for gap in one.gaps}
+    gaps |= {(each.one.space, gap) for each in found if each.call is None for gap in each.gaps}
+    if _modules_say_the_same(sides):
+        gaps = {(space, gap) for space, gap in gaps if gap != CUSTOM_MODULES}
+    return Difference(
+        old_revision=old.revision,
+        new_revision=new.revision,
+        exactness="sampled" if gaps else "exact",
+        reasons=tuple(sorted({f"{space.server}/{space.tool}: {gap}" for space, gap in gaps})),
+        changes=tuple(sorted(changes, key=lambda c: (c.direction, c.tools, c.roles, c.where, c.when))),
+        world=world,
+    )
+
+
+def _modules_say_the_same(sides: Sides) -> bool:
+    """Tell whether the project's own modules are the same, and all that they are told of a call."""
+    said = [
+        (
+            {path: text for path, text in side.bundle.modules.items() if path.startswith(CUSTOM_PLACE)},
+            side.content.patterns,
+            side.content.lists,
+        )
+        for side in sides.sides
+    ]
+    return said[0] == said[1]
+
+
+# -- tools ---------------------------------------------------------------------------------------
+
+
+def _tools(sides: Sides) -> dict[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]]:
+    annotated = [side.content.annotations for side in sides.sides]
+    names = {(s, t.tool) for a in annotated for s, tools in a.servers.items() for t in tools.tools}
+    return {name: (annotated[0].find(*name), annotated[1].find(*name)) for name in sorted(names)}
+
+
+def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
+    """Tell whether two annotations mean the same: what people say about a tool does not count."""
+    return one.model_dump(exclude=TOLD) == other.model_dump(exclude=TOLD)
+
+
+def _whole_tools(
+    tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]], sides: Sides
+) -> Iterator[Change]:
+    for (server, tool), (one, other) in tools.items():
+        if one is not None and other is not None and _alike(one, other):
+            continue
+        if other is None:
+            direction, note = "tightened", "the tool is gone"
+        elif one is None:
+            direction, note = "loosened", "the tool is new; see the matrix"
+        else:
+            direction, note = (
+                "loosened",
+                "the annotation changed, so its cells cannot be compared; see both matrices",
+            )
+        content = {"tool": [server, tool], "note": note}
+        yield Change(
+            id=_id(content),
+            direction="loosened" if direction == "loosened" else "tightened",
+            tools=(f"{server}/{tool}",),
+            note=note,
+            meaning=json_text.digest([content, tool_content(sides, server, tool)]),
+        )
+
+
+# -- cells ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A path of a cell on which the verdict changed.
+
+    Attributes:
+        call: A call that is decided differently, or
+        masked: one that takes the path and is decided alike.
+        gaps: Why another one may be decided differently, where none was found.
+    """
+
+    one: Examined
+    cell: Cell
+    path: Path
+    when: tuple[str, ...]
+    old: Verdict
+    new: Verdict
+    call: FoundCall | None
+    masked: FoundCall | None
+    gaps: frozenset[str]
+
+    @property
+    def behaviour(self) -> tuple[Hashable, ...]:
+        return (self.when, self.old, self.new, self.call is None, bool(self.gaps))
+
+
+def _changes(one: Examined) -> Iterator[_Changed]:
+    search = Search(one)
+    for cell in one.space.cells.values():
+        diagram = verdict_diagram(one.space, cell, one.answers.get(cell.keys, ()))
+        outcomes = {path.outcome for path in paths(diagram)}
+        mapped: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
+        mapped |= {outcome: _change(cell, outcome) for outcome in outcomes}
+        for path in paths(one.space.diagrams.mapped(diagram, mapped)):
+            if path.outcome != _SAME and one.calls.is_taken(cell, path):
+                shown = _shown(one, search, cell, path)
+                # Where it is proved that no whole call takes the path, nothing changed.
+                if (
+                    shown.call is not None
+                    or shown.gaps
+                    or (shown.masked is not None and None not in cell.keys)
+                ):
+                    yield shown
+
+
+def _change(cell: Cell, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """Return (old verdict, new verdict) where they differ; what one side lacks adds nothing there."""
+    verdicts = [each[0] for each in outcome if isinstance(each, tuple)]
+    if None in cell.keys:
+        verdicts = [_weight(key, verdict) for key, verdict in zip(cell.keys, verdicts, strict=True)]
+    return _SAME if verdicts[0] == verdicts[1] else tuple(verdicts)
+
+
+def _weight(key: SubjectKey | None, verdict: str) -> str:
+    """Return what a subject adds to its call: nothing where there is none, at least its floor."""
+    if key is None:
+        return Verdict.ALLOW.value
+    return Verdict.ESCALATE.value if key.floor and verdict == Verdict.ALLOW.value else verdict
+
+
+def _shown(one: Examined, search: Search, cell: Cell, path: Path) -> _Changed:
+    old, new = (Verdict(str(each)) for each in path.outcome)
+    loosened = new.severity < old.severity
+
+    def differs(_: Severities, call: Severities) -> bool:
+        return call[1] < call[0] if loosened else call[1] > call[0]
+
+    searched = search.find(cell, differs, path)
+    masked = Searched(None) if searched.call is not None else search.find(cell, lambda _, __: True, path)
+    when = tuple(sorted(path_words(path, one.space.variables)))
+    gaps = searched.gaps if masked.call is not None else searched.gaps | masked.gaps
+    return _Changed(one, cell, path, when, old, new, searched.call, masked.call, gaps)
+
+
+# -- decisions -----------------------------------------------------------------------------------
+
+
+def _decided(found: list[_Changed], sides: Sides, opa: OpaCommand) -> list[dict[str, Decision]]:
+    """Decide every witness under both policies, by the real steps and OPA."""
+    decisions = []
+    for side in sides.sides:
+        prepared = {}
+        for number, each in enumerate(found):
+            call = each.call or each.masked
+            if call is not None:
+                space = each.one.space
+                asked = Call(space.server, space.tool, call.arguments, call.caller)
+                prepared[str(number)] = prepare(asked, side.policy)
+        decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
+    for number, each in enumerate(found):
+        if each.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
+            if each.one.gaps:
+                continue
+            raise VerificationError(
+                f"the call {visible(str(each.call.arguments))} of {visible(each.one.space.tool)} "
+                "was expected to be decided differently, but is not"
+            )
+    return decisions
+
+
+def _verdicts(decisions: list[dict[str, Decision]], number: int) -> list[Verdict]:
+    return [each[str(number)].verdict for each in decisions]
+
+
+def _as_decided_alike(each: _Changed, decisions: list[dict[str, Decision]], number: int) -> _Changed:
+    """Return a change without the call that was to show it, where what could not be followed decides it."""
+    if each.call is None or _verdicts(decisions, number)[0] != _verdicts(decisions, number)[1]:
+        return each
+    return replace(each, call=None, masked=each.call, gaps=each.one.gaps)
+
+
+def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
+    """Group changes: places that changed alike, then roles, then tools."""
+    numbers = {id(each): number for number, each in enumerate(found)}
+    alike: dict[tuple[Hashable, ...], list[_Changed]] = {}
+    for each in found:
+        name = f"{each.one.space.server}/{each.one.space.tool}"
+        alike.setdefault((name, each.cell.role, each.behaviour), []).append(each)
+    groups: dict[tuple[Hashable, tuple[str, ...]], tuple[set[str], set[str], list[_Changed]]] = {}
+    for server_tool, role, where, each in _places(found):
+        one = groups.setdefault((each.behaviour, where), (set(), set(), []))
+        one[0].add(server_tool)
+        one[1].add(role)
+        one[2].append(each)
+    for (_, where), (tools, roles, members) in groups.items():
+        first = min(members, key=_size)
+        decided = [side.get(str(numbers[id(first)])) for side in decisions]
+        behind = [
+            each for tool in tools for role in roles for each in alike.get((tool, role, first.behaviour), ())
+        ]
+        statement = _statement(first, tuple(sorted(tools)), tuple(sorted(roles)), where, decided)
+        yield statement.model_copy(update={"meaning": _meaning(statement.id, behind)})
+
+
+def _places(found: Iterable[_Changed]) -> Iterator[tuple[str, str, tuple[str, ...], _Changed]]:
+    """Yield every change once for each tool and role, with the places it concerns."""
+    tools: dict[int, list[_Changed]] = {}
+    for each in found:
+        tools.setdefault(id(each.one), []).append(each)
+    for changed in tools.values():
+        space = changed[0].one.space
+        for role in sorted({each.cell.role for each in changed}):
+            behaviours: dict[tuple[object, ...], tuple[Hashable, ...]] = {}
+            for keys, cell in space.cells.items():
+                own = [each.behaviour for each in changed if each.cell is cell]
+                if cell.role == role:
+                    behaviours[keys] = tuple(own)
+            regions = [
+                Region(c, label, behaviours[k])
+                for k, cell in space.cells.items()
+                if k in behaviours
+                for c, label in cell.regions
+            ]
+            for behaviour, labels in grouped(regions).items():
+                for one in behaviour:
+                    member = next(
+                        each
+                        for each in changed
+                        if each.cell.role == role
+                        and each.behaviour == one
+                        and behaviours[each.cell.keys] == behaviour
+                    )
+                    yield f"{space.server}/{space.tool}", role, labels, member
+
+
+def _size(each: _Changed) -> tuple[int, str]:
+    call = each.call or each.masked
+    return (len(str(call.arguments)), str(call)) if call is not None else (0, "")
+
+
+def _statement(
+    first: _Changed,
+    tools: tuple[str, ...],
+    roles: tuple[str, ...],
+    where: tuple[str, ...],
+    decided: list[Decision | None],
+) -> Change:
+    direction: Direction = "loosened" if first.new.severity < first.old.severity else "tightened"
+    content = {"tools": list(tools), "roles": list(roles), "where": list(where), "when": list(first.when)}
+    rules = [_rules(first, side, decision) for side, decision in enumerate(decided)]
+    known = [each for each in decided if each is not None]
+    witness = None
+    if first.call is not None and len(known) == len(decided):
+        witness = DifferentCall(
+            server=first.one.space.server,
+            tool=first.one.space.tool,
+            arguments=first.call.arguments,
+            caller=first.call.caller,
+            old=_as_decided(known[0]),
+            new=_as_decided(known[1]),
+        )
+    # What decides where the looser of the two verdicts would have counted is what hides the change.
+    hiding = known[1 if direction == "loosened" else 0].rule if known else ""
+    masks = (hiding,) if first.call is None and hiding and not first.gaps else ()
+    return Change(
+        id=_id({**content, "old": first.old.value, "new": first.new.value}),
+        direction=direction,
+        tools=tools,
+        roles=roles,
+        where=where,
+        when=first.when,
+        old=first.old,
+        new=first.new,
+        old_rules=rules[0],
+        new_rules=rules[1],
+        witness=witness,
+        masked_by=masks,
+        note=_NOT_SHOWN if first.call is None and first.gaps else "",
+    )
+
+
+def _meaning(id_: str, behind: Iterable[_Changed]) -> str:
+    cells = {json_text.canonical([each.one.space.tool, cell_content(each.cell)]).decode() for each in behind}
+    spaces = {id(each.one.space): each.one.space for each in behind}
+    cut = {json_text.canonical(space_content(space)).decode() for space in spaces.values()}
+    return json_text.digest([id_, sorted(cells), sorted(cut)])
+
+
+def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, ...]:
+    """Return the rule that decides the changed subject under a policy, with its clause."""
+    call = first.call or first.masked
+    if decision is None or call is None:
+        return ()
+    content = first.one.space.sides.sides[side].content
+    names = {s.rule for s in decision.subjects if (s.role, s.value) == (call.role, call.value)}
+    names |= {decision.rule} if call.role == "none" else set()
+    return tuple(sorted(f"{n} ({content.rules[n].clause})" if n in content.rules else n for n in names))
+
+
+def _as_decided(decision: Decision) -> Decided:
+    return Decided(verdict=decision.verdict, rule=decision.rule, clause=decision.clause)
+
+
+def _id(content: Json) -> str:
+    return json_text.digest(content).removeprefix("sha256:")[:12]

@@ -1,0 +1,167 @@
+"""Drift: the tools of live servers held against the digests that a policy's annotations are pinned to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal
+
+from ironcurtain.analysis.drift.report import ChangedArguments, DriftedTool, DriftReport, TouchedRule
+from ironcurtain.analysis.engine.opa_queries import Examined, examine
+from ironcurtain.analysis.engine.policies_under_test import load_sides
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.matrix.matrix import tool_table
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.decide import is_drifted
+from ironcurtain.decision.reserved_tools import is_reserved
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.policy import If
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.system.frozen import Json
+
+Reader = Callable[[str, ToolListing], Iterable[str]]
+"""Says what in a tool's texts speaks to the model, given its server's name."""
+
+
+def drift(content: PolicyContent, live: Tools, suspicions: Reader) -> DriftReport:
+    """Compare live tools with the annotations of a policy; no engine is asked.
+
+    Args:
+        content: The policy.
+        live: The tools of the servers that were read; the policy's other servers count as unread.
+        suspicions: Reads the texts of tools that changed.
+    """
+    drifted: list[DriftedTool] = []
+    unpinned: list[str] = []
+    unchanged = 0
+    for server, listed in sorted(live.items()):
+        annotated = content.annotations.servers.get(server)
+        listable = [tool for tool in annotated.tools if not is_reserved(tool)] if annotated else []
+        known = {tool.tool: tool for tool in listable}
+        now = {tool.name: tool for tool in listed}
+        for name in sorted(known.keys() | now.keys()):
+            one = _compared(server, name, known.get(name), now.get(name))
+            if one is not None:
+                texts = tuple(suspicions(server, now[name])) if name in now else ()
+                drifted.append(one.model_copy(update={"texts": texts}))
+            elif known[name].schema_digest is None:
+                unpinned.append(f"{server}/{name}")
+            else:
+                unchanged += 1
+    return DriftReport(
+        revision=content.revision,
+        tools=tuple(drifted),
+        unchanged=unchanged,
+        unpinned=tuple(unpinned),
+        unread=tuple(sorted(content.annotations.servers.keys() - live.keys())),
+    )
+
+
+def touched(report: DriftReport, bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> DriftReport:
+    """Add to each tool that changed the rules and cells that concern it; only these tools are examined.
+
+    Args:
+        report: What `drift` found.
+        bundle: The policy.
+        world: Home, sandbox, domain lists and whatever else the answers shall assume.
+        opa: The engine that evaluates every question.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    content = PolicyContent.of(bundle)
+    annotated = [(one.server, one.tool) for one in report.tools if one.kind != "added"]
+    sides = load_sides([bundle], world, {})
+    spaces = [ToolSpace(server, tool, sides) for server, tool in annotated]
+    examined = {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
+    tools = tuple(_touched(one, content, examined) for one in report.tools)
+    return report.model_copy(update={"tools": tools})
+
+
+def _compared(
+    server: str, name: str, known: ToolAnnotation | None, now: ToolListing | None
+) -> DriftedTool | None:
+    """Return how a tool changed; None if it did not, or if its annotation does not say what it was."""
+    if known is None:
+        return DriftedTool(server=server, tool=name, kind="added")
+    if now is None:
+        return DriftedTool(server=server, tool=name, kind="gone")
+    if known.schema_digest is None or not is_drifted(known, tool_digest(now), now.listing_digest):
+        return None
+    return DriftedTool(
+        server=server,
+        tool=name,
+        kind="changed",
+        changed=tuple(_changed(known, now)),
+        arguments=changed_arguments(known.input_schema or {}, now.input_schema),
+    )
+
+
+def _changed(
+    known: ToolAnnotation, now: ToolListing
+) -> Iterator[Literal["description", "schema", "listing"]]:
+    """Yield what is different. The old description is not kept, but the digest tells whether it changed."""
+    if tool_digest(now) == known.schema_digest:
+        yield "listing"
+        return
+    pinned = now.model_copy(update={"input_schema": known.input_schema or {}})
+    if known.input_schema is None or tool_digest(pinned) != known.schema_digest:
+        yield "description"
+    if known.input_schema != now.input_schema:
+        yield "schema"
+
+
+def changed_arguments(old: Mapping[str, Json], new: Mapping[str, Json]) -> ChangedArguments:
+    """Return what became of the top-level arguments between two input schemas."""
+    before, after = _properties(old), _properties(new)
+    added, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
+    renamed: dict[str, str] = {}
+    if len(added) == len(gone) == 1 and _shape(before[gone[0]]) == _shape(after[added[0]]):
+        renamed, added, gone = {gone[0]: added[0]}, [], []
+    same = sorted(before.keys() & after.keys())
+    changed = tuple(name for name in same if before[name] != after[name])
+    return ChangedArguments(added=tuple(added), gone=tuple(gone), renamed=renamed, schema_changed=changed)
+
+
+def _properties(schema: Mapping[str, Json]) -> dict[str, Json]:
+    found = schema.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def _shape(schema: Json) -> Json:
+    """Return a schema without the words in it."""
+    if not isinstance(schema, dict):
+        return schema
+    return {key: value for key, value in schema.items() if key not in {"title", "description"}}
+
+
+def _touched(
+    one: DriftedTool, content: PolicyContent, examined: Mapping[tuple[str, str], Examined]
+) -> DriftedTool:
+    found = examined.get((one.server, one.tool))
+    if found is None:
+        names = {name for name, rule in content.rules.items() if _would_judge(rule.if_, one)}
+    else:
+        answers = (answered for each in found.answers.values() for answered in each)
+        names = {outcome.rule for answered in answers for outcome in answered.outcomes if outcome is not None}
+    rules = sorted((rule.order, name, rule) for name, rule in content.rules.items() if name in names)
+    return one.model_copy(
+        update={
+            "rules": tuple(TouchedRule(rule=n, clause=rule.clause, then=rule.then) for _, n, rule in rules),
+            "rows": tool_table(found).rows if found is not None else (),
+        }
+    )
+
+
+def _would_judge(condition: If | None, one: DriftedTool) -> bool:
+    """Tell whether a rule could speak of a tool of which only the name is known."""
+    return (
+        condition is not None
+        and (condition.server is None or one.server in condition.server)
+        and (condition.tool is None or one.tool in condition.tool)
+    )

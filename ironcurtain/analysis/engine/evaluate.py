@@ -1,0 +1,116 @@
+"""Deciding many scenarios at once: prepared as at run time, evaluated by OPA in a few batches.
+
+The world is the scenarios' own, as data, so the outcome is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.engine.background import carried
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import EngineFailedError, VerificationError
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import DescribedWorld, Scenario
+from ironcurtain.system import assets
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.text import visible
+
+_QUERY = "data.ironcurtain_verify.results"
+_SHARD = 2_500
+_LARGEST = 10_000
+"""So many inputs that one run of OPA ends well within its time."""
+
+
+def load_described(bundle: Bundle, world: DescribedWorld) -> LoadedPolicy:
+    """Load a bundle's policy in a described world."""
+    site = Site(
+        home=world.home,
+        sandbox=world.sandbox,
+        protected=world.protected,
+        working_roots=world.working_roots,
+        domains=world.domains,
+    )
+    return LoadedPolicy(PolicyContent.of(bundle), site, MemoryWorld(world))
+
+
+def prepare_scenarios(scenarios: Iterable[Scenario], policy: LoadedPolicy) -> dict[str, Prepared | Decision]:
+    """Do steps 1 to 5 of every scenario; return by id what OPA is to be asked, or the decision."""
+    return {
+        s.id: prepare(Call(s.call.server, s.call.tool, s.call.arguments, s.call.caller, id=s.id), policy)
+        for s in scenarios
+    }
+
+
+def decide_prepared(
+    prepared: Mapping[str, Prepared | Decision], bundle: Bundle, policy: LoadedPolicy, opa: OpaCommand
+) -> dict[str, Decision]:
+    """Ask OPA about every prepared scenario and return the decisions by id.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined or malformed: then nothing about the bundle is known.
+    """
+    questions = {id_: p.input for id_, p in prepared.items() if isinstance(p, Prepared)}
+    answers = evaluate(questions, bundle, opa)
+    return {id_: _decision(id_, p, answers, policy) for id_, p in prepared.items()}
+
+
+def evaluate(questions: Mapping[str, Json], bundle: Bundle, opa: OpaCommand) -> dict[str, Json]:
+    """Return OPA's decision object for each policy input, by id; shards run side by side on the cores.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: Naming the ids whose decision is undefined.
+    """
+    ids = sorted(questions)
+    workers = min(os.cpu_count() or 1, max(1, len(ids) // _SHARD + 1))
+    shards = max(workers, math.ceil(len(ids) / _LARGEST))
+    with private_directory("work") as place, ThreadPoolExecutor(workers) as pool:
+        archive = place / "bundle.tar.gz"
+        archive.write_bytes(bundle.archive())
+        parts = [{id_: questions[id_] for id_ in ids[n::shards]} for n in range(shards)]
+        results = list(
+            pool.map(carried(lambda n: _evaluate_shard(parts[n], place, n, archive, opa)), range(shards))
+        )
+    answers = {id_: answer for result in results for id_, answer in result.items()}
+    if missing := sorted(set(ids) - answers.keys()):
+        raise VerificationError(
+            f"undefined decisions: {len(missing)} of {len(ids)}, the first for {visible(missing[0])}"
+        )
+    return answers
+
+
+def _evaluate_shard(
+    questions: Mapping[str, Json], directory: Path, number: int, archive: Path, opa: OpaCommand
+) -> dict[str, Json]:
+    data = directory / f"inputs-{number}.json"
+    data.write_text(json.dumps({"ironcurtain_inputs": questions}), encoding="utf-8")
+    found = opa.eval(_QUERY, bundles=[archive], data=[assets.REGO / "verify" / "verify.rego", data])
+    if not isinstance(found, dict):
+        raise EngineFailedError("OPA evaluated the scenarios to something that is no object")
+    return found
+
+
+def _decision(
+    id_: str, prepared: Prepared | Decision, answers: Mapping[str, Json], policy: LoadedPolicy
+) -> Decision:
+    if isinstance(prepared, Decision):
+        return prepared
+    try:
+        return conclude(prepared, answers[id_], policy)
+    except Refusal as refusal:
+        raise VerificationError(f"scenario {visible(id_)}: {refusal.reason}") from None

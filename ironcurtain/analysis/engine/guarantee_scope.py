@@ -1,0 +1,242 @@
+"""Reading guarantees: their names looked up, their patterns canonical, contradictions refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, rule_atom
+from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.unknown_facts import reference
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
+from ironcurtain.decision.roles import NONE, Registry
+from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+SANDBOX = "sandbox"
+_SHOWN = 12
+_BY_INDEX = "Tests reach into an array by `*`, not by an index."
+
+
+@dataclass(frozen=True)
+class ReadGuarantee:
+    """A guarantee with its names looked up.
+
+    Attributes:
+        tools: The tools that it speaks of.
+        kind: The kind of its patterns.
+        within: Canonical patterns, the sandbox as its directory; None if it does not ask.
+    """
+
+    guarantee: Guarantee
+    tools: tuple[tuple[str, str], ...]
+    kind: str
+    within: frozenset[str] | None
+    outside: frozenset[str] | None
+    atoms: tuple[Atom, ...]
+
+    @property
+    def patterns(self) -> frozenset[str]:
+        """All its patterns."""
+        return (self.within or frozenset()) | (self.outside or frozenset())
+
+    def matches(self, key: SubjectKey, registry: Registry) -> bool:
+        """Tell whether the guarantee's roles and patterns speak of a subject."""
+        roles = self.guarantee.when.roles
+        if roles is not None and key.role not in roles:
+            return False
+        if self.within is None and self.outside is None:
+            return True
+        if key.role == NONE or registry[key.role].pattern_kind != self.kind:
+            return False
+        inside = self.within is None or bool(self.within & key.marks)
+        return inside and not (self.outside or frozenset()) & key.marks
+
+
+def read_guarantees(
+    guarantees: Guarantees, content: PolicyContent, registry: Registry, world: DescribedWorld
+) -> list[ReadGuarantee]:
+    """Look up everything that guarantees name.
+
+    Raises:
+        GuaranteeError: For each one that names what does not exist, or contradicts itself.
+    """
+    prepared: list[ReadGuarantee] = []
+    problems: list[IronCurtainError] = []
+    for guarantee in guarantees.guarantees:
+        try:
+            prepared.append(_prepare(guarantee, content, registry, world))
+        except GuaranteeError as error:
+            problems.append(GuaranteeError(f"guarantee {guarantee.id}: {error.what}", hint=error.hint))
+    raise_all(problems)
+    return prepared
+
+
+def _prepare(
+    guarantee: Guarantee, content: PolicyContent, registry: Registry, world: DescribedWorld
+) -> ReadGuarantee:
+    scope = guarantee.when
+    if guarantee.clause is not None and content.clauses and guarantee.clause not in content.clauses:
+        raise GuaranteeError(f"there is no clause {quoted(guarantee.clause)}", hint=_known(content.clauses))
+    tools = _tools(scope, content.annotations)
+    _check_roles(scope, tools, content.annotations, registry)
+    _check_pointers(scope, tools, content.annotations)
+    kind = _kind(scope, registry)
+    within, outside = (_patterns(p, kind, content, registry, world) for p in (scope.within, scope.outside))
+    _check_contradiction(within, outside, kind, registry)
+    # A promise to allow speaks of callers that are known; every other one of those that are not, too.
+    demand = guarantee.always or Verdict.DENY
+    atoms = (
+        *(rule_atom("args", test, demand) for test in scope.args),
+        *(rule_atom("caller", test, demand) for test in scope.caller),
+    )
+    return ReadGuarantee(guarantee, tools, kind, within, outside, atoms)
+
+
+def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, str], ...]:
+    for server in scope.server or ():
+        if server not in annotations.servers:
+            raise GuaranteeError(f"there is no server {quoted(server)}", hint=_known(annotations.servers))
+    servers = [s for s in annotations.servers if scope.server is None or s in scope.server]
+    names = {tool.tool for server in servers for tool in annotations.servers[server].tools}
+    for tool in scope.tool or ():
+        if tool not in names:
+            raise GuaranteeError(f"there is no tool {quoted(tool)}", hint=_known(names))
+    return tuple(
+        (server, tool.tool)
+        for server in servers
+        for tool in annotations.servers[server].tools
+        if scope.tool is None or tool.tool in scope.tool
+    )
+
+
+def _check_roles(
+    scope: GuaranteeScope, tools: Iterable[tuple[str, str]], annotations: Annotations, registry: Registry
+) -> None:
+    resources = [role.name for role in registry.resources]
+    for role in scope.roles or ():
+        if role not in resources:
+            raise GuaranteeError(f"there is no role {quoted(role)} of resources", hint=_known(resources))
+    carried = {
+        role
+        for server, name in tools
+        for tool in [annotations.find(server, name)]
+        if tool is not None
+        for role in (*(r for a in tool.args for r in a.possible_roles), *(c.role for c in tool.composites))
+    }
+    if "git-remote-url" in carried:
+        carried |= {"read-path", "write-path"}
+    if scope.roles is not None and not carried & set(scope.roles):
+        raise GuaranteeError(
+            f"no tool that it speaks of has a resource of role {', '.join(scope.roles)}", hint=_known(carried)
+        )
+
+
+def _check_pointers(
+    scope: GuaranteeScope, tools: Iterable[tuple[str, str]], annotations: Annotations
+) -> None:
+    """Refuse what would test nothing: an argument that no tool has, and an index into an array.
+
+    OPA looks names up in objects only.
+    """
+    found = [tool for server, name in tools if (tool := annotations.find(server, name)) is not None]
+    known = {name for tool in found for name in tool.argument_names}
+    for kind, name in _named(scope):
+        top, *below = pointers.steps_of(name)
+        by_index = [step for step in below if step.isdecimal()]
+        if kind == "caller":
+            if by_index:
+                raise GuaranteeError(f"`caller` {quoted(name)} names an element by its index", hint=_BY_INDEX)
+        elif top not in known or any(
+            not any(_describes(step, tool.input_schema) for tool in found) for step in by_index
+        ):
+            raise GuaranteeError(
+                f"`args` {quoted(name)}: no tool that it speaks of has such an argument",
+                hint=_known(known) if top not in known else _BY_INDEX,
+            )
+
+
+def _named(scope: GuaranteeScope) -> Iterator[tuple[str, str]]:
+    """Yield each argument (`arg`) and fact (`caller`) that a scope tests, or compares another one with."""
+    for kind, tests in (("arg", scope.args), ("caller", scope.caller)):
+        for test in tests:
+            yield kind, test.name
+            referred = reference(test.value)
+            if referred is not None:
+                yield referred
+
+
+def _describes(name: str, node: Json) -> bool:
+    """Tell whether a schema has a property of this name anywhere."""
+    if isinstance(node, dict):
+        properties = node.get("properties")
+        known = isinstance(properties, dict) and name in properties
+        return known or any(_describes(name, child) for child in node.values())
+    return isinstance(node, list | tuple) and any(_describes(name, child) for child in node)
+
+
+def _kind(scope: GuaranteeScope, registry: Registry) -> str:
+    if scope.roles is None:
+        patterns = (*(scope.within or ()), *(scope.outside or ()))
+        if any(p != SANDBOX and not p.startswith(("/", "~")) for p in patterns):
+            raise GuaranteeError(
+                "its patterns are no directories", hint="Name the roles that they belong to."
+            )
+        return "path"
+    kinds = {registry[role].pattern_kind for role in scope.roles}
+    if len(kinds) > 1 and (scope.within or scope.outside):
+        raise GuaranteeError(
+            f"one pattern cannot speak of {' and '.join(sorted(kinds))}",
+            hint="Write one guarantee for each role.",
+        )
+    return min(kinds)
+
+
+def _patterns(
+    texts: Sequence[str] | None, kind: str, content: PolicyContent, registry: Registry, world: DescribedWorld
+) -> frozenset[str] | None:
+    if texts is None:
+        return None
+    found = set()
+    for text in texts:
+        if text == SANDBOX and kind == "path":
+            if world.sandbox is None:
+                raise GuaranteeError(
+                    "the assumed world has no sandbox", hint="Give the scenarios' world one."
+                )
+            found.add(world.sandbox)
+            continue
+        try:
+            found.add(
+                canonical_pattern(kind, text, registry, case_insensitive_hosts=content.case_insensitive_hosts)
+            )
+        except PatternError as error:
+            raise GuaranteeError(error.what, hint=error.hint) from None
+    return frozenset(found)
+
+
+def _check_contradiction(
+    within: frozenset[str] | None, outside: frozenset[str] | None, kind: str, registry: Registry
+) -> None:
+    """Refuse patterns that leave nothing: then the guarantee would hold whatever the policy says."""
+    if within is None or outside is None:
+        return
+    if all(any(contains(kind, outer, inner, registry) for outer in outside) for inner in within):
+        raise GuaranteeError(
+            f"nothing lies within {', '.join(map(visible, sorted(within)))} and outside "
+            f"{', '.join(map(visible, sorted(outside)))}",
+            hint="Correct one of the two.",
+        )
+
+
+def _known(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    more = ", …" if len(listed) > _SHOWN else ""
+    return f"Known: {', '.join(visible(name) for name in listed[:_SHOWN])}{more}."

@@ -1,0 +1,68 @@
+"""Where a call stands in an examined policy: its subjects' cells, and the paths that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.opa_queries import Answered, Examined
+from ironcurtain.analysis.engine.rules.diagram import Path
+from ironcurtain.analysis.engine.rules.predicates import Values
+from ironcurtain.analysis.engine.space.elements import SubjectKey, subject_key
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.variables import PRESENT
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.roles import NONE
+
+
+@dataclass(frozen=True)
+class Located:
+    """A subject of a call with its cell and the path of the cell's diagram that the call takes."""
+
+    subject: str
+    cell: Cell
+    answered: Answered
+
+
+def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
+    """Yield where each subject of a prepared call stands; the tool was examined under one policy.
+
+    Raises:
+        LookupError: If the call is none of those that were examined.
+    """
+    space = examined.space
+    side = space.sides.sides[0]
+    keys = {s.id: _key(examined, call, s.id) for s in call.call.subjects}
+    mask = 0
+    for key in keys.values():
+        mask |= examined.calls.key_mask(key, 0)
+    resources = {name for source in space.sources for name in source.places if source.argument is not None}
+    arguments = {n: PRESENT if n in resources else value for n, value in call.input["args"].items()}
+    asked: Values = {"args": arguments, "caller": call.input["caller"]}
+    classes = {}
+    for index, variable in enumerate(space.variables):
+        classes[index] = variable.class_of(asked)
+        if classes[index] is None:
+            raise LookupError(f"no class of {variable.places} for {asked} under {side.content.revision}")
+    for id_, key in keys.items():
+        cell = space.cells.get((key,))
+        if cell is None:
+            raise LookupError(f"no cell for {key}")
+        taken = [a for a in examined.answers.get((key,), ()) if _takes(examined, a.path, classes, mask)]
+        if len(taken) != 1:
+            raise LookupError(f"{len(taken)} paths for {key} with {classes}")
+        yield Located(id_, cell, taken[0])
+
+
+def _key(examined: Examined, call: Prepared, id_: str) -> SubjectKey:
+    subject = next(s for s in call.call.subjects if s.id == id_)
+    if subject.role.name == NONE:
+        return SubjectKey(NONE, frozenset(), discharged=False, floor=None, marks=frozenset())
+    sides = examined.space.sides
+    return subject_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
+
+
+def _takes(examined: Examined, path: Path, classes: dict[int, int | None], mask: int) -> bool:
+    return all(classes[index] in group for index, group in path.classes) and examined.calls.satisfies(
+        mask, path
+    )

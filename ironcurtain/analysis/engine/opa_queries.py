@@ -1,0 +1,288 @@
+"""Asking OPA: every path of every diagram is one question, and many questions are one input.
+
+Each answer is held against the rule that the diagram expects. So what evidence says is what OPA says, and
+a difference between OPA's reading of the policy and ours ends the run instead of going unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.evaluate import evaluate
+from ironcurtain.analysis.engine.proof import Exactness
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, Path, paths
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.elements import Seen, SubjectKey
+from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, Cell
+from ironcurtain.analysis.engine.too_many import MAX_PATHS
+from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.whole_calls import Calls, Chosen, TooManyStatesError
+from ironcurtain.decision.canonical.resources import CALL, Subject
+from ironcurtain.decision.engine_answer import read_answer
+from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.decision.roles import NONE
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import VerificationError
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_BATCH = 1_000
+DEFAULT_DENY = "default-deny"
+SANDBOX_ALLOW = "structural-sandbox-allow"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What OPA says of a subject: the verdict of step 6, and the clause and rule behind it."""
+
+    verdict: Verdict
+    rule: str
+    clause: str | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A path of a cell's diagram that some call takes, with OPA's answers per policy.
+
+    Attributes:
+        chosen: A class for every variable.
+        elements: What the question's call holds besides the subject, to meet the path's guards.
+        fits: Whether the tool's schema is known to take such a call; if not, perhaps no call takes the path.
+    """
+
+    path: Path
+    outcomes: tuple[Outcome | None, ...]
+    chosen: Mapping[int, int]
+    elements: Chosen
+    fits: bool
+
+
+@dataclass(frozen=True)
+class _Question:
+    space: ToolSpace
+    cell: Cell
+    path: Path
+    chosen: Mapping[int, int]
+    elements: Chosen
+    mask: int | None = None
+
+
+@dataclass
+class Examined:
+    """One tool after OPA was asked about it.
+
+    Attributes:
+        answers: By cell, its paths in order.
+        gaps: Why something may have been missed. Nothing about all calls is proved unless there are none.
+        questions: How many paths were asked about.
+    """
+
+    space: ToolSpace
+    calls: Calls
+    answers: dict[tuple[SubjectKey | None, ...], list[Answered]]
+    gaps: frozenset[str]
+    questions: int = 0
+
+    @property
+    def exactness(self) -> Exactness:
+        """Whether every kind of call was examined."""
+        return "sampled" if self.gaps else "exact"
+
+
+def examine(spaces: Iterable[ToolSpace], opa: OpaCommand) -> list[Examined]:
+    """Ask OPA about every path of every cell of some tools.
+
+    Raises:
+        EvidenceError: If a tool's diagrams have more paths than can be asked about.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA answers otherwise than the rules were read.
+    """
+    examined: list[Examined] = []
+    questions: list[_Question] = []
+    for space in spaces:
+        calls = Calls(space)
+        one = Examined(space, calls, {}, space.gaps)
+        own = _questions(one)
+        one.gaps |= own.gaps
+        one.questions = len(own.values)
+        questions += own.values
+        examined.append(one)
+    if not examined:
+        return []
+    sides = examined[0].space.sides.sides
+    per_side = [_ask(questions, side, opa) for side in range(len(sides))]
+    tables = {id(one.space): one for one in examined}
+    for number, question in enumerate(questions):
+        outcomes = tuple(answers.get(number) for answers in per_side)
+        fits = (
+            question.cell.fits
+            and question.space.fits(question.chosen)
+            and all(element.fits for _, element in question.elements)
+        )
+        answered = Answered(question.path, outcomes, question.chosen, question.elements, fits)
+        tables[id(question.space)].answers.setdefault(question.cell.keys, []).append(answered)
+    return examined
+
+
+def _questions(one: Examined) -> Domain[_Question]:
+    found: list[_Question] = []
+    gaps: set[str] = set()
+    total = 0
+    for cell in one.space.cells.values():
+        diagram = one.space.diagram(cell)
+        total += diagram.paths
+        if total > MAX_PATHS:
+            raise one.space.too_many()
+        for path in paths(diagram):
+            try:
+                question = _question(one, cell, path)
+            except TooManyStatesError:
+                gaps.add("more combinations of guards than can be followed")
+                continue
+            if question is not None:
+                found.append(question)
+    return Domain(tuple(found), frozenset(gaps))
+
+
+def _question(one: Examined, cell: Cell, path: Path) -> _Question | None:
+    """Return the question of a path, None if no call takes it.
+
+    None is a proof, unless the tool has gaps: there are no other modes and elements, in doubt or not.
+
+    Raises:
+        TooManyStatesError: If the guards cannot be followed.
+    """
+    if path.guards:
+        found = one.calls.guarded(cell, path)
+        if found is None:
+            return None
+        mask = 0
+        for _, element in found[1]:
+            mask |= one.calls.mask(element)
+        return _Question(one.space, cell, path, *found, mask)
+    mode = next(one.calls.modes(cell, path), None)
+    return None if mode is None else _Question(one.space, cell, path, mode[0], ())
+
+
+def _ask(questions: list[_Question], side: int, opa: OpaCommand) -> dict[int, Outcome]:
+    """Put questions that share a mode and guards into one input each; return the outcomes by number."""
+    batches: dict[tuple[object, ...], list[int]] = {}
+    for number, question in enumerate(questions):
+        if question.cell.keys[side] is not None:
+            batches.setdefault(_batch_key(question), []).append(number)
+    inputs: dict[str, Json] = {}
+    places: dict[str, dict[str, int]] = {}
+    for numbers in batches.values():
+        for start in range(0, len(numbers), _BATCH):
+            id_ = f"q{len(inputs):06d}"
+            inputs[id_], places[id_] = _input(questions, numbers[start : start + _BATCH], side)
+    if not questions:
+        return {}
+    bundle = questions[0].space.sides.sides[side].bundle
+    answers = evaluate(inputs, bundle, opa)
+    return {
+        number: outcome
+        for id_, table in places.items()
+        for number, outcome in _read(questions, table, answers[id_], side, set(inputs[id_]["subjects"]))
+    }
+
+
+def _batch_key(question: _Question) -> tuple[object, ...]:
+    return (
+        id(question.space),
+        tuple(sorted(question.chosen.items())),
+        question.cell.role == NONE,
+        question.mask,
+    )
+
+
+def _input(
+    questions: list[_Question], numbers: list[int], side: int
+) -> tuple[dict[str, Json], dict[str, int]]:
+    """Return one policy input with the subjects of several questions, and which id asks which of them."""
+    first = questions[numbers[0]]
+    space = first.space
+    loaded = space.sides.sides[side]
+    subjects: list[Subject] = []
+    discharged: set[str] = set()
+    table: dict[str, int] = {}
+
+    def add(key: SubjectKey, subject: Subject) -> str:
+        id_ = CALL if key.role == NONE else f"{len(subjects):05d}"
+        subjects.append(subject._replace(id=id_))
+        if key.discharged:
+            discharged.add(id_)
+        return id_
+
+    for number in numbers:
+        key, subject = _subject(questions[number], side)
+        table[add(key, subject)] = number
+    # All questions of a batch meet the same guard bits, and so do their subjects together.
+    fillers = {
+        (seen.key, seen.subject.value): seen.subject for n in numbers for seen in _fillers(questions[n], side)
+    }
+    for (key, _), subject in fillers.items():
+        add(key, subject)
+    values = space.values(first.chosen)
+    arguments = {name: value for name, value in values["args"].items() if name not in _resource_names(space)}
+    question = policy_input(
+        space.server,
+        space.annotation,
+        arguments,
+        values["caller"],
+        tuple(subjects),
+        frozenset(discharged),
+        loaded.policy.patterns,
+    )
+    return question, table
+
+
+def _fillers(question: _Question, side: int) -> Iterator[Seen]:
+    for _, element in question.elements:
+        yield from element.seen[side]
+
+
+def _resource_names(space: ToolSpace) -> set[str]:
+    return {name for source in space.sources if source.argument is not None for name in source.places}
+
+
+def _subject(question: _Question, side: int) -> tuple[SubjectKey, Subject]:
+    key = question.cell.keys[side]
+    if question.cell.example is None or key is None:
+        return CALL_KEY, Subject(CALL, question.space.sides.registry[NONE], CALL, at="")
+    _, element, value = question.cell.example
+    seen = next(s for s in element.seen[side] if s.key == key and s.subject.value == value)
+    return key, seen.subject
+
+
+def _read(
+    questions: list[_Question], table: Mapping[str, int], answer: Json, side: int, ids: set[str]
+) -> Iterator[tuple[int, Outcome]]:
+    try:
+        read = read_answer(answer, ids)
+    except Refusal as refusal:
+        raise VerificationError(refusal.reason) from None
+    for id_, number in table.items():
+        question = questions[number]
+        said = read.subjects[id_]
+        content = question.space.sides.sides[side].content
+        rule = content.rules.get(said.rule)
+        _check(question, side, said.rule)
+        yield number, Outcome(said.verdict, said.rule, rule.clause if rule else None)
+
+
+def _check(question: _Question, side: int, said: str) -> None:
+    """Hold OPA's rule against the one that the diagram expects."""
+    order, key = question.path.outcome[side], question.cell.keys[side]
+    names = {rule.order: rule.name for rule in question.space.rules[side]}
+    fallback = SANDBOX_ALLOW if key is not None and key.discharged else DEFAULT_DENY
+    expected = fallback if order == FALLS_THROUGH else names[order]  # type: ignore[index]
+    if said != expected and not said.startswith("custom-"):
+        raise VerificationError(
+            f"OPA decides a {visible(question.cell.role)} of {visible(question.space.tool)} by "
+            f"{visible(said)}, but the rules say {visible(expected)}",
+            hint="The bundle's Rego is not what its rules say: build it again.",
+        )

@@ -1,0 +1,170 @@
+"""Steps 3 to 5 of a decision for many calls that differ little: what reads alike is run once.
+
+Thousands of calls are tried that differ in one value, and the tools of a server have arguments in common.
+Step 3 is done once for all texts of an argument that its schema cannot tell apart, steps 4 and 5 once for
+all calls, of whatever tool, that differ only in what these steps do not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.decision import structural_checks
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.arguments import BRANCH_NAME, GIT_REMOTE, canonicalise
+from ironcurtain.decision.canonical.conditional import roles_in_call
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import Argument, ToolAnnotation
+from ironcurtain.system.frozen import Json
+
+_WORD = re.compile(r"[\w-]*")
+# What steps 4 and 5 do not read of a tool and of an argument; everything else tells calls apart.
+_UNREAD_TOOL = {
+    "tool",
+    "side_effects",
+    "comment",
+    "schema_digest",
+    "listing_digest",
+    "input_schema",
+    "args",
+    "confirmed",
+    "source",
+}
+_UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What a call is after step 5: its subjects, and the structural floor."""
+
+    subjects: tuple[Subject, ...]
+    floor: structural_checks.Floor
+
+
+class Steps:
+    """Steps 3 to 5 under one policy; it remembers what it did.
+
+    Args:
+        policy: The policy, loaded in a world that does not change.
+    """
+
+    def __init__(self, policy: LoadedPolicy) -> None:
+        self._policy = policy
+        self._reached: dict[Hashable, Reached | None] = {}
+        self._tools: dict[tuple[str, str], StepsOfTool] = {}
+
+    def of_tool(self, server: str, tool: FittedTool, registry: Registry) -> StepsOfTool:
+        """Return the steps for the calls of one tool."""
+        place = server, tool.annotation.tool
+        if place not in self._tools:
+            self._tools[place] = StepsOfTool(self, server, tool, registry)
+        return self._tools[place]
+
+    def fit(self, server: str, tool: FittedTool, arguments: dict[str, Json]) -> dict[str, Json] | None:
+        """Do step 3; return the filled arguments, None if they do not fit."""
+        has_root = self._policy.site.working_root(server) is not None
+        try:
+            return tool.fit(arguments, has_working_root=has_root)
+        except InvalidArgumentsError:
+            return None
+
+    def reached(
+        self, server: str, tool: ToolAnnotation, filled: dict[str, Json], read: Hashable
+    ) -> Reached | None:
+        """Do steps 4 and 5, once for calls of which they read the same; None if the call ends there."""
+        if read not in self._reached:
+            self._reached[read] = self._run(server, tool, filled)
+        return self._reached[read]
+
+    def _run(self, server: str, tool: ToolAnnotation, filled: dict[str, Json]) -> Reached | None:
+        try:
+            canonical = canonicalise(tool, filled, self._policy.surroundings(server))
+            floor = structural_checks.check(tool, canonical, self._policy.boundaries(server))
+        except (UnrepresentableError, Refusal):
+            return None
+        return Reached(canonical.subjects, floor)
+
+
+class StepsOfTool:
+    """Steps 3 to 5 for the calls of one tool under one policy."""
+
+    def __init__(self, steps: Steps, server: str, tool: FittedTool, registry: Registry) -> None:
+        self._steps, self._server, self._tool = steps, server, tool
+        self._annotation = tool.annotation
+        self._shapes = Shapes(tool.schema.schema) if tool.schema else None
+        self._filled: dict[Hashable, dict[str, Json] | None] = {}
+        self._about_tool = tool.annotation.model_dump_json(exclude=_UNREAD_TOOL)
+        self._about = [(a, a.model_dump_json(exclude=_UNREAD_ARGUMENT)) for a in tool.annotation.args]
+        self._read = _read_always(tool.annotation, registry)
+
+    def of(self, arguments: dict[str, Json], top: str) -> Reached | None:
+        """Do the steps for a call that differs from others in the argument `top`; None if it ends early."""
+        filled = self._fit(arguments, top)
+        if filled is None:
+            return None
+        return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
+
+    def of_filled(self, filled: dict[str, Json]) -> Reached | None:
+        """Do steps 4 and 5 for filled arguments, valid or not; None if the call ends there."""
+        return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
+
+    def accepts(self, arguments: dict[str, Json]) -> bool:
+        """Tell whether a call gets as far as the policy."""
+        filled = self._steps.fit(self._server, self._tool, arguments)
+        return filled is not None and self.of_filled(filled) is not None
+
+    def _fit(self, arguments: dict[str, Json], top: str) -> dict[str, Json] | None:
+        value = arguments.get(top)
+        # Texts that fit have all that step 3 asks of them in common, and so have those that do not.
+        fits = self._shapes.takes_text(top, value) if self._shapes and isinstance(value, str) else None
+        if fits is None:
+            return self._steps.fit(self._server, self._tool, arguments)
+        same = (top, fits, repr({**arguments, top: None}))
+        if same not in self._filled:
+            self._filled[same] = self._steps.fit(self._server, self._tool, arguments)
+        filled = self._filled[same]
+        return None if filled is None else {**filled, top: value}
+
+    def _reads(self, filled: Mapping[str, Json]) -> Hashable:
+        """Return all that steps 4 and 5 read of a call."""
+        values = {
+            name: repr(value)
+            for name, value in filled.items()
+            if name in self._read or not _names_nothing(value)
+        }
+        carried = ((each, about, roles_in_call(each, filled)) for each, about in self._about)
+        arguments = tuple(
+            (about, roles)
+            for each, about, roles in carried
+            if each.top_level in values or GIT_REMOTE in roles
+        )
+        return self._server, self._about_tool, tuple(values.items()), arguments
+
+
+def _read_always(tool: ToolAnnotation, registry: Registry) -> frozenset[str]:
+    """Return the top-level arguments of which steps 4 and 5 read more than whether they look like paths."""
+    read = {argument.top_level for argument in tool.args if _is_read(argument, registry)}
+    read |= {argument.relative_to for argument in tool.args if argument.relative_to is not None}
+    return frozenset(read | {name for composite in tool.composites for name in composite.join})
+
+
+def _is_read(argument: Argument, registry: Registry) -> bool:
+    roles = argument.possible_roles
+    return (
+        argument.name.startswith("/")
+        or BRANCH_NAME in roles
+        or any(registry[role].resource for role in roles)
+    )
+
+
+def _names_nothing(value: Json) -> bool:
+    """Tell whether a value is too plain to name a place of the disk."""
+    return all(not isinstance(leaf, str) or _WORD.fullmatch(leaf) for _, leaf in pointers.leaves(value))

@@ -1,0 +1,259 @@
+"""Decision diagrams: what the rules make of one subject, as a reduced diagram over classes of values.
+
+A decision list is the rules in order that can judge the subject, each with what else it asks, cut at the
+first that asks nothing. The diagram branches over one variable after another, in one order everywhere,
+and puts classes together that leave the same list; so rules that share no variable do not multiply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ironcurtain.analysis.engine.rules.rules import Guard, GuardKey
+from ironcurtain.analysis.engine.space.variables import Variable
+
+MAX_NODES = 50_000
+FALLS_THROUGH = 0
+"""The outcome where no rule applies: denied by default, or allowed where the sandbox has discharged."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rule of a decision list with what is still open about it."""
+
+    order: int
+    atoms: frozenset[str]
+    guards: frozenset[Guard]
+
+
+DecisionList: TypeAlias = tuple[Step, ...]
+GuardState: TypeAlias = tuple[bool, bool]
+"""Whether there is a covered and whether there is an uncovered subject of a guard's roles."""
+Test: TypeAlias = int | GuardKey
+"""What a node branches over: the index of a variable, or a guard."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """When a subject exists: for each source of it, the branches of its conditional roles.
+
+    Attributes:
+        sources: Per source, pairs of (atoms that must hold, whether the subject exists then), first match.
+        every: Whether all sources must say so; otherwise one is enough.
+    """
+
+    sources: tuple[tuple[tuple[frozenset[str], bool], ...], ...]
+    every: bool = False
+
+
+ALWAYS = Activity(())
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node of a diagram; equal diagrams are one node.
+
+    Attributes:
+        test: What it branches over; None for a leaf.
+        branches: Groups of classes (or guard states) with what follows.
+        outcome: Of a leaf: per policy what is decided; None where the subject cannot exist.
+    """
+
+    test: Test | None
+    branches: tuple[tuple[frozenset[int], Node], ...]
+    outcome: tuple[Hashable, ...] | None
+    paths: int
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way through a diagram: the classes and guard states along it, and the outcome at its end."""
+
+    classes: tuple[tuple[int, frozenset[int]], ...]
+    guards: tuple[tuple[GuardKey, frozenset[int]], ...]
+    outcome: tuple[Hashable, ...]
+
+
+GUARD_STATES: tuple[GuardState, ...] = ((False, False), (True, False), (False, True), (True, True))
+
+
+class TooManyError(Exception):
+    """The diagrams of a tool grow beyond what can be examined."""
+
+
+class Diagrams:
+    """Makes diagrams over the variables of one tool; equal ones are the same object.
+
+    Args:
+        variables: The variables, in the order of branching.
+    """
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self._variables = variables
+        self._home = {atom.key: index for index, v in enumerate(variables) for atom in v.atoms}
+        self._nodes: dict[Hashable, Node] = {}
+        self._made: dict[Hashable, Node] = {}
+
+    def leaf(self, outcome: tuple[Hashable, ...] | None) -> Node:
+        """Return the leaf of an outcome."""
+        return self._node(None, (), outcome)
+
+    def of(self, activity: Activity, lists: tuple[DecisionList, ...]) -> Node:
+        """Return the diagram of a subject's decision lists, one per policy."""
+        state = (activity, lists)
+        if state not in self._made:
+            self._made[state] = self._branch(activity, lists)
+        return self._made[state]
+
+    def mapped(
+        self, node: Node, outcomes: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None]
+    ) -> Node:
+        """Return the diagram with its outcomes replaced, reduced anew."""
+        done: dict[int, Node] = {}
+
+        def walk(each: Node) -> Node:
+            if id(each) not in done:
+                if each.test is None:
+                    done[id(each)] = self.leaf(outcomes[each.outcome])
+                else:
+                    done[id(each)] = self._joined(each.test, [(g, walk(n)) for g, n in each.branches])
+            return done[id(each)]
+
+        return walk(node)
+
+    def _branch(self, activity: Activity, lists: tuple[DecisionList, ...]) -> Node:
+        exists = _exists(activity)
+        if exists is False:
+            return self.leaf(None)
+        if exists:
+            activity = ALWAYS
+        test = self._next(activity, lists)
+        if test is None:
+            return self.leaf(tuple(one[0].order if one else FALLS_THROUGH for one in lists))
+        if isinstance(test, GuardKey):
+            states = [
+                (
+                    frozenset({n}),
+                    self.of(ALWAYS, tuple(_under_guard(one, test, GUARD_STATES[n]) for one in lists)),
+                )
+                for n in range(len(GUARD_STATES))
+                if test.patterns or not GUARD_STATES[n][0]
+            ]
+            return self._joined(test, states)
+        variable = self._variables[test]
+        own = frozenset(atom.key for atom in variable.atoms)
+        branches = []
+        for index, each in enumerate(variable.classes):
+            rest = tuple(_under_class(one, own, each.true) for one in lists)
+            branches.append((frozenset({index}), self.of(_activity_under(activity, own, each.true), rest)))
+        return self._joined(test, branches)
+
+    def _next(self, activity: Activity, lists: tuple[DecisionList, ...]) -> Test | None:
+        atoms = {atom for one in lists for step in one for atom in step.atoms}
+        atoms |= {atom for branches in activity.sources for needed, _ in branches for atom in needed}
+        if atoms:
+            return min(self._home[atom] for atom in atoms)
+        guards = {guard.key for one in lists for step in one for guard in step.guards}
+        return min(guards, key=guard_order) if guards else None
+
+    def _joined(self, test: Test, branches: Sequence[tuple[frozenset[int], Node]]) -> Node:
+        groups: dict[int, tuple[frozenset[int], Node]] = {}
+        for classes, node in branches:
+            known = groups.get(id(node))
+            groups[id(node)] = (classes | known[0] if known else classes, node)
+        if len(groups) == 1:
+            return next(iter(groups.values()))[1]
+        ordered = tuple(sorted(groups.values(), key=lambda group: min(group[0])))
+        return self._node(test, ordered, None)
+
+    def _node(
+        self,
+        test: Test | None,
+        branches: tuple[tuple[frozenset[int], Node], ...],
+        outcome: tuple[Hashable, ...] | None,
+    ) -> Node:
+        key = (test, tuple((classes, id(node)) for classes, node in branches), outcome)
+        if key not in self._nodes:
+            if len(self._nodes) >= MAX_NODES:
+                raise TooManyError
+            total = sum(node.paths for _, node in branches) if test is not None else int(outcome is not None)
+            self._nodes[key] = Node(test, branches, outcome, total)
+        return self._nodes[key]
+
+
+def paths(node: Node) -> Iterator[Path]:
+    """Yield every way through a diagram on which the subject can exist, in a fixed order."""
+    yield from _paths(node, (), ())
+
+
+def _paths(
+    node: Node,
+    classes: tuple[tuple[int, frozenset[int]], ...],
+    guards: tuple[tuple[GuardKey, frozenset[int]], ...],
+) -> Iterator[Path]:
+    if node.test is None:
+        if node.outcome is not None:
+            yield Path(classes, guards, node.outcome)
+        return
+    for group, below in node.branches:
+        if isinstance(node.test, GuardKey):
+            yield from _paths(below, classes, (*guards, (node.test, group)))
+        else:
+            yield from _paths(below, (*classes, (node.test, group)), guards)
+
+
+def cut(steps: Sequence[Step]) -> DecisionList:
+    """End a list at the first rule that asks nothing more."""
+    found = []
+    for step in steps:
+        found.append(step)
+        if not step.atoms and not step.guards:
+            break
+    return tuple(found)
+
+
+def guard_order(key: GuardKey) -> tuple[list[str], list[str], bool]:
+    """Return what guards are sorted by."""
+    return sorted(key.roles), sorted(key.patterns), key.anywhere
+
+
+def _under_class(steps: DecisionList, own: frozenset[str], true: frozenset[str]) -> DecisionList:
+    if not any(step.atoms & own for step in steps):
+        return steps
+    return cut([Step(s.order, s.atoms - own, s.guards) for s in steps if s.atoms & own <= true])
+
+
+def _under_guard(steps: DecisionList, key: GuardKey, state: GuardState) -> DecisionList:
+    found = []
+    for step in steps:
+        asked = {guard for guard in step.guards if guard.key == key}
+        if all(guard.holds(good=state[0], bad=state[1]) for guard in asked):
+            found.append(Step(step.order, step.atoms, step.guards - asked))
+    return cut(found)
+
+
+def _activity_under(activity: Activity, own: frozenset[str], true: frozenset[str]) -> Activity:
+    if activity is ALWAYS:
+        return activity
+    sources = []
+    for branches in activity.sources:
+        rest = []
+        for needed, found in branches:
+            if needed & own <= true:
+                rest.append((needed - own, found))
+                if not needed - own:
+                    break
+        sources.append(tuple(rest))
+    return Activity(tuple(sources), activity.every)
+
+
+def _exists(activity: Activity) -> bool | None:
+    """Tell whether the subject exists, None while that is open."""
+    if not activity.sources:
+        return True
+    known = [branches[0][1] if not branches[0][0] else None for branches in activity.sources]
+    if activity.every:
+        return False if False in known else True if None not in known else None
+    return True if True in known else False if None not in known else None

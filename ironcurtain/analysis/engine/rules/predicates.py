@@ -1,0 +1,200 @@
+"""Atoms: the tests of arguments and caller facts that a policy makes, each decided on given values.
+
+Python decides an atom only to choose questions: which values must be tried so that every combination of
+atoms is seen. What a policy makes of them is OPA's answer, and each answer is held against this reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import re2
+
+from ironcurtain.analysis.engine.unknown_facts import (
+    NO_FACTS,
+    Needs,
+    Root,
+    holds_unknown,
+    json_type,
+    needs,
+    reference,
+)
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.conditional import same_json
+from ironcurtain.model.annotations import ToolAnnotation, When
+from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+Place: TypeAlias = tuple[Root, str]
+"""A top-level argument or caller fact, by its name."""
+Values: TypeAlias = Mapping[Root, Mapping[str, Json]]
+"""The arguments and the caller facts of a call."""
+
+_ORDERED = {"lt", "le", "gt", "ge"}
+_UNKNOWN = "or unknown"
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One test.
+
+    Attributes:
+        key: Its content as canonical JSON: equal tests of two policies are one atom.
+        root: Where its pointer begins.
+        condition: The test of a rule, or
+        when: the test of a conditional role.
+        unknown: Whether it holds where a fact that it needs is not known, as in rules that ask or deny.
+    """
+
+    key: str
+    root: Root
+    condition: ArgCondition | None = None
+    when: When | None = None
+    unknown: bool = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The reference tokens of the place that is tested."""
+        if self.when is not None:
+            return (self.when.arg,)
+        return _path(self.condition.name) if self.condition else ()
+
+    @property
+    def reference(self) -> tuple[Root, tuple[str, ...]] | None:
+        """The other place that the tested one is compared with, if it is compared with one."""
+        found = reference(self.condition.value) if self.condition else None
+        return None if found is None else ("caller" if found[0] == "caller" else "args", _path(found[1]))
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The one or two top-level values that decide it."""
+        own: Place = (self.root, self.path[0])
+        other = self.reference
+        return (own,) if other is None else (own, (other[0], other[1][0]))
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether the test holds; null counts as absent."""
+        if self.when is not None:
+            return _branch_holds(self.when, values[self.root].get(self.when.arg))
+        if self.condition is None:
+            return False
+        other = self.reference
+        operand = self.condition.value if other is None else find(values[other[0]], other[1])
+        return self._test_holds(self.condition, values[self.root], operand)
+
+    def compare(self, value: Json, operand: Json) -> bool:
+        """Tell whether one value, without `*`, satisfies the test of a rule."""
+        if self.condition is None:
+            return False
+        if self.needs.any and self.needs.unknown(json_type(value), json_type(operand)):
+            return self.unknown
+        return compare(self.condition, value, operand)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """The facts that the test needs."""
+        return NO_FACTS if self.condition is None else needs(self.root, self.condition)
+
+    def _test_holds(self, test: ArgCondition, root: Mapping[str, Json], operand: Json) -> bool:
+        path = self.path
+        if pointers.EVERY not in path:
+            return self.compare(find(root, path), operand)
+        star = path.index(pointers.EVERY)
+        elements = find(root, path[:star])
+        if elements is None or (self.needs.operand and operand is None):
+            return self.compare(None, operand)
+        if not isinstance(elements, list):
+            return self.unknown and self.needs.tested
+        results = [self.compare(find(element, path[star + 1 :]), operand) for element in elements]
+        return bool(results) and (any(results) if test.over == "some" else all(results))
+
+
+def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Atom:
+    """Return the atom of a test in a rule of a verdict."""
+    content = [root, condition.model_dump(mode="json", exclude_defaults=True)]
+    unknown = needs(root, condition).any and holds_unknown(then)
+    key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
+    return Atom(key, root, condition=condition, unknown=unknown)
+
+
+def atom_of_key(key: str) -> Atom:
+    """Return the atom of a rule's test that a key was made of."""
+    root, content, *rest = json_text.parse(key)
+    condition = ArgCondition.model_validate_json(json_text.canonical(content))
+    return Atom(key, root, condition=condition, unknown=rest == [_UNKNOWN])
+
+
+def role_atom(when: When) -> Atom:
+    """Return the atom of one branch of a conditional role."""
+    content = when.model_dump(mode="json", by_alias=True, exclude={"roles"}, exclude_unset=True)
+    return Atom(json_text.canonical(["when", content]).decode(), "args", when=when)
+
+
+def role_atoms(tool: ToolAnnotation) -> Iterator[Atom]:
+    """Yield the atoms of all conditional roles of a tool."""
+    for argument in tool.args:
+        for when in argument.conditional.when if argument.conditional else ():
+            yield role_atom(when)
+
+
+def find(value: Json, path: tuple[str, ...]) -> Json:
+    """Return what stands at a path of object keys, or None."""
+    for token in path:
+        value = value.get(token) if isinstance(value, Mapping) else None
+    return value
+
+
+def compare(test: ArgCondition, value: Json, operand: Json) -> bool:
+    """Tell whether one value, without `*`, satisfies a test's operator; every fact that it needs is known."""
+    if test.op == "present":
+        return (value is not None) is operand
+    if value is None:
+        return test.or_absent
+    if operand is None:
+        return False
+    if test.measure is not None:
+        if not isinstance(value, list if test.measure == "count" else str):
+            return False
+        value = len(value)
+    return _compare_typed(test.op, value, operand)
+
+
+def _compare_typed(op: str, value: Json, operand: Json) -> bool:
+    listed = op in ("in", "not_in")
+    operands = list(operand) if listed else [operand]
+    if json_type(value) != json_type(operands[0]):
+        return False
+    if op in ("equals", "in"):
+        return any(same_json(value, one) for one in operands)
+    if op in ("not_equals", "not_in"):
+        return not any(same_json(value, one) for one in operands)
+    if op == "matches":
+        return matcher(operand).fullmatch(value) is not None
+    if op not in _ORDERED or json_type(value) != "number":
+        return False
+    outcomes = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
+    return bool(outcomes[op])
+
+
+@lru_cache(maxsize=4096)
+def matcher(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
+    """Return a rule's regular expression, as OPA gets it: over whole strings and line breaks."""
+    return re2.compile(f"(?s:{pattern})")
+
+
+def _branch_holds(when: When, value: Json) -> bool:
+    if when.present is not None:
+        return (value is not None) == when.present
+    if value is None:
+        return False
+    candidates = when.in_ if when.in_ is not None else (when.equals,)
+    return any(same_json(value, candidate) for candidate in candidates)
+
+
+def _path(name: str) -> tuple[str, ...]:
+    return pointers.steps_of(name)

@@ -1,0 +1,165 @@
+"""A bundle's rules as one tool sees them: which subjects they justify, and what else they ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, rule_atom
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.errors import EvidenceError
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.policy import If, RoleCondition
+from ironcurtain.model.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class GuardKey:
+    """What a guard asks about, by content: equal guards of two policies are one variable.
+
+    Attributes:
+        roles: The roles of the subjects that it looks at.
+        patterns: The patterns that it looks for; `@lists` carry their members' digest. Empty for a guard
+            that only asks whether there is such a subject.
+        anywhere: Whether it looks at discharged subjects, too.
+    """
+
+    roles: frozenset[str]
+    patterns: frozenset[str]
+    anywhere: bool
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition over subjects of other roles than the one that is judged.
+
+    Attributes:
+        every: Whether all of them must be covered, as in an allow rule; otherwise one is enough.
+        or_none: Whether it holds when there are none.
+    """
+
+    key: GuardKey
+    every: bool
+    or_none: bool = False
+
+    def holds(self, *, good: bool, bad: bool) -> bool:
+        """Tell whether it holds where there is a covered (`good`) or an uncovered (`bad`) subject."""
+        if not self.key.patterns:
+            return good or bad
+        if not self.every:
+            return good
+        return not bad and (good or self.or_none)
+
+
+@dataclass(frozen=True)
+class RuleOfTool:
+    """One rule that concerns a tool.
+
+    Attributes:
+        order: 1-based position in the policy.
+        atoms: Its tests of arguments and caller facts.
+    """
+
+    order: int
+    name: str
+    clause: str
+    then: Verdict
+    condition: If
+    atoms: tuple[Atom, ...]
+    tokens: Mapping[str, str]
+
+    @cached_property
+    def named_roles(self) -> frozenset[str]:
+        """Every role that a role-bearing condition names."""
+        return frozenset(self.condition.named_roles)
+
+    @cached_property
+    def patterns(self) -> frozenset[str]:
+        """The tokens of every pattern that it names."""
+        return frozenset(p for one in self.condition.role_conditions for p in self._patterns(one))
+
+    def own_patterns(self, role: str) -> frozenset[str] | None:
+        """Return the patterns that must cover a subject of a role, None if the rule asks for none."""
+        return self._own.get(role)
+
+    @cached_property
+    def _own(self) -> Mapping[str, frozenset[str]]:
+        return {role: self._patterns(one) for one in self.condition.role_conditions for role in one.roles}
+
+    def guards_for(self, role: str, covering: frozenset[str], *, discharged: bool) -> frozenset[Guard] | None:
+        """Return the guards under which the rule judges a subject, None if it never does.
+
+        Args:
+            role: The subject's role.
+            covering: The patterns that cover it.
+            discharged: Whether the sandbox has discharged it.
+        """
+        if discharged and not self.condition.in_sandbox:
+            return None
+        if self.named_roles and role not in self.named_roles:
+            return None
+        own = self._own.get(role)
+        if own is not None and not own & covering:
+            return None
+        return self.guards_of(role)
+
+    def guards_of(self, role: str) -> frozenset[Guard]:
+        """Return the conditions that are guards for subjects of a role."""
+        anywhere = self.condition.in_sandbox
+        found = {
+            Guard(
+                GuardKey(frozenset(one.roles), self._patterns(one), anywhere),
+                every=self.then is Verdict.ALLOW,
+                or_none=one.or_none,
+            )
+            for one in self.condition.role_conditions
+            if role not in one.roles
+        }
+        roles = self.condition.roles
+        if self.named_roles and roles is not None and role not in roles:
+            found.add(Guard(GuardKey(frozenset(roles), frozenset(), anywhere), every=False))
+        return frozenset(found)
+
+    def _patterns(self, condition: RoleCondition) -> frozenset[str]:
+        return frozenset(self.tokens.get(pattern, pattern) for pattern in condition.patterns)
+
+
+def rules_of_tool(
+    content: PolicyContent, server: str, tool: ToolAnnotation, tokens: Mapping[str, str]
+) -> tuple[RuleOfTool, ...]:
+    """Return the rules that can judge calls of a tool, in their order.
+
+    Args:
+        content: The bundle's content.
+        server: The tool's server.
+        tool: The tool's annotation.
+        tokens: By `@list`, the name that tells lists of equal names and different members apart.
+
+    Raises:
+        EvidenceError: If the bundle does not hold its rules' conditions.
+    """
+    found = []
+    for name, rule in sorted(content.rules.items(), key=lambda item: item[1].order):
+        condition = rule.if_
+        if condition is None:
+            raise EvidenceError(
+                "the bundle does not hold the conditions of its rules",
+                hint="It was built by an older version: build it again.",
+            )
+        if not _concerns(condition, server, tool):
+            continue
+        atoms = (
+            *(rule_atom("args", test, rule.then) for test in condition.args or ()),
+            *(rule_atom("caller", test, rule.then) for test in condition.caller or ()),
+        )
+        found.append(RuleOfTool(rule.order, name, rule.clause, rule.then, condition, atoms, tokens))
+    return tuple(found)
+
+
+def _concerns(condition: If, server: str, tool: ToolAnnotation) -> bool:
+    return (
+        (condition.server is None or server in condition.server)
+        and (condition.tool is None or tool.tool in condition.tool)
+        and (condition.side_effects is None or condition.side_effects == tool.side_effects)
+    )

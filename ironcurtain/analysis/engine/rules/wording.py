@@ -1,0 +1,130 @@
+"""Conditions in words: groups of classes of a variable, and states of a guard."""
+
+from __future__ import annotations
+
+import itertools
+
+from ironcurtain.analysis.engine.rules.diagram import Path
+from ironcurtain.analysis.engine.rules.predicates import Atom
+from ironcurtain.analysis.engine.rules.rules import GuardKey
+from ironcurtain.analysis.engine.space.variables import Variable
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_SIGNS = {"equals": "=", "not_equals": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "matches": "matches"}
+_SHOWN = 6
+_NONE, _COVERED, _UNCOVERED, _BOTH = range(4)
+_GUARD_WORDS = {
+    frozenset({_NONE}): "no {roles}",
+    frozenset({_COVERED}): "every {roles} in {patterns}",
+    frozenset({_UNCOVERED}): "every {roles} outside {patterns}",
+    frozenset({_BOTH}): "{roles} inside and outside {patterns}",
+    frozenset({_NONE, _COVERED}): "no {roles} outside {patterns}",
+    frozenset({_NONE, _UNCOVERED}): "no {roles} in {patterns}",
+    frozenset({_COVERED, _BOTH}): "some {roles} in {patterns}",
+    frozenset({_UNCOVERED, _BOTH}): "some {roles} outside {patterns}",
+    frozenset({_COVERED, _UNCOVERED, _BOTH}): "some {roles}",
+    frozenset({_NONE, _UNCOVERED, _BOTH}): "not every {roles} in {patterns}",
+    frozenset({_NONE, _COVERED, _BOTH}): "not every {roles} outside {patterns}",
+    frozenset({_COVERED, _UNCOVERED}): "every {roles} on one side of {patterns}",
+    frozenset({_NONE, _BOTH}): "no {roles}, or some on both sides of {patterns}",
+    frozenset({_NONE, _COVERED, _UNCOVERED}): "no {roles} on both sides of {patterns}",
+}
+
+
+def path_words(path: Path, variables: tuple[Variable, ...]) -> tuple[str, ...]:
+    """Return what a path demands, one text for each variable and guard on it."""
+    return (
+        *(group_words(variables[index], group) for index, group in path.classes),
+        *(guard_words(key, group) for key, group in path.guards),
+    )
+
+
+def group_words(variable: Variable, group: frozenset[int]) -> str:
+    """Return what a group of a variable's classes has in common, as briefly as the tests allow."""
+    held = {
+        a.key: frozenset(i for i, c in enumerate(variable.classes) if a.key in c.true) for a in variable.atoms
+    }
+    everything = frozenset(range(len(variable.classes)))
+    if len(group) == 1 and len(variable.places) == 1 and _is_boolean(variable):
+        return f"{visible(variable.places[0][1])} = {_value(variable.classes[min(group)].values[0][1])}"
+    literals = [(held[a.key], atom_words(a)) for a in variable.atoms]
+    literals += [(everything - held[a.key], f"not ({atom_words(a)})") for a in variable.atoms]
+    for classes, words in literals:
+        if classes == group:
+            return words
+    for (one, words), (other, more) in itertools.combinations(literals, 2):
+        if one & other == group:
+            return f"{words} and {more}"
+    for (one, words), (other, more) in itertools.combinations(literals, 2):
+        if one | other == group:
+            return f"{words} or {more}"
+    return _examples(variable, group)
+
+
+def guard_words(key: GuardKey, group: frozenset[int]) -> str:
+    """Return what a group of a guard's states says about the other subjects of a call."""
+    roles = " or ".join(sorted(key.roles)) + (" (in the sandbox, too)" if key.anywhere else "")
+    patterns = ", ".join(sorted(visible(pattern.split(" ")[0]) for pattern in key.patterns))
+    if not key.patterns:
+        return f"no {roles}" if group == {_NONE} else f"some {roles}"
+    return _GUARD_WORDS[group].format(roles=roles, patterns=patterns)
+
+
+def atom_words(atom: Atom) -> str:
+    """Return a test in words."""
+    name = visible("/".join(atom.path)) if len(atom.path) == 1 else "/" + visible("/".join(atom.path))
+    if atom.when is not None:
+        if atom.when.present is not None:
+            return f"{name} is {'given' if atom.when.present else 'absent'}"
+        return (
+            _compared(name, "in", list(atom.when.in_))
+            if atom.when.in_
+            else _compared(name, "equals", atom.when.equals)
+        )
+    test = atom.condition
+    if test is None:
+        return name
+    if atom.root == "caller":
+        name = f"caller's {name}"
+    if test.measure is not None:
+        name = f"{'number of elements' if test.measure == 'count' else 'length'} of {name}"
+    if "*" in atom.path:
+        name = f"{test.over} {name}"
+    if test.op == "present":
+        words = f"{name} is {'given' if test.value else 'absent'}"
+        return f"{words} or unknown" if atom.unknown and test.value else words
+    words = _compared(name, test.op, test.value)
+    words += " or absent" if test.or_absent else ""
+    return f"{words} or unknown" if atom.unknown else words
+
+
+def _compared(name: str, op: str, value: Json) -> str:
+    if op in ("in", "not_in"):
+        return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(_value(v) for v in value)}"
+    return f"{name} {_SIGNS[op]} {_value(value)}"
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, pointer),) = value.items()
+        if kind in ("caller", "arg"):
+            return f"the {'caller' if kind == 'caller' else 'argument'}'s {visible(str(pointer))}"
+    return json_text.shown(value)
+
+
+def _is_boolean(variable: Variable) -> bool:
+    values = [value for each in variable.classes for _, value in each.values]
+    return len(values) == len(variable.classes) and all(isinstance(value, bool) for value in values)
+
+
+def _examples(variable: Variable, group: frozenset[int]) -> str:
+    """Name what is true in every class, or examples, where no short description exists."""
+    names = " with ".join(visible(name) for _, name in variable.places)
+    values = []
+    for index in sorted(group):
+        chosen = dict(variable.classes[index].values)
+        values.append(" with ".join(_value(chosen[p]) if p in chosen else "absent" for p in variable.places))
+    more = f" and {len(values) - _SHOWN} more kinds" if len(values) > _SHOWN else ""
+    return f"{names} like {', '.join(values[:_SHOWN])}{more}"

@@ -1,0 +1,90 @@
+"""Elements: what one value of an argument adds to a call, as the policies can know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from ironcurtain.analysis.engine.policies_under_test import Side, Sides
+from ironcurtain.analysis.engine.values.witnesses import Witness
+from ironcurtain.decision import structural_checks
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.system.frozen import Json
+
+
+class SubjectKey(NamedTuple):
+    """All that a policy and the structural checks can know of a subject.
+
+    Attributes:
+        role: Its role.
+        patterns: The tokens of the patterns that cover it.
+        discharged: Whether the sandbox has discharged it.
+        floor: The structural rule under which it is at least escalated, or None.
+        marks: The further patterns that cover it.
+    """
+
+    role: str
+    patterns: frozenset[str]
+    discharged: bool
+    floor: str | None
+    marks: frozenset[str]
+
+
+class Seen(NamedTuple):
+    """A subject as it came out of the canonicaliser."""
+
+    key: SubjectKey
+    subject: Subject
+
+
+@dataclass(frozen=True)
+class Element:
+    """What one value of a source, or none, adds to a call.
+
+    Attributes:
+        witness: What was tried, None where the argument is absent or empty.
+        values: The raw values that make it, none where the argument is absent or empty.
+        seen: By policy, its subjects.
+        fits: Whether a call with it is known to get as far as the policy; if not, another value that adds
+            the same perhaps does.
+        given: Arguments that are there although they hold no value: an empty array, a null.
+        filled: Whether a default is filled in.
+    """
+
+    witness: Witness | None
+    values: tuple[Json, ...]
+    seen: tuple[tuple[Seen, ...], ...]
+    fits: bool = True
+    given: tuple[tuple[str, Json], ...] = ()
+    filled: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it adds no subject."""
+        return not any(self.seen)
+
+
+Keys: TypeAlias = tuple[tuple[SubjectKey, ...], ...]
+"""By policy, all that it knows of the subjects of an element."""
+
+
+def keys_of(element: Element) -> Keys:
+    """Return all that the policies know of an element."""
+    return tuple(tuple(seen.key for seen in each) for each in element.seen)
+
+
+def subject_key(
+    subject: Subject, floor: structural_checks.Floor, side: Side, sides: Sides, patterns: frozenset[str]
+) -> SubjectKey:
+    """Return all that the rules about a tool, which name `patterns`, and the checks know of a subject."""
+    covered = subject.role.resource and subject.unresolved is None
+    covering = side.policy.patterns.covering(subject.role, subject.resource) if covered else ()
+    marks = sides.marks.covering(subject.role, subject.resource) if covered else ()
+    escalated = floor.escalated.get(subject.id)
+    return SubjectKey(
+        subject.role.name,
+        patterns.intersection(side.tokens.get(pattern, pattern) for pattern in covering),
+        subject.id in floor.discharged,
+        escalated[0] if escalated else None,
+        frozenset(marks),
+    )

@@ -1,0 +1,284 @@
+"""Variables: the arguments and caller facts that a policy tests, each with its classes of values.
+
+A class is one combination of truth that the atoms over the variable can have, with one value that has it.
+A policy cannot tell two values of one class apart, so it is decided once for each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, Place, Values
+from ironcurtain.analysis.engine.unknown_facts import Root
+from ironcurtain.analysis.engine.values.compared import (
+    Chosen,
+    End,
+    compared_values,
+    ends_of,
+    joint_values,
+    told_apart,
+)
+from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.shapes import Schemas
+from ironcurtain.analysis.engine.values.value_generator import ABSENT, Builder, Candidate, tree_of
+from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import Argument
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+MAX_COMBINATIONS = 50_000
+PRESENT = "present"
+"""Stands for the value of a present resource argument, which only its presence is asked of."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """One class of a variable.
+
+    Attributes:
+        values: By place the value that stands for the class, with defaults filled in; an absent one is
+            missing.
+        true: The keys of the atoms that hold.
+        raw: The same as a call gives it, null where that counts as absent and must be there.
+        fits: Whether calls are known to have the class; if not, it is not known that none has.
+    """
+
+    values: tuple[tuple[Place, Json], ...]
+    true: frozenset[str]
+    raw: tuple[tuple[Place, Json], ...] = ()
+    fits: bool = True
+
+    def value(self, place: Place) -> Json:
+        """Return the value of a place, None if it is absent."""
+        return dict(self.values).get(place)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One top-level argument or caller fact, or several that tests compare with one another.
+
+    Attributes:
+        places: What it is a value of.
+        atoms: The tests over it, sorted by key.
+        classes: Its classes, at least one.
+        gaps: Why a class may be missing; empty where none can be.
+    """
+
+    places: tuple[Place, ...]
+    atoms: tuple[Atom, ...]
+    classes: tuple[Class, ...]
+    gaps: frozenset[str] = frozenset()
+
+    @cached_property
+    def by_truth(self) -> Mapping[frozenset[str], int]:
+        """The index of each class by the atoms that hold in it."""
+        return {each.true: index for index, each in enumerate(self.classes)}
+
+    def plainness(self, index: int) -> tuple[bool, int, str]:
+        """Return what classes are sorted by to have the plainest first: the length of their values."""
+        own = self.classes[index]
+        text = json_text.canonical([value for _, value in own.values]).decode()
+        return not own.fits, len(text), text
+
+    def class_of(self, values: Values) -> int | None:
+        """Return the class of given arguments and caller facts; None if there is no such class."""
+        return self.by_truth.get(_truth(self.atoms, values))
+
+
+def variables_of(
+    atoms: Iterable[Atom], tool: FittedTool, registry: Registry, fresh: tuple[str, ...]
+) -> Domain[Variable]:
+    """Return the variables of a tool under some policies; gaps where their classes may not be all.
+
+    Args:
+        atoms: Every test of the policies and of the tool's conditional roles.
+        tool: The tool.
+        registry: The roles.
+        fresh: Readable strings that no policy names.
+    """
+    distinct = {atom.key: atom for atom in atoms}
+    variables = []
+    for places in _groups(distinct.values()):
+        own = tuple(distinct[key] for key in sorted(distinct) if distinct[key].places[0] in places)
+        found = _ClassMaker(own, places, tool, registry, fresh).classes()
+        words = ", ".join(map(_place_words, places))
+        gaps = frozenset(f"{gap}, in {words}" for gap in found.gaps)
+        variables.append(Variable(places, own, found.values, gaps))
+    return Domain(tuple(variables), frozenset(gap for each in variables for gap in each.gaps))
+
+
+def _place_words(place: Place) -> str:
+    """Name an argument, or a caller's fact so that it is not taken for the argument of the same name."""
+    root, name = place
+    return f"the caller's {name}" if root == "caller" else name
+
+
+def _groups(atoms: Iterable[Atom]) -> list[tuple[Place, ...]]:
+    """Join places that a test compares with each other."""
+    groups: dict[Place, set[Place]] = {}
+    for atom in atoms:
+        joined = set(atom.places).union(*(groups.get(place, set()) for place in atom.places))
+        for place in joined:
+            groups[place] = joined
+    return sorted({tuple(sorted(group)) for group in groups.values()})
+
+
+class _ClassMaker:
+    """Makes the classes of one variable."""
+
+    def __init__(
+        self,
+        atoms: tuple[Atom, ...],
+        places: tuple[Place, ...],
+        tool: FittedTool,
+        registry: Registry,
+        fresh: tuple[str, ...],
+    ) -> None:
+        self._atoms = atoms
+        self._places = places
+        self._tool = tool
+        self._registry = registry
+        refers = any(atom.reference is not None for atom in atoms)
+        self._builder = Builder(tool.schema, fresh, refers)
+        self._nothing = Builder(None, fresh, refers)
+        self._fresh = fresh
+
+    def classes(self) -> Domain[Class]:
+        pools, gaps = self._pools()
+        gaps |= {gap for pool in pools for gap in pool.gaps}
+        if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
+            gaps.add("too many combinations of values that are compared")
+        found: dict[frozenset[str], Class] = {}
+        combinations = itertools.product(*(pool.values for pool in pools))
+        for combination in itertools.islice(combinations, MAX_COMBINATIONS):
+            each = self._class(combination)
+            known = found.get(each.true)
+            if known is None or (each.fits and not known.fits):
+                found[each.true] = each
+        if not found:
+            # Nothing can be given and it must be: a class that is in doubt stands for what was not found.
+            nothing = self._class([Chosen(ABSENT, ABSENT, fits=False) for _ in self._places])
+            found[nothing.true] = nothing
+        return Domain(tuple(found[true] for true in sorted(found, key=sorted)), frozenset(gaps))
+
+    def _pools(self) -> tuple[list[Domain[Chosen]], set[str]]:
+        """Return what each place can be, so that it can also equal what it is compared with; and gaps."""
+        ends = ends_of(self._atoms)
+        if not ends:
+            return [self._pool(place, {}) for place in self._places], set()
+        joint = joint_values(self._atoms, Builder(self._tool.schema, self._fresh), self._constants())
+        equals: dict[End, list[Json]] = {}
+        for end, value in joint.values:
+            equals.setdefault(end, []).append(value)
+        pools = [self._pool(place, equals) for place in self._places]
+        # What a default fills in need not be what the schema permits, and the other place must equal it, too.
+        defaults = (pool.mapped(lambda all_: tuple(one for one in all_ if one.is_filled)) for pool in pools)
+        # In doubt all that one place was seen to be is at least tried in the others.
+        tried = compared_values(self._atoms, self._places, pools if joint.gaps else defaults)
+        if tried:
+            pools = [
+                self._pool(place, {end: [*equals.get(end, ()), *tried] for end in ends})
+                for place in self._places
+            ]
+        return told_apart(self._atoms, self._places, pools), {*joint.gaps}
+
+    def _class(self, chosen: Sequence[Chosen]) -> Class:
+        values = self._given([one.filled for one in chosen])
+        raw = self._given([one.raw for one in chosen])
+        return Class(values, _truth(self._atoms, _as_values(values)), raw, all(one.fits for one in chosen))
+
+    def _given(self, values: Sequence[Json]) -> tuple[tuple[Place, Json], ...]:
+        pairs = zip(self._places, values, strict=True)
+        return tuple((place, value) for place, value in pairs if value is not ABSENT)
+
+    def _pool(self, place: Place, equals: Mapping[End, Sequence[Json]]) -> Domain[Chosen]:
+        """Return what one place can be, absence first where it may be absent."""
+        root, name = place
+        if root == "caller":
+            built = self._built(self._nothing, place, (), equals)
+            return built.mapped(
+                lambda all_: (
+                    Chosen(ABSENT, ABSENT, fits=True),
+                    *(Chosen(each.value, each.value, fits=True) for each in all_),
+                )
+            )
+        schemas = self._builder.shapes.argument(name)
+        absent = tuple(self._absent(place, schemas))
+        if any(argument.top_level == name for argument in self._resources()):
+            # What is absent is present where its default is filled in.
+            given = tuple(one for one in absent if one.filled is ABSENT)
+            found = Domain((*given, Chosen(PRESENT, PRESENT, fits=True)))
+            if any(a.when is None or a.when.present is None for a in self._atoms):
+                return found.with_gaps("a resource argument whose value is tested")
+            return found
+        built = self._built(self._builder, place, schemas, equals)
+        return built.mapped(
+            lambda all_: (
+                *(one for one in absent if one.filled is ABSENT),
+                *(self._filled(place, each.value, fits=each.fits) for each in all_ if each.value is not None),
+                *(one for one in absent if one.filled is not ABSENT),
+            )
+        )
+
+    def _built(
+        self, builder: Builder, place: Place, schemas: Schemas, equals: Mapping[End, Sequence[Json]]
+    ) -> Domain[Candidate]:
+        return builder.values(tree_of(self._atoms, place, equals), schemas)
+
+    def _constants(self) -> list[Json]:
+        """Return values that equal something on either side of a comparison, or nothing.
+
+        What is in an array or object that a test compares as a whole is among them: where that is given, a
+        part of it may be what another test compares.
+        """
+        operands = [a.condition.value for a in self._atoms if a.condition and a.reference is None]
+        listed = [v for one in operands for v in (one if isinstance(one, list | tuple) else [one])]
+        parts = [part for one in listed for part in _parts_of(one)]
+        return [*parts, *self._fresh, 7, 8, True, False]
+
+    def _absent(self, place: Place, schemas: Schemas) -> Iterator[Chosen]:
+        """Yield what a call that does not give an argument counts for, nothing where it must be given."""
+        name = place[1]
+        if any(a.required and a.top_level == name for a in self._tool.annotation.args):
+            return
+        if name not in self._builder.shapes.required:
+            yield self._filled(place, ABSENT, fits=True)
+        elif self._tool.schema is None or self._tool.schema.checker(schemas)(None) is not False:
+            yield self._filled(place, None, fits=True)
+
+    def _filled(self, place: Place, value: Json, *, fits: bool) -> Chosen:
+        name = place[1]
+        given = {} if value is ABSENT else {name: value}
+        filled = self._tool.with_defaults(given).get(name)
+        return Chosen(value, ABSENT if filled is None else filled, fits)
+
+    def _resources(self) -> list[Argument]:
+        return [
+            argument
+            for argument in self._tool.annotation.args
+            if any(self._registry[role].resource for role in argument.possible_roles)
+        ]
+
+
+def _parts_of(value: Json) -> Iterator[Json]:
+    """Yield a value and all that is in it."""
+    yield value
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inside:
+        yield from _parts_of(each)
+
+
+def _truth(atoms: Sequence[Atom], values: Values) -> frozenset[str]:
+    return frozenset(atom.key for atom in atoms if atom.holds(values))
+
+
+def _as_values(chosen: Iterable[tuple[Place, Json]]) -> Values:
+    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    for (root, name), value in chosen:
+        values[root][name] = value
+    return values

@@ -1,0 +1,108 @@
+"""What a test of a rule does not know: the table of docs/policy-authors.md, "Facts that are not known".
+
+An absent argument is the tool's business, and `or_absent` says what it means. A fact that is absent, or of
+another JSON type than the test compares it with, is not known, and a test that needs it is false in a rule
+that allows and true in one that asks or denies. The renderer and the evaluators of evidence read this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+Root: TypeAlias = Literal["args", "caller"]
+"""Where a pointer begins: at the arguments, or at the caller facts."""
+
+_TYPE_OF_MEASURE = {"count": "array", "length": "string"}
+_TYPE_OF_OPERATOR = {**dict.fromkeys(("lt", "le", "gt", "ge"), "number"), "matches": "string"}
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The facts that a test needs.
+
+    Attributes:
+        tested: The tested value is a fact.
+        operand: What it is compared with is a fact.
+        type: The JSON type that a constant or an operator gives the tested value; None where there is none:
+            the two sides of a comparison then give it to each other, and `present` takes any.
+        compares: The test compares values; `present` does not.
+    """
+
+    tested: bool
+    operand: bool
+    type: str | None
+    compares: bool
+
+    @property
+    def any(self) -> bool:
+        """Whether the test needs a fact at all."""
+        return self.tested or self.operand
+
+    def unknown(self, tested: str | None, operand: str | None) -> bool:
+        """Tell whether a fact that the test needs is not known.
+
+        Args:
+            tested: The JSON type of the tested value, None if it is absent (null counts as absent).
+            operand: The same of what it is compared with.
+        """
+        if (self.tested and tested is None) or (self.operand and operand is None):
+            return True
+        if not self.any or not self.compares or tested is None or operand is None:
+            return False
+        return tested != (self.type or operand)
+
+
+NO_FACTS = Needs(tested=False, operand=False, type=None, compares=False)
+
+
+def needs(root: Root, test: ArgCondition) -> Needs:
+    """Return the facts that a test needs."""
+    referred = reference(test.value)
+    return Needs(
+        tested=root == "caller",
+        operand=referred is not None and referred[0] == "caller",
+        type=None if referred else demanded_type(test),
+        compares=test.op != "present",
+    )
+
+
+def holds_unknown(then: Verdict) -> bool:
+    """Tell whether a test of a fact that is not known holds in a rule of a verdict."""
+    return then is not Verdict.ALLOW
+
+
+def reference(value: Json) -> tuple[str, str] | None:
+    """Return (`caller` or `arg`, pointer) if an operand refers to another value, else None."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, pointer),) = value.items()
+        if kind in {"caller", "arg"} and isinstance(pointer, str):
+            return kind, pointer
+    return None
+
+
+def demanded_type(test: ArgCondition) -> str | None:
+    """Return the JSON type that a test with a constant demands of its value, None for `present`."""
+    if test.op == "present":
+        return None
+    if test.measure is not None:
+        return _TYPE_OF_MEASURE[test.measure]
+    sample = test.value[0] if test.op in ("in", "not_in") else test.value
+    return _TYPE_OF_OPERATOR.get(test.op) or json_type(sample)
+
+
+def json_type(value: Json) -> str | None:
+    """Return the JSON type of a value, None for null, which counts as absent."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list | tuple) else "object"

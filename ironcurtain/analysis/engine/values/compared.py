@@ -1,0 +1,175 @@
+"""Values of places that tests compare with one another: of those that no test tells apart one is enough.
+
+To a comparison two values differ only by their type and by what equals them in the other place. So a value
+that stands nowhere in the other places is as good as every other one of its type that does not either.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, Place, find
+from ironcurtain.analysis.engine.unknown_facts import Root, json_type
+from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.value_generator import ABSENT, Builder, merged, node_at, tree_of
+from ironcurtain.decision.canonical.pointers import EVERY
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+_MAX_ENDS = 8
+End: TypeAlias = tuple[Root, tuple[str, ...]]
+"""What is compared with another value: arguments or facts, and the way there."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A value of one place to make classes of.
+
+    Attributes:
+        raw: As a call gives it, and
+        filled: with defaults filled in; `ABSENT` where it is not there.
+        fits: Whether the schema is known to accept it.
+    """
+
+    raw: Json
+    filled: Json
+    fits: bool
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether a default is filled in somewhere."""
+        return self.filled is not ABSENT and (self.raw is ABSENT or _text(self.raw) != _text(self.filled))
+
+
+def ends_of(atoms: Iterable[Atom]) -> list[End]:
+    """Return what is compared with other values."""
+    ends = {end for a in atoms if a.reference is not None for end in ((a.root, a.path), a.reference)}
+    return sorted(ends)
+
+
+def joint_values(
+    atoms: Sequence[Atom], builder: Builder, constants: Iterable[Json]
+) -> Domain[tuple[End, Json]]:
+    """Return, for what is compared, values that are equal: one for each outcome of all their tests together.
+
+    Args:
+        atoms: The tests.
+        builder: Builds values for the tool's schema.
+        constants: Further values to try.
+    """
+    found: list[tuple[End, Json]] = [(end, value) for end in ends_of(atoms) for value in constants]
+    plain = [atom for atom in atoms if atom.reference is None]
+    gaps = {*_gaps(ends_of(atoms))}
+    for some in () if gaps else _equal_sets(atoms):
+        tree = merged([node_at(tree_of(plain, (root, path[0])), path[1:]) for root, path in some])
+        schemas = [schema for root, path in some if root == "args" for schema in builder.shapes.at(path)]
+        made = builder.values(tree, tuple(schemas))
+        gaps |= made.gaps
+        if not all(each.fits for each in made.values):
+            gaps.add("values that are compared, and that the schema restricts")
+        found += [(end, each.value) for end in some for each in made.values if each.value is not None]
+    return Domain(tuple(found), frozenset(gaps))
+
+
+def _gaps(ends: Sequence[End]) -> Iterator[str]:
+    if any(EVERY in path for _, path in ends):
+        yield "elements that are compared with another value"
+    pairs = itertools.permutations(ends, 2)
+    if any(one[0] == other[0] and one[1] == other[1][: len(one[1])] for one, other in pairs):
+        yield "a value that is compared, and a part of it, too"
+    if len(ends) > _MAX_ENDS:
+        yield "many values that are compared with one another"
+
+
+def _equal_sets(atoms: Iterable[Atom]) -> Iterator[tuple[End, ...]]:
+    """Yield what can be equal at once: ends that comparisons join."""
+    joins = {frozenset({(a.root, a.path), a.reference}) for a in atoms if a.reference is not None}
+    known = {each for each in joins if len(each) > 1}
+    waiting = sorted(known, key=sorted)
+    while waiting:
+        one = waiting.pop()
+        yield tuple(sorted(one))
+        for more in joins:
+            wider = one | more
+            if one & more and wider not in known:
+                known.add(wider)
+                waiting.append(wider)
+
+
+def compared_values(
+    atoms: Sequence[Atom], places: Sequence[Place], pools: Iterable[Domain[Chosen]]
+) -> list[Json]:
+    """Return what of each place's values is compared with another place, each once."""
+    found = {
+        _text(value): value
+        for place, pool in zip(places, pools, strict=True)
+        for path in _paths(atoms, place)
+        for one in pool.values
+        for value in _at(one, path)[1]
+        if value is not None
+    }
+    return list(found.values())
+
+
+def told_apart(
+    atoms: Sequence[Atom], places: Sequence[Place], pools: Sequence[Domain[Chosen]]
+) -> list[Domain[Chosen]]:
+    """Return each place's values without those that the tests cannot tell from one that is kept."""
+    paths = [list(_paths(atoms, place)) for place in places]
+    met = [
+        {_text(value) for one in pool.values for path in own for value in _at(one, path)[1]}
+        for own, pool in zip(paths, pools, strict=True)
+    ]
+    found = []
+    for number, (place, pool) in enumerate(zip(places, pools, strict=True)):
+        elsewhere = set[str]().union(*met[:number], *met[number + 1 :])
+        own = [atom for atom in atoms if {*atom.places} == {place}]
+        kept: dict[Hashable, Chosen] = {}
+        for one in pool.values:
+            key = (
+                tuple(_holds(atom, place, one) for atom in own),
+                tuple(_seen(*_at(one, path), elsewhere) for path in paths[number]),
+            )
+            if key not in kept or (one.fits and not kept[key].fits):
+                kept[key] = one
+        found.append(Domain(tuple(kept.values()), pool.gaps))
+    return found
+
+
+def _paths(atoms: Iterable[Atom], place: Place) -> Iterable[tuple[str, ...]]:
+    """Return the pointers below a place whose values are compared with other places."""
+    crossing = [(atom, atom.reference) for atom in atoms if {*atom.places} != {place}]
+    ends = [((atom.root, atom.path), other) for atom, other in crossing if other is not None]
+    return dict.fromkeys(path[1:] for each in ends for root, path in each if (root, path[0]) == place)
+
+
+def _holds(atom: Atom, place: Place, one: Chosen) -> bool:
+    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    if one.filled is not ABSENT:
+        values[place[0]][place[1]] = one.filled
+    return atom.holds(values)
+
+
+def _seen(kind: str, found: Iterable[Json], elsewhere: set[str]) -> Hashable:
+    """Return what other places can know of values: their types, and of those that stand elsewhere all."""
+    texts = ((json_type(value), _text(value)) for value in found)
+    return kind, frozenset((type_, text if text in elsewhere else "") for type_, text in texts)
+
+
+def _at(one: Chosen, path: tuple[str, ...]) -> tuple[str, list[Json]]:
+    """Return what stands at a pointer, with what it stands in."""
+    value = None if one.filled is ABSENT else one.filled
+    if EVERY not in path:
+        return "", [find(value, path)]
+    star = path.index(EVERY)
+    elements = find(value, path[:star])
+    if not isinstance(elements, list):
+        return "absent" if elements is None else "no array", []
+    return "elements" if elements else "empty", [find(each, path[star + 1 :]) for each in elements]
+
+
+def _text(value: Json) -> str:
+    return json_text.canonical(value).decode()

@@ -1,0 +1,399 @@
+"""Candidates: values of one argument or caller fact, enough to see every combination of its tests.
+
+They are built along the schema and along the pointers that are tested; the tool's own schema then says
+which of them are valid. A value that it refuses is dropped where nothing of the schema was left out: then
+another one shows every outcome that valid values have. Where something was left out it is kept in doubt.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, find
+from ironcurtain.analysis.engine.unknown_facts import Root
+from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.number_representatives import (
+    are_whole,
+    distinguishing_numbers,
+    is_number,
+)
+from ironcurtain.analysis.engine.values.regular_syntax import is_read
+from ironcurtain.analysis.engine.values.shapes import Schemas, Shape, Shapes
+from ironcurtain.analysis.engine.values.text_representatives import TextTests, distinguishing_texts
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.conditional import same_json
+from ironcurtain.decision.canonical.json_schema import ArgumentSchema
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+MAX_VALUES = 4_000
+_MAX_DEPTH = 8
+_MAX_ELEMENT_CLASSES = 8
+_CONTAINERS = frozenset({"array", "object"})
+
+
+class _Absent:
+    """The value of what is not there."""
+
+
+ABSENT = _Absent()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A value to try.
+
+    Attributes:
+        fits: Whether the schema accepts it; if not, it accepts perhaps another one of the same outcomes.
+    """
+
+    value: Json
+    fits: bool = True
+
+
+@dataclass
+class Node:
+    """The tests of one place and, by token, of the places below it.
+
+    Attributes:
+        operands: What the place is compared with.
+        others: Further values to try there, since it is compared with another place.
+    """
+
+    atoms: list[Atom] = field(default_factory=list)
+    operands: list[Json] = field(default_factory=list)
+    others: list[Json] = field(default_factory=list)
+    below: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether anything is asked of the place or of one below it."""
+        return bool(self.atoms or self.others or any(each.is_tested for each in self.below.values()))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Values of one shape.
+
+    Attributes:
+        exact: Whether valid ones among them show every outcome that valid values of the shape have.
+    """
+
+    values: tuple[Json, ...]
+    gaps: frozenset[str] = frozenset()
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds the candidates of one top-level value.
+
+    Attributes:
+        schema: The tool's schema; None where everything is accepted.
+        fresh: Readable strings that no policy names.
+        refers: Whether some test compares with another value: then equal outcomes are not merged here.
+    """
+
+    schema: ArgumentSchema | None
+    fresh: tuple[str, ...]
+    refers: bool = False
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """Reads schemas that the tool's schema holds."""
+        return Shapes(self.schema.schema if self.schema is not None else {})
+
+    def values(self, node: Node, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+        """Return candidates for a place where some schemas must be fitted."""
+        if depth > _MAX_DEPTH:
+            # What stands there is not looked at, so whatever is made of it is in doubt.
+            gaps = frozenset({"a schema that is nested too deeply"} if node.is_tested else ())
+            return Domain((Candidate(None, fits=False),), gaps)
+        shapes = self.shapes.of(schemas)
+        made = [self._of(node, shape, depth) for shape in shapes]
+        gaps = frozenset(gap for each in made for gap in each.gaps)
+        fits = self.schema.checker(schemas) if self.schema is not None and schemas else lambda _: True
+        found = []
+        for each in made:
+            for value in each.values:
+                said = fits(value)
+                if said or not each.exact or said is None:
+                    found.append(Candidate(value, bool(said)))
+        # Refused ones come last, so that none is kept instead of a valid one.
+        ordered = sorted(found, key=lambda candidate: not candidate.fits)
+        if _compares_whole(node, shapes, ordered):
+            gaps |= {"an array or object that is compared as a whole"}
+        return self._distinct(Domain(tuple(ordered), gaps), node)
+
+    def minimal(self, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+        """Return one plain value that some schemas accept, or one in doubt; none if there is none."""
+        found = self.values(Node(), schemas, depth)
+        return found.mapped(lambda all_: all_ and (min(all_, key=_plainness),))
+
+    def _of(self, node: Node, shape: Shape, depth: int) -> _Made:
+        if shape.enum is not None:
+            return _Made(shape.enum, exact=shape.exact)
+        made = [_Made((*node.operands, *node.others))]
+        made += [self._of_type(type_, node, shape, depth) for type_ in sorted(shape.types)]
+        return _Made(
+            tuple(value for each in made for value in each.values),
+            frozenset(gap for each in made for gap in each.gaps),
+            exact=shape.exact and all(each.exact for each in made),
+        )
+
+    def _of_type(self, type_: str, node: Node, shape: Shape, depth: int) -> _Made:
+        if type_ == "null":
+            return _Made((None,))
+        if type_ == "boolean":
+            return _Made((False, True))
+        if type_ == "number":
+            operands = [value for atom in node.atoms for value in _operands(atom)]
+            points = [n for value in (*operands, *dict(shape.bounds).values()) for n in _numbers(value)]
+            found = distinguishing_numbers(points, shape.steps)
+            return _Made(tuple(found), exact=not shape.steps or are_whole(shape.steps))
+        if type_ == "string":
+            return self._texts(node, shape)
+        return self._arrays(node, shape, depth) if type_ == "array" else self._objects(node, shape, depth)
+
+    def _texts(self, node: Node, shape: Shape) -> _Made:
+        atoms = node.atoms
+        conditions = [a.condition for a in atoms if a.condition is not None]
+        longest = shape.bound("maxLength")
+        tests = TextTests(
+            constants=tuple(dict.fromkeys(v for a in atoms for v in _operands(a) if isinstance(v, str))),
+            patterns=tuple(c.value for c in conditions if c.op == "matches" and isinstance(c.value, str)),
+            lengths=tuple(n for c in conditions if c.measure == "length" for n in _numbers(c.value)),
+            sought=shape.patterns,
+            shortest=int(shape.bound("minLength") or 0),
+            longest=int(longest) if longest is not None else None,
+        )
+        found = distinguishing_texts(tests, self.fresh)
+        # An expression of the schema that could not be read was left out.
+        return _Made(found.values, found.gaps, exact=all(is_read(each) for each in shape.patterns))
+
+    def _arrays(self, node: Node, shape: Shape, depth: int) -> _Made:
+        tested = pointers.EVERY in node.below
+        items = self.values(node.below.get(pointers.EVERY, Node()), shape.items, depth + 1)
+        # Without elements the gaps tell whether there are none, or none was found.
+        gaps = set(items.gaps) if tested or not items.values else set()
+        kinds = items.values[: _MAX_ELEMENT_CLASSES if tested else 2]
+        if tested and len(items.values) > len(kinds):
+            gaps.add("an array with too many kinds of elements")
+        lengths = set(_lengths(node, shape))
+        if any(length > MAX_VALUES for length in lengths):
+            gaps.add("an array of more elements than can be tried")
+            lengths = {length for length in lengths if length <= MAX_VALUES}
+        found: list[Json] = [[]]
+        for size in range(1, len(kinds) + 1):
+            for subset in itertools.combinations([kind.value for kind in kinds], size):
+                found += [
+                    [*subset, *itertools.repeat(subset[-1], length - size)]
+                    for length in sorted({size, size + 1, *lengths})
+                    if length >= size
+                ]
+            if len(found) > MAX_VALUES:
+                gaps.add("an array with too many combinations")
+                break
+        return _Made(tuple(found), frozenset(gaps), exact=all(kind.fits for kind in kinds))
+
+    def _objects(self, node: Node, shape: Shape, depth: int) -> _Made:
+        members = {name: below for name, below in node.below.items() if name != pointers.EVERY}
+        needed = {n: self.minimal(shape.member(n), depth + 1) for n in sorted(shape.required)}
+        untested = {name: found for name, found in needed.items() if name not in members}
+        if not all(found.values for found in untested.values()):
+            # Either no value fits what must be there, or none was found; the gaps tell which.
+            return _Made((), frozenset(gap for found in untested.values() for gap in found.gaps))
+        base = {name: found.values[0].value for name, found in untested.items()}
+        tested = {name: self.values(below, shape.member(name), depth + 1) for name, below in members.items()}
+        gaps = {gap for found in tested.values() for gap in found.gaps}
+        choices = {
+            name: [*(each.value for each in found.values), *([] if name in needed else [ABSENT])]
+            for name, found in tested.items()
+        }
+        values: list[Json] = []
+        for combination in itertools.islice(itertools.product(*choices.values()), MAX_VALUES + 1):
+            chosen = dict(zip(choices, combination, strict=True))
+            values.append({**base, **{n: v for n, v in chosen.items() if v is not ABSENT}})
+        if len(values) > MAX_VALUES:
+            gaps.add("an object with too many combinations")
+        values += [{**base, name: name} for name in self.fresh[:1] if not members]
+        if self.refers or any(isinstance(value, dict) for value in node.operands):
+            # Of two values with one outcome the one may be compared with the other.
+            values += [
+                {**value, **more} for more in self._untested(shape, members, base, depth) for value in values
+            ]
+        parts = [*(each for found in untested.values() for each in found.values[:1])]
+        parts += [each for found in tested.values() for each in found.values]
+        return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
+
+    def _untested(
+        self, shape: Shape, members: Mapping[str, Node], base: Mapping[str, Json], depth: int
+    ) -> list[dict[str, Json]]:
+        """Return members by which values differ that no test of members tells apart."""
+        found = [{name: name} for name in self.fresh[:1]]
+        for name, schemas in shape.properties:
+            if name not in members:
+                values = self.values(Node(), schemas, depth + 1).values
+                found += [{name: each.value} for each in values if each.value != base.get(name, ABSENT)][:1]
+        return found[:3]
+
+    def _distinct(self, found: Domain[Candidate], node: Node) -> Domain[Candidate]:
+        """Keep one value for each outcome of the tests at and below a place."""
+        tests = list(_outcomes(node, ()))
+        kept: dict[object, Candidate] = {}
+        for each in found.values:
+            value = each.value
+            if self.refers:
+                key: object = _text(value)
+            else:
+                # A null counts as absent, which is not one of the values.
+                key = (value is None, _kind(value) if not tests else "", *(test(value) for test in tests))
+            known = kept.get(key)
+            if known is None or _plainness(each) < _plainness(known):
+                kept[key] = each
+        distinct = found.mapped(lambda _: tuple(kept.values())[: MAX_VALUES * 2])
+        if len(kept) > MAX_VALUES * 2:
+            return distinct.with_gaps("more kinds of values than can be tried")
+        return distinct
+
+
+def _lengths(node: Node, shape: Shape) -> Iterator[int]:
+    """Yield how many elements to try; beyond the least number of a region one more tells nothing."""
+    conditions = [a.condition for a in node.atoms if a.condition is not None]
+    for bound in (n for c in conditions if c.measure == "count" for n in _numbers(c.value)):
+        yield from (n for n in (int(bound // 1) + offset for offset in (-1, 0, 1)) if n > 0)
+    least = shape.bound("minItems")
+    if least is not None and least > 0:
+        yield int(least)
+
+
+def tree_of(
+    atoms: Sequence[Atom],
+    place: tuple[str, str],
+    equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[Json]] | None = None,
+) -> Node:
+    """Return the tests of one top-level value as a tree over their pointers.
+
+    Args:
+        atoms: The tests of the value, and of others that it is compared with.
+        place: The top-level value: root and name.
+        equals: Further values to try for what is compared with other values, by its root and path.
+    """
+    top, equals = Node(), equals or {}
+    for atom in atoms:
+        if (atom.root, atom.path[0]) == place:
+            node = node_at(top, atom.path[1:])
+            node.atoms.append(atom)
+            node.operands += _operands(atom)
+            if atom.reference is not None:
+                node.others += equals.get((atom.root, atom.path), ())
+        other = atom.reference
+        if other is not None and (other[0], other[1][0]) == place:
+            node = node_at(top, other[1][1:])
+            node.others += equals.get(other, ())
+    return top
+
+
+def merged(trees: Sequence[Node]) -> Node:
+    """Return one tree of the tests of several values that are equal."""
+    tokens = dict.fromkeys(token for tree in trees for token in tree.below)
+    return Node(
+        atoms=[atom for tree in trees for atom in tree.atoms],
+        operands=[value for tree in trees for value in tree.operands],
+        below={t: merged([tree.below[t] for tree in trees if t in tree.below]) for t in tokens},
+    )
+
+
+def node_at(node: Node, path: Sequence[str]) -> Node:
+    """Return the node of a place below another one, made where it is not there."""
+    for token in path:
+        node = node.below.setdefault(token, Node())
+    return node
+
+
+def _operands(atom: Atom) -> list[Json]:
+    if atom.when is not None:
+        return list(atom.when.in_ or ()) + ([atom.when.equals] if atom.when.equals is not None else [])
+    test = atom.condition
+    if (
+        test is None
+        or test.measure is not None
+        or atom.reference is not None
+        or test.op in ("present", "matches")
+    ):
+        return []
+    return list(test.value) if test.op in ("in", "not_in") else [test.value]
+
+
+def _compares_whole(node: Node, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
+    """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
+
+    Values that equal an operand are tried, each of them. All others of one type, whose members and number
+    come out alike, do so as a whole, too: one of them has to be among the values.
+    """
+    types = {each for shape in shapes if shape.enum is None for each in shape.types & _CONTAINERS}
+    operands = [v for atom in node.atoms for v in _operands(atom) if isinstance(v, list | dict)]
+    if not types or not operands:
+        return False
+    counts = [a for a in node.atoms if a.condition is not None and a.condition.measure == "count"]
+    tests = [test for token, below in node.below.items() for test in _outcomes(below, (token,))]
+    tests += [_outcome(atom, ()) for atom in counts]
+    fitting = [
+        ((_type(each.value), *(test(each.value) for test in tests)), each.value)
+        for each in found
+        if each.fits and _type(each.value)
+    ]
+    others = {
+        outcome for outcome, value in fitting if not any(same_json(value, operand) for operand in operands)
+    }
+    return not (types <= {outcome[0] for outcome in others} and {outcome for outcome, _ in fitting} <= others)
+
+
+def _numbers(value: Json) -> list[float]:
+    return [n for n in (value if isinstance(value, list | tuple) else [value]) if is_number(n)]
+
+
+def _outcomes(node: Node, above: tuple[str, ...]) -> Iterable[Callable[[Json], object]]:
+    """Yield functions from a value to what each test at or below the place makes of it."""
+    for atom in node.atoms:
+        yield _outcome(atom, above)
+    for token, below in node.below.items():
+        yield from _outcomes(below, (*above, token))
+
+
+def _outcome(atom: Atom, path: tuple[str, ...]) -> Callable[[Json], object]:
+    test = atom.condition
+    if test is None:
+        return lambda value: atom.holds({"args": {atom.path[0]: value}, "caller": {}})
+    if pointers.EVERY not in path:
+        return lambda value: atom.compare(find(value, path), test.value)
+    star = path.index(pointers.EVERY)
+
+    def over_elements(value: Json) -> object:
+        elements = find(value, path[:star])
+        if not isinstance(elements, list):
+            return None if elements is None else "no array"
+        kinds = {atom.compare(find(element, path[star + 1 :]), test.value) for element in elements}
+        return (len(elements) == 0, tuple(sorted(kinds)))
+
+    return over_elements
+
+
+def _type(value: Json) -> str:
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
+
+
+def _kind(value: Json) -> str:
+    return "number" if is_number(value) else type(value).__name__
+
+
+def _text(value: Json) -> str:
+    return json_text.canonical(value).decode()
+
+
+def _plainness(candidate: Candidate) -> tuple[bool, int, str]:
+    text = _text(candidate.value)
+    return not candidate.fits, len(text), text

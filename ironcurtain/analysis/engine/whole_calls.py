@@ -1,0 +1,233 @@
+"""Whole calls: which subjects can stand together, and what guards then find.
+
+A guard sees the subjects of a call only as two bits, "a covered one" and "an uncovered one", so calls are
+joined argument by argument over these bits; no combination of values is ever enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from ironcurtain.analysis.engine.rules.diagram import GUARD_STATES, Path
+from ironcurtain.analysis.engine.rules.rules import GuardKey
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell, pairs
+from ironcurtain.decision.roles import NONE
+
+MAX_STATES = 20_000
+
+Chosen: TypeAlias = tuple[tuple[int, Element], ...]
+"""Elements of a call, each with its source; several of one source stand in one array."""
+State = TypeVar("State")
+Roles: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Sums(Generic[State]):
+    """How elements of a call are added up.
+
+    Attributes:
+        start: What one element counts for.
+        plus: What two parts of a call count for together; associative, commutative, idempotent.
+        nothing: What no element counts for.
+        keep: Tells whether a sum is worth following.
+    """
+
+    start: Callable[[Element], State]
+    plus: Callable[[State, State], State]
+    nothing: State
+    keep: Callable[[State], bool] = lambda _: True
+
+
+class TooManyStatesError(Exception):
+    """More combinations of guards can occur than can be followed."""
+
+
+class Calls:
+    """The calls of one tool, joined from its sources.
+
+    Args:
+        space: The tool's space.
+    """
+
+    def __init__(self, space: ToolSpace) -> None:
+        self._space = space
+        self._bits = {key: number for number, key in enumerate(space.guards)}
+        self._masks: dict[int, int] = {}
+        self._options: dict[tuple[object, ...], list[Element]] = {}
+
+    def options(self, source: int, roles: tuple[str, ...], chosen: Mapping[int, int]) -> list[Element]:
+        """Return every element that a source can add to a call in a mode, absence first."""
+        given = self._space.given(self._space.sources[source], chosen)
+        memo = (source, roles, given)
+        if memo not in self._options:
+            self._options[memo] = [*self._bare(source, roles, chosen)]
+            if given is not False:
+                self._options[memo] += self._space.elements(source, roles)
+        return self._options[memo]
+
+    def _bare(self, source: int, roles: tuple[str, ...], chosen: Mapping[int, int]) -> Iterator[Element]:
+        """Yield how a call can hold no subject of a source; nothing where it must hold one."""
+        if not any(self._space.sides.registry[role].resource for role in roles):
+            yield Element(None, (), tuple(() for _ in self._space.sides.sides))
+            return
+        absent = self._space.absent(source, chosen)
+        if absent is not None and absent.is_bare and not self._space.is_implied(roles):
+            yield absent
+            return
+        empty = self._space.empty(source, chosen)
+        if empty is not None:
+            yield empty
+
+    def mask(self, element: Element) -> int:
+        """Return the guard bits that an element sets."""
+        if id(element) not in self._masks:
+            mask = 0
+            for side, seen in enumerate(element.seen):
+                for each in seen:
+                    mask |= self.key_mask(each.key, side)
+            self._masks[id(element)] = mask
+        return self._masks[id(element)]
+
+    def key_mask(self, key: SubjectKey, side: int) -> int:
+        """Return the guard bits that a subject sets as one of the policies sees it.
+
+        A policy knows which of its own patterns cover the subject, so it speaks for its own guards only.
+        """
+        mask = 0
+        for guard, number in self._bits.items():
+            if side not in self._space.guards[guard]:
+                continue
+            if key.role in guard.roles and (guard.anywhere or not key.discharged):
+                mask |= 1 << (2 * number + (0 if guard.patterns & key.patterns else 1))
+        return mask
+
+    def state(self, mask: int, guard: GuardKey) -> int:
+        """Return the index in `GUARD_STATES` of what a guard finds."""
+        number = self._bits[guard]
+        return GUARD_STATES.index((bool(mask >> 2 * number & 1), bool(mask >> (2 * number + 1) & 1)))
+
+    def satisfies(self, mask: int, path: Path) -> bool:
+        """Tell whether guard bits are those that a path demands."""
+        return all(self.state(mask, guard) in group for guard, group in path.guards)
+
+    def holding(self, cell: Cell, source: int, roles: tuple[str, ...]) -> list[Element]:
+        """Return the elements of a source that hold a cell's subject, one for each set of guard bits."""
+        found: dict[int, Element] = {}
+        for element in self._space.elements(source, roles):
+            if any(keys == cell.keys for keys, _ in pairs(element)):
+                found.setdefault(self.mask(element), element)
+        return list(found.values())
+
+    def modes(self, cell: Cell, path: Path) -> Iterator[tuple[dict[int, int], Roles, list[int]]]:
+        """Yield the modes in which a cell's subject can stand on a path, with the sources that hold it."""
+        wanted = dict(path.classes)
+        for chosen, roles in self._space.role_modes(wanted):
+            homes = [s for s, own in enumerate(roles) if (s, own) in cell.homes]
+            homes = [s for s in homes if self._space.given(self._space.sources[s], chosen) is not False]
+            if homes or cell.role == NONE:
+                yield self._space.plain(chosen, wanted), roles, homes
+
+    def is_taken(self, cell: Cell, path: Path) -> bool:
+        """Tell whether some call may take a path; false is a proof that none does.
+
+        What cannot be followed may be so. Modes and elements in doubt count, so none is missing.
+        """
+        try:
+            return not path.guards or self.guarded(cell, path) is not None
+        except TooManyStatesError:
+            return True
+
+    def guarded(self, cell: Cell, path: Path) -> tuple[dict[int, int], Chosen] | None:
+        """Return a mode and elements in which a cell's subject meets a path's guards, None if there are none.
+
+        Raises:
+            TooManyStatesError: If that cannot be followed.
+        """
+        for chosen, roles, homes in self.modes(cell, path):
+            if cell.role == NONE:
+                return (chosen, ()) if self.satisfies(0, path) else None
+            for home in homes:
+                for element in self.holding(cell, home, roles[home]):
+                    reached = self.join(chosen, roles, (home, element), self.bits)
+                    for mask, elements in reached.items():
+                        if self.satisfies(mask, path):
+                            return chosen, elements
+        return None
+
+    def join(
+        self,
+        chosen: Mapping[int, int],
+        roles: Roles,
+        fixed: tuple[int, Element] | None,
+        sums: Sums[State],
+        allowed: Callable[[Element], bool] = lambda _: True,
+    ) -> dict[State, Chosen]:
+        """Return what calls in a mode can add up to, each with the elements that do.
+
+        Args:
+            chosen: The mode.
+            roles: The roles of each source in it.
+            fixed: An element that the call must hold, with its source.
+            sums: What is added up.
+            allowed: Tells whether an element may be part of the call.
+        """
+        total: dict[State, Chosen] = {sums.nothing: ()}
+        for source, own in enumerate(roles):
+            options = [each for each in self.options(source, own, chosen) if allowed(each)]
+            single = _single(source, options, sums)
+            mine = single
+            if fixed is not None and fixed[0] == source:
+                mine = {sums.start(fixed[1]): (fixed,)}
+            if self._space.sources[source].many:
+                mine = _closed(mine, single, sums)
+            total = _product(total, mine, sums)
+        return total
+
+    @property
+    def bits(self) -> Sums[int]:
+        """What guard bits add up to."""
+        return Sums(self.mask, lambda one, other: one | other, 0)
+
+
+def _single(source: int, options: Iterable[Element], sums: Sums[State]) -> dict[State, Chosen]:
+    found: dict[State, Chosen] = {}
+    for element in options:
+        state = sums.start(element)
+        if sums.keep(state):
+            found.setdefault(state, ((source, element),))
+    return found
+
+
+def _closed(
+    first: Mapping[State, Chosen], more: Mapping[State, Chosen], sums: Sums[State]
+) -> dict[State, Chosen]:
+    """Add further elements of the same array until nothing new comes of it."""
+    found, waiting = dict(first), list(first)
+    while waiting:
+        state = waiting.pop(0)
+        for other, elements in more.items():
+            both = sums.plus(state, other)
+            if both not in found and sums.keep(both):
+                found[both] = (*found[state], *elements)
+                waiting.append(both)
+        if len(found) > MAX_STATES:
+            raise TooManyStatesError
+    return found
+
+
+def _product(
+    left: Mapping[State, Chosen], right: Mapping[State, Chosen], sums: Sums[State]
+) -> dict[State, Chosen]:
+    found: dict[State, Chosen] = {}
+    for one, elements in left.items():
+        for other, more in right.items():
+            both = sums.plus(one, other)
+            if both not in found and sums.keep(both):
+                found[both] = (*elements, *more)
+        if len(found) > MAX_STATES:
+            raise TooManyStatesError
+    return found

@@ -1,0 +1,139 @@
+"""What an agent is told of a decision: enough to go on, and nothing about the policy.
+
+Only rule names that are ours choose the words. A rule of the policy contributes nothing but which
+arguments were refused, and a protected place reads exactly like one that no rule permits: otherwise the
+answers would tell where the protected places are.
+"""
+
+from __future__ import annotations
+
+from ironcurtain.analysis.explain.report import AgentState, AgentView
+from ironcurtain.decision import structural_checks
+from ironcurtain.decision.decide import DRIFT, INTERNAL, INVALID, MALFORMED, UNKNOWN_TOOL
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import printable, quoted, visible
+
+_SHOWN = 5
+_MAX_REASON = 2_000
+_DOING = {
+    "read-path": "reading",
+    "write-path": "writing to",
+    "delete-path": "deleting",
+    "write-history": "changing the history of",
+    "delete-history": "deleting history of",
+    "fetch-url": "fetching",
+    "git-remote-url": "contacting",
+    "recipient": "sending to",
+}
+# Their reasons speak of the call's own form only, which the agent chose itself.
+_OF_FORM = frozenset({MALFORMED, INVALID})
+_WORDS = {
+    UNKNOWN_TOOL: "There is no such tool.",
+    DRIFT: "The tool is not the one that was examined; it stays closed until a person has looked at it.",
+}
+_NO_ANSWER = "No decision could be made, so the call was refused; the call itself is not at fault."
+_AFTER: dict[AgentState, tuple[str, bool]] = {
+    "pending": ("A person must approve {what} before it happens, and is being asked.", True),
+    "denied": ("A person was asked about {what} and refused.", False),
+    "invalid": ("A person had to approve {what}, and the answer that came does not count as one.", True),
+    "expired": ("A person was asked about {what} and did not answer in time.", True),
+    "no-approver": ("A person must approve {what}, and there is nobody to ask.", True),
+    "withdrawn": ("The call was called off while a person was asked about {what}.", True),
+    "void": ("Something changed after a person had approved {what}, so the approval is void.", True),
+}
+
+
+def agent_view(
+    decision: Decision,
+    decision_id: str,
+    *,
+    state: AgentState | None = None,
+    reachable: bool = True,
+    tool: ToolAnnotation | None = None,
+) -> AgentView:
+    """Return what the agent is told of a decision.
+
+    Args:
+        decision: The decision, as it is recorded.
+        decision_id: What a person can find the decision by.
+        state: What became of an escalated call (default: a person is being asked). Nothing else has one
+            but `denied`.
+        reachable: Whether any call of the tool could be allowed or escalated, as far as that is known.
+        tool: The tool's annotation, where there is one: a tool without arguments is not called with others.
+    """
+    id_ = visible(decision_id)
+    if decision.verdict is Verdict.ALLOW:
+        return _view(decision, None, "The call is permitted.", id_)
+    if decision.verdict is Verdict.ESCALATE:
+        became: AgentState = state or "pending"
+        words, approval = _AFTER[became]
+        reason = words.format(what=_what(decision))
+        other = _named(decision) and became != "pending"
+        return _view(decision, became, reason, id_, arguments=bool(other), approval=approval)
+    return _refusal(decision, id_, reachable=reachable, tool=tool)
+
+
+def _refusal(decision: Decision, id_: str, *, reachable: bool, tool: ToolAnnotation | None) -> AgentView:
+    rule = decision.rule
+    if rule.startswith("engine-") or rule == INTERNAL:
+        return _view(decision, "denied", _NO_ANSWER, id_)
+    if rule in _WORDS:
+        return _view(decision, "denied", _WORDS[rule], id_)
+    if rule in _OF_FORM:
+        return _view(decision, "denied", _cut(decision.reason), id_, arguments=reachable)
+    if rule == structural_checks.UNREPRESENTABLE:
+        return _view(decision, "denied", _unrepresentable(decision.reason), id_, arguments=reachable)
+    arguments = reachable and (tool is None or bool(tool.args) or bool(decision.arguments))
+    words = f"{_what(decision)} is not permitted."
+    return _view(decision, "denied", words[0].upper() + words[1:], id_, arguments=arguments)
+
+
+def _view(
+    decision: Decision,
+    state: AgentState | None,
+    reason: str,
+    id_: str,
+    *,
+    arguments: bool = False,
+    approval: bool = False,
+) -> AgentView:
+    return AgentView(
+        verdict=decision.verdict,
+        state=state,
+        reason=printable(reason),
+        arguments_may_help=arguments,
+        approval_may_help=approval,
+        decision=id_,
+    )
+
+
+def _named(decision: Decision) -> list[SubjectDecision]:
+    """Return the subjects that stand in an argument and have the call's verdict."""
+    return [s for s in decision.subjects if s.at and s.verdict is decision.verdict]
+
+
+def _what(decision: Decision) -> str:
+    """Say what the call does with its refused arguments; their names only, never what they lead to."""
+    found = dict.fromkeys(f"{_DOING.get(s.role, 'using')} {_place(s.at)}" for s in _named(decision))
+    shown = list(found)[:_SHOWN]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return (" and ".join(shown) if not more else ", ".join(shown) + more) or "this call"
+
+
+def _place(pointer: str) -> str:
+    return f"what {quoted(pointer.removeprefix('/'), limit=80)} names"
+
+
+def _unrepresentable(reason: str) -> str:
+    """Return the reason without what git or the system said, since that can name places on the disk."""
+    head, mark, _ = reason.partition("that git can work in")
+    if mark:
+        return f"{head}{mark}."
+    plain = reason.startswith("An argument cannot be judged exactly: ")
+    return _cut(reason) if plain else "The call cannot be judged exactly."
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= _MAX_REASON else f"{reason[:_MAX_REASON]}…"

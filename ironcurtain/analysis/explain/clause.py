@@ -1,0 +1,137 @@
+"""All that one sentence of a constitution causes: its rules, the places they decide, calls, scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ironcurtain.analysis.clauses.outcomes import cells_of, clause_report
+from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseRule, ExampleCall
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.policies_under_test import Sides
+from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.search import FoundCall, Search
+from ironcurtain.analysis.explain.explain import clauses_of
+from ironcurtain.analysis.findings.draft import RECORD
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import EvidenceError
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import quoted
+
+_PER_TOOL = 2
+_MAX_EXAMPLES = 20
+
+
+def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCommand) -> ClauseExplanation:
+    """Return what a clause causes.
+
+    Args:
+        bundle: The policy.
+        clause: The clause's id.
+        scenarios: The scenarios, and the world that the answers assume.
+        opa: The engine.
+
+    Raises:
+        EvidenceError: If there is no such clause, or the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    clauses = clauses_of(bundle)
+    if clause not in clauses:
+        known = ", ".join(sorted(clauses, key=lambda id_: (len(id_), id_)))
+        raise EvidenceError(f"the bundle has no clause {quoted(clause)}", hint=f"It has: {known or 'none'}.")
+    content = PolicyContent.of(bundle)
+    whole = examination(bundle, scenarios.world, opa)
+    examined = [whole.tools[place] for place in _tools(content, clause)]
+    report = clause_report(bundle, scenarios, opa, whole)
+    return ClauseExplanation(
+        revision=bundle.revision,
+        clause=clauses[clause],
+        outcome=next(each for each in report.clauses if each.clause.id == clause),
+        rules=tuple(_rules(content, clause)),
+        cells=tuple(cell for one in examined for cell in cells_of(one, clause)),
+        examples=_examples(examined, clause, whole.sides, opa),
+        scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
+        exactness="sampled" if any(one.gaps for one in examined) else "exact",
+        reasons={
+            f"{one.space.server}/{one.space.tool}": tuple(sorted(one.gaps)) for one in examined if one.gaps
+        },
+    )
+
+
+def _tools(content: PolicyContent, clause: str) -> Iterator[tuple[str, str]]:
+    """Yield the tools that a rule of the clause can concern."""
+    conditions = [rule.if_ for rule in content.rules.values() if rule.clause == clause]
+    for server, annotated in sorted(content.annotations.servers.items()):
+        for tool in annotated.tools:
+            if any(
+                c is None
+                or ((c.server is None or server in c.server) and (c.tool is None or tool.tool in c.tool))
+                for c in conditions
+            ):
+                yield server, tool.tool
+
+
+def _rules(content: PolicyContent, clause: str) -> Iterator[ClauseRule]:
+    for name, rule in sorted(content.rules.items(), key=lambda item: item[1].order):
+        if rule.clause == clause:
+            yield ClauseRule(
+                name=name, order=rule.order, then=rule.then, description=rule.description, reason=rule.reason
+            )
+
+
+def _examples(
+    examined: list[Examined], clause: str, sides: Sides, opa: OpaCommand
+) -> tuple[ExampleCall, ...]:
+    """Return calls that the clause decides, as OPA says of each of them."""
+    found: dict[str, tuple[Examined, FoundCall]] = {}
+    for one in examined:
+        own = list(_found(one, clause))
+        found |= {f"{len(found) + number:04}": (one, call) for number, call in enumerate(own)}
+    policy = sides.sides[0].policy
+    prepared = {
+        id_: prepare(Call(one.space.server, one.space.tool, call.arguments, call.caller), policy)
+        for id_, (one, call) in list(found.items())[:_MAX_EXAMPLES]
+    }
+    decisions = decide_prepared(prepared, sides.sides[0].bundle, policy, opa)
+    return tuple(
+        ExampleCall(
+            server=decision.server,
+            tool=decision.tool,
+            arguments=found[id_][1].arguments,
+            caller=found[id_][1].caller,
+            verdict=decision.verdict,
+        )
+        for id_, decision in sorted(decisions.items())
+        if decision.clause == clause
+    )
+
+
+def _found(one: Examined, clause: str) -> Iterator[FoundCall]:
+    search = Search(one)
+    told: Mapping[Verdict, list[FoundCall]] = {verdict: [] for verdict in Verdict}
+    for keys, cell in one.space.cells.items():
+        for answered in one.answers.get(keys, ()):
+            outcome = answered.outcomes[0]
+            if outcome is None or outcome.clause != clause or len(told[outcome.verdict]) >= _PER_TOOL:
+                continue
+            call = search.find(cell, lambda subject, whole: subject == whole, path=answered.path).call
+            if call is not None and call not in told[outcome.verdict]:
+                told[outcome.verdict].append(call)
+    for calls in told.values():
+        yield from calls
+
+
+def _scenarios(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCommand) -> Iterator[str]:
+    """Yield the ids of scenarios that name the clause, or that it decides; records demand nothing."""
+    policy = load_described(bundle, scenarios.world)
+    demanded = [scenario for scenario in scenarios.scenarios if scenario.origin != RECORD]
+    prepared = prepare_scenarios(demanded, policy)
+    decisions = decide_prepared(prepared, bundle, policy, opa)
+    for scenario in demanded:
+        if clause in (scenario.clause, decisions[scenario.id].clause):
+            yield scenario.id

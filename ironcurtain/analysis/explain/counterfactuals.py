@@ -1,0 +1,289 @@
+"""The nearest calls that get further: proposed from the policy's cells, shown only once they were decided.
+
+A proposal changes one argument to a place of another cell, or one tested argument to another class, or all
+refused places at once; where none of these is permitted, a whole call is searched for. What a proposal is
+worth is said by deciding it, so a mistake here can only cost a suggestion.
+"""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
+from ironcurtain.analysis.engine.search import Search
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.elements import Element
+from ironcurtain.analysis.engine.values.witnesses import SECOND_NAME
+from ironcurtain.analysis.engine.whole_calls import Calls
+from ironcurtain.analysis.explain.counterfactual_outcomes import Outcomes
+from ironcurtain.analysis.explain.report import Suggestion
+from ironcurtain.analysis.narrowing.narrowing import described_site
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.conditional import roles_in_call
+from ironcurtain.decision.decide import Call
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import NONE
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+Decide: TypeAlias = Callable[[Sequence[Call]], Sequence[Decision]]
+"""Decides calls where they would happen, in order."""
+
+_WANTED = 3
+_MAX_DECIDED = 12
+_PER_SOURCE = 4
+_MAX_PLACES = 5
+_MAX_MODES = 4
+_MAX_FOUND = 2
+_MAX_SEARCHED_CELLS = 8
+_MAX_SEARCHED_MODES = 256
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A call that was not allowed, as suggestions need it.
+
+    Attributes:
+        given: The arguments as they arrived.
+        filled: The same with defaults filled in.
+        decision: What was decided.
+    """
+
+    call: Call
+    given: dict[str, Json]
+    filled: dict[str, Json]
+    decision: Decision
+
+
+class Nearest:
+    """Finds the nearest permitted calls under one policy, keeping what it learned about each tool.
+
+    Args:
+        bundle: The bundle.
+        policy: The same, loaded where calls happen.
+        decide: Decides a proposal there.
+    """
+
+    def __init__(self, bundle: Bundle, policy: LoadedPolicy, decide: Decide) -> None:
+        self._bundle = bundle
+        self._policy = policy
+        self._decide = decide
+        self._sides: Sides | None = None
+        self._spaces: dict[tuple[str, str], ToolSpace | None] = {}
+
+    def suggestions(self, refused: Refused) -> tuple[Suggestion, ...]:
+        """Return the nearest calls that are allowed, or else, of a denied call, escalated; the nearest first.
+
+        Empty where there is none, and where the policy cannot be examined here.
+        """
+        space = self._space(refused.call.server, refused.call.tool)
+        if space is None:
+            return ()
+        found: dict[Verdict, list[Suggestion]] = {Verdict.ALLOW: [], Verdict.ESCALATE: []}
+        tried: set[bytes] = {json_text.canonical(refused.given)}
+        for arguments in itertools.islice(_unseen(_proposals(space, refused), tried), _MAX_DECIDED):
+            suggestion = self._decided(refused, arguments)
+            if suggestion is not None:
+                found[suggestion.verdict].append(suggestion)
+            if len(found[Verdict.ALLOW]) >= _WANTED:
+                break
+        enough = refused.decision.verdict is Verdict.DENY
+        kept = found[Verdict.ALLOW] or (found[Verdict.ESCALATE] if enough else [])
+        return tuple(sorted(kept, key=lambda each: len(each.changed))[:_WANTED])
+
+    def _decided(self, refused: Refused, arguments: dict[str, Json]) -> Suggestion | None:
+        call = refused.call
+        (decision,) = self._decide([Call(call.server, call.tool, arguments, call.caller)])
+        if decision.verdict is Verdict.DENY:
+            return None
+        return Suggestion(
+            server=call.server,
+            tool=call.tool,
+            arguments=arguments,
+            verdict=decision.verdict,
+            changed=tuple(_changed(refused.given, arguments)),
+            caller=dict(call.caller or {}),
+        )
+
+    def _space(self, server: str, tool: str) -> ToolSpace | None:
+        if (server, tool) not in self._spaces:
+            try:
+                if self._sides is None:
+                    self._sides = load_sides([self._bundle], described_site(self._policy.site))
+                self._spaces[server, tool] = ToolSpace(server, tool, self._sides)
+            except IronCurtainError:
+                # Without a picture of the policy there is nothing to propose; the explanation stands.
+                self._spaces[server, tool] = None
+        return self._spaces[server, tool]
+
+
+def _unseen(proposals: Iterable[dict[str, Json]], tried: set[bytes]) -> Iterator[dict[str, Json]]:
+    for arguments in proposals:
+        text = json_text.canonical(arguments)
+        if text not in tried:
+            tried.add(text)
+            yield arguments
+
+
+def _changed(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old or name not in new or old[name] != new[name]:
+            yield pointers.join((name,))
+
+
+def _proposals(space: ToolSpace, refused: Refused) -> Iterator[dict[str, Json]]:
+    """Yield calls that probably get further, the most promising first."""
+    outcomes = Outcomes(space, refused.filled, refused.call.caller or {})
+    goals = [Verdict.ALLOW]
+    if refused.decision.verdict is Verdict.DENY:
+        goals.append(Verdict.ESCALATE)
+    for goal in goals:
+        yield from itertools.islice(_without(refused, goal), 1)
+        yield from itertools.islice(_places(space, refused, outcomes, goal), _MAX_PLACES)
+        yield from itertools.islice(_modes(space, refused), _MAX_MODES)
+        yield from itertools.islice(_searched(space, refused, outcomes, goal), _MAX_FOUND)
+
+
+# -- other places --------------------------------------------------------------------------------
+
+
+def _places(
+    space: ToolSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
+) -> Iterator[dict[str, Json]]:
+    """Replace what was refused by the nearest places that the goal may be reached at."""
+    tops = {pointers.tokens(pointer)[0] for pointer in _refused_pointers(refused, goal)}
+    choices = []
+    for index, source in enumerate(space.sources):
+        if refused.decision.subjects and not tops & set(source.places):
+            continue
+        if not any(name in refused.filled for name in source.places):
+            continue
+        choices.append([*_replacements(space, index, refused, outcomes, goal)][:_PER_SOURCE])
+    if not choices or not all(choices):
+        return
+    ordered = sorted(itertools.product(*(range(len(each)) for each in choices)), key=lambda n: (sum(n), n))
+    for numbers in ordered:
+        changed = dict(refused.given)
+        for number, each in zip(numbers, choices, strict=True):
+            changed.update(each[number])
+        yield changed
+
+
+def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, Json]]:
+    """Leave refused elements out of arrays, where something is left of them."""
+    found = set(_refused_pointers(refused, goal))
+    changed = dict(refused.given)
+    for name, value in refused.given.items():
+        if isinstance(value, list):
+            left = [each for n, each in enumerate(value) if pointers.join((name, str(n))) not in found]
+            if left:
+                changed[name] = left
+    if changed != refused.given:
+        yield changed
+
+
+def _refused_pointers(refused: Refused, goal: Verdict) -> Iterator[str]:
+    for subject in refused.decision.subjects:
+        if subject.at and subject.verdict.severity > goal.severity:
+            yield from (subject.at, *subject.also_at)
+
+
+def _replacements(
+    space: ToolSpace, index: int, refused: Refused, outcomes: Outcomes, goal: Verdict
+) -> Iterator[dict[str, Json]]:
+    source = space.sources[index]
+    own: tuple[str, ...] = (source.composite.role,) if source.composite else ()
+    if source.argument is not None:
+        own = roles_in_call(source.argument, refused.filled)
+    elements = [e for e in space.elements(index, own) if _is_plain(e) and outcomes.could(e, goal)]
+    old = refused.filled.get(source.places[0])
+    for element in sorted(elements, key=lambda each: _distance(old, each)):
+        value = _with_name(element.values[0], old, space.sides.fresh[0])
+        yield space.reader.placing.place(source, (value,))
+
+
+def _is_plain(element: Element) -> bool:
+    """Leave out directories above patterns and files with a second name: people would not call them."""
+    witness = element.witness
+    return witness is not None and not witness.whole and witness.label != SECOND_NAME
+
+
+def _distance(old: Json, element: Element) -> tuple[int, str]:
+    """Return how far a value lies from what was given: fewer common steps are farther."""
+    text = str(element.values[0])
+    given = old if isinstance(old, str) else ""
+    common = 0
+    for one, other in zip(text.split("/"), given.split("/"), strict=False):
+        if one != other:
+            break
+        common += 1
+    return -common, text
+
+
+def _with_name(value: Json, old: Json, fresh: str) -> Json:
+    """Return a proposed place under the name that was given, where the name was only made up."""
+    name = posixpath.basename(old) if isinstance(old, str) else ""
+    made_up = isinstance(value, str) and value.endswith(f"/{fresh}") and value.startswith("/")
+    if not made_up or not name or name in (".", "..", "~"):
+        return value
+    return f"{value.removesuffix(fresh)}{name}"
+
+
+# -- other modes ---------------------------------------------------------------------------------
+
+
+def _modes(space: ToolSpace, refused: Refused) -> Iterator[dict[str, Json]]:
+    """Change one tested argument, or leave it out."""
+    resources = {name for source in space.sources for name in source.places}
+    for variable in space.variables:
+        root, name = variable.places[0]
+        if len(variable.places) > 1 or root != "args":
+            continue
+        now = variable.class_of({"args": refused.filled, "caller": {}})
+        for index in sorted(range(len(variable.classes)), key=variable.plainness):
+            value = variable.classes[index].value(variable.places[0])
+            if index == now or (name in resources and value is not None):
+                continue
+            rest = {key: known for key, known in refused.given.items() if key != name}
+            yield rest if value is None else {**rest, name: value}
+
+
+# -- whole calls ---------------------------------------------------------------------------------
+
+
+def _searched(
+    space: ToolSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
+) -> Iterator[dict[str, Json]]:
+    """Search for whole calls, with the caller as it is; what no rule tests stays as it was given."""
+    modes = 1
+    for variable in space.variables:
+        modes *= len(variable.classes)
+    if modes > _MAX_SEARCHED_MODES:
+        return
+    search = Search(Examined(space, Calls(space), {}, space.gaps))
+    resources = {name for source in space.sources for name in source.places}
+    touched = resources | {
+        name for variable in space.variables for root, name in variable.places if root == "args"
+    }
+    kept = {name: value for name, value in refused.given.items() if name not in touched}
+    roles = {subject.role for subject in refused.decision.subjects}
+    cells = sorted(space.cells.values(), key=lambda cell: (cell.role not in roles, cell.role == NONE))
+    hopeful = [c for c in cells if search.could(c, lambda s: s[0] <= goal.severity)][:_MAX_SEARCHED_CELLS]
+    for cell in hopeful:
+        found = search.find(
+            cell, lambda _, call: call[0] <= goal.severity, wanted=outcomes.caller_classes
+        ).call
+        if found is None:
+            continue
+        tested = {name: value for name, value in found.arguments.items() if name not in resources}
+        yield tested | {n: v for n, v in refused.given.items() if n not in touched - resources}
+        yield found.arguments | kept

@@ -1,0 +1,120 @@
+"""Deciding a recorded call once more: does its own bundle say the same, and does another one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.analysis.explain.report import Reproduction
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.decide import INVALID, Call
+from ironcurtain.decision.roles import NONE
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
+from ironcurtain.errors import EvidenceError
+from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.system.text import visible
+
+_SHOWN = 20
+_FREE = {NONE, "commit-message"}
+
+
+def recorded_call(record: DecisionRecord) -> Call:
+    """Return the call of a record: its canonical arguments, exactly what was judged.
+
+    Raises:
+        EvidenceError: If the record does not hold them.
+    """
+    if record.arguments is None:
+        why = (
+            "its log holds no values"
+            if record.abstract is not None
+            else "the call was refused before its arguments could be read"
+        )
+        raise EvidenceError(
+            f"the record {visible(record.id)} holds no arguments to decide again: {why}",
+            hint=f"It was decided {record.verdict} by {visible(record.rule)}: {visible(record.reason)}",
+        )
+    return Call(
+        record.server,
+        record.tool,
+        record.arguments,
+        record.caller,
+        live_digest=record.schema_digest if record.drift_checked else None,
+        live_listing=record.listing_digest,
+        id=record.id,
+    )
+
+
+def check_known(record: DecisionRecord, bundle: Bundle) -> None:
+    """Refuse a record whose redacted values the policy could have judged.
+
+    Raises:
+        EvidenceError: Naming the first of them.
+    """
+    content = PolicyContent.of(bundle)
+    tool = content.annotations.find(record.server, record.tool)
+    if tool is None or not record.redacted:
+        return
+    rules = rules_of_tool(content, record.server, tool, {})
+    tested = {name for rule in rules for atom in rule.atoms for root, name in atom.places if root == "args"}
+    tested |= {when.arg for a in tool.args if a.conditional for when in a.conditional.when}
+    free = {a.top_level for a in tool.args if set(a.possible_roles) <= _FREE} - tested
+    custom = any(path.startswith("ironcurtain/custom/") for path in bundle.modules)
+    for pointer in record.redacted:
+        if custom or pointers.tokens(pointer)[0] not in free:
+            raise EvidenceError(
+                f"the record {visible(record.id)} cannot be decided again: {visible(pointer)} is redacted"
+            )
+
+
+def reproduction(record: DecisionRecord, decision: Decision) -> Reproduction:
+    """Compare a record with the decision of today's look at the same call.
+
+    Raises:
+        EvidenceError: If what was redacted keeps the call from being decided at all.
+    """
+    if record.redacted and decision.rule == INVALID and record.rule != INVALID:
+        raise EvidenceError(
+            f"the record {visible(record.id)} cannot be decided again: what is redacted does not fit the tool"
+        )
+    found = tuple(_differences(record, decision))
+    more = (f"and {len(found) - _SHOWN} more",) if len(found) > _SHOWN else ()
+    return Reproduction(revision=decision.revision, same=not found, differences=(*found[:_SHOWN], *more))
+
+
+def _differences(record: DecisionRecord, decision: Decision) -> Iterator[str]:
+    if (record.verdict, record.rule) != (decision.verdict, decision.rule):
+        yield (
+            f"it was {record.verdict} by {visible(record.rule)}, "
+            f"and is {decision.verdict} by {visible(decision.rule)}"
+        )
+    then = {_place(subject): subject for subject in record.subjects}
+    now = {_place(subject): subject for subject in decision.subjects}
+    if _is_redacted(record):
+        return
+    for place in dict.fromkeys((*then, *now)):
+        yield from _subject(place, then.get(place), now.get(place))
+    if not record.redacted and record.arguments != (decision.arguments or record.arguments):
+        yield "an argument leads elsewhere than it did"
+
+
+def _subject(
+    place: tuple[str, str, str | None], then: SubjectRecord | None, now: SubjectDecision | None
+) -> Iterator[str]:
+    at, role, value = place
+    where = f"{visible(at) or 'the call'} ({role} {visible(value or '')})" if at else "the call"
+    if then is None or now is None:
+        yield f"{where} is new" if then is None else f"{where} is no longer there"
+    elif (then.verdict, then.rule, then.discharged) != (now.verdict, now.rule, now.discharged):
+        old = f"{then.verdict} by {visible(then.rule)}"
+        yield f"{where} was {old}, and is {now.verdict} by {visible(now.rule)}"
+
+
+def _place(subject: SubjectRecord | SubjectDecision) -> tuple[str, str, str | None]:
+    return subject.at, subject.role, subject.value
+
+
+def _is_redacted(record: DecisionRecord) -> bool:
+    return any(subject.value is None for subject in record.subjects)

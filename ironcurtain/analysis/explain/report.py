@@ -1,0 +1,155 @@
+"""Why a call was decided as it was: for an operator, and for the agent that made it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Digest, Frozen, Json
+
+AgentState: TypeAlias = Literal["denied", "pending", "invalid", "expired", "no-approver", "withdrawn", "void"]
+"""What became of a call that was not allowed: refused by the policy or a person, waiting for a person,
+not answered in time, nobody there to ask, called off, or approved as another call than what is left of it."""
+
+
+class AgentView(Frozen):
+    """What an agent is told of a decision: no rule names, no policy text, no protected places.
+
+    Attributes:
+        state: None for an allowed call.
+        reason: Why, in plain words; hidden characters are escaped.
+        arguments_may_help: Whether a call of the same tool with other arguments could get further.
+        approval_may_help: Whether a person's approval could still permit this call.
+        decision: The decision's id.
+    """
+
+    format: Literal["ironcurtain/agent-view/v1"] = "ironcurtain/agent-view/v1"
+    verdict: Verdict
+    state: AgentState | None
+    reason: str
+    arguments_may_help: bool
+    approval_may_help: bool
+    decision: str
+
+    @property
+    def text(self) -> str:
+        """The view in sentences, one a line."""
+        lines = [self.reason]
+        if self.state is not None:
+            lines += [_ARGUMENTS[self.arguments_may_help], _APPROVAL[self.approval_may_help]]
+        return "\n".join([*lines, f"Decision: {self.decision}"])
+
+
+_ARGUMENTS = {True: "Other arguments may be permitted.", False: "Other arguments will not help."}
+_APPROVAL = {True: "A person's approval can permit it.", False: "No approval can permit it."}
+
+
+class QuotedClause(Frozen):
+    """A clause of the constitution in its own words.
+
+    Attributes:
+        file: Where it stands, empty where the bundle does not say.
+        line: 1-based line in the file; 0 where the bundle does not say.
+    """
+
+    id: str
+    text: str
+    file: str = ""
+    line: int = 0
+
+
+class Step(Frozen):
+    """One of the seven steps, with what it found.
+
+    Attributes:
+        passed: False where the call ended here; None where it never came here.
+    """
+
+    number: int
+    name: str
+    passed: bool | None
+    found: tuple[str, ...] = ()
+
+
+class NearRule(Frozen):
+    """A rule that could judge a subject and did not, with the conditions that failed."""
+
+    rule: str
+    then: Verdict
+    clause: str
+    failed: tuple[str, ...]
+
+
+class ExplainedSubject(Frozen):
+    """One subject and the rule that judged it.
+
+    Attributes:
+        patterns: The patterns of the policy that cover it.
+        reason: The rule's own reason; empty where no rule of the policy judged it.
+        near: The rules that came close, the closest first.
+    """
+
+    at: str
+    role: str
+    value: str
+    verdict: Verdict
+    rule: str
+    discharged: bool
+    patterns: tuple[str, ...]
+    reason: str
+    clause: str | None
+    near: tuple[NearRule, ...]
+
+
+class Suggestion(Frozen):
+    """A call that gets further, decided before it was put here.
+
+    Attributes:
+        verdict: What it was decided to be: allow, or escalate where nothing near is allowed.
+        changed: Pointers of the arguments that differ from the explained call.
+        caller: The caller facts that it was decided with.
+    """
+
+    server: str
+    tool: str
+    arguments: dict[str, Json]
+    verdict: Verdict
+    changed: tuple[str, ...]
+    caller: dict[str, Json] = Field(default_factory=dict)
+
+
+class Reproduction(Frozen):
+    """A recorded decision, decided again.
+
+    Attributes:
+        revision: The bundle under which it was decided again.
+        same: Whether verdict, rule and every subject are as recorded.
+        differences: What differs, one line each.
+    """
+
+    revision: Digest
+    same: bool
+    differences: tuple[str, ...] = ()
+
+
+class Explanation(Frozen):
+    """The way of one call through the seven steps, and what would change it.
+
+    Attributes:
+        clauses: Every clause that the explanation refers to.
+        suggestions: The nearest calls that are allowed; or escalated where none is.
+        reproduction: Of a recorded decision: whether the record's own bundle decides it so again.
+        today: Of a recorded decision: what another bundle decides now.
+    """
+
+    format: Literal["ironcurtain/explanation/v1"] = "ironcurtain/explanation/v1"
+    decision: Decision
+    steps: tuple[Step, ...]
+    subjects: tuple[ExplainedSubject, ...]
+    clauses: tuple[QuotedClause, ...]
+    suggestions: tuple[Suggestion, ...]
+    reproduction: Reproduction | None = None
+    today: Reproduction | None = None

@@ -1,0 +1,137 @@
+"""Rules as one call meets them: which judged a subject, which came close, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.rules.predicates import Values
+from ironcurtain.analysis.engine.rules.rules import Guard, RuleOfTool, rules_of_tool
+from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.explain.report import NearRule
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.pattern_index import PatternIndex
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.roles import NONE
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.system.text import visible
+
+_SHOWN = 3
+_PATTERNS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a rule can know of one subject."""
+
+    role: str
+    covering: frozenset[str]
+    discharged: bool
+
+
+class MetRules:
+    """The rules of one tool, held against one call.
+
+    Args:
+        content: The bundle's content.
+        server: The call's server.
+        tool: The tool's annotation.
+        prepared: The call after steps 1 to 5.
+        patterns: The loaded policy's patterns.
+    """
+
+    def __init__(
+        self,
+        content: PolicyContent,
+        server: str,
+        tool: ToolAnnotation,
+        prepared: Prepared,
+        patterns: PatternIndex,
+    ) -> None:
+        self._rules = rules_of_tool(content, server, tool, {})
+        self._values: Values = {"args": prepared.input["args"], "caller": prepared.input["caller"]}
+        self._failed_tests: dict[int, tuple[str, ...]] = {}
+        self._places: Mapping[str, _Place] = {
+            subject.id: _Place(
+                subject.role.name, _covering(subject, patterns), subject.id in prepared.floor.discharged
+            )
+            for subject in prepared.call.subjects
+        }
+
+    def covering(self, id_: str) -> tuple[str, ...]:
+        """Return the policy's patterns that cover a subject, sorted."""
+        return tuple(sorted(self._places[id_].covering))
+
+    def near(self, id_: str, decided: SubjectDecision) -> tuple[NearRule, ...]:
+        """Return the rules that could have judged a subject otherwise, with what failed, closest first.
+
+        A rule that would have held, but for an earlier one, fails for that reason alone.
+        """
+        place = self._places[id_]
+        order = next((rule.order for rule in self._rules if rule.name == decided.rule), None)
+        found = []
+        for rule in self._rules:
+            if rule.name == decided.rule or rule.then is decided.verdict:
+                continue
+            if rule.named_roles and place.role not in rule.named_roles:
+                continue
+            failed = tuple(self._failed(rule, place))
+            if not failed and order is not None and order < rule.order:
+                failed = (f"{visible(decided.rule)} comes before it",)
+            if failed:
+                found.append((len(failed), rule.order, rule, failed))
+        nearest = sorted(found, key=lambda each: each[:2])[:_SHOWN]
+        return tuple(
+            NearRule(rule=rule.name, then=rule.then, clause=rule.clause, failed=failed)
+            for _, _, rule, failed in nearest
+        )
+
+    def _failed(self, rule: RuleOfTool, place: _Place) -> Iterator[str]:
+        if place.discharged and not rule.condition.in_sandbox:
+            yield "it does not speak of what lies in the sandbox"
+        for condition in rule.condition.role_conditions:
+            if place.role in condition.roles and not place.covering & set(condition.patterns):
+                yield f"{place.role} in {_listed(condition.patterns)}"
+        for guard in sorted(rule.guards_of(place.role), key=lambda guard: sorted(guard.key.roles)):
+            if not self._holds(guard):
+                yield _guard_words(guard)
+        yield from self._tests(rule)
+
+    def _tests(self, rule: RuleOfTool) -> tuple[str, ...]:
+        """Return the failed tests of arguments and caller, which are the same for every subject."""
+        if rule.order not in self._failed_tests:
+            failed = [atom_words(atom) for atom in rule.atoms if not atom.holds(self._values)]
+            self._failed_tests[rule.order] = tuple(failed)
+        return self._failed_tests[rule.order]
+
+    def _holds(self, guard: Guard) -> bool:
+        seen = [
+            place
+            for place in self._places.values()
+            if place.role in guard.key.roles and (guard.key.anywhere or not place.discharged)
+        ]
+        good = any(place.covering & guard.key.patterns for place in seen)
+        bad = any(not place.covering & guard.key.patterns for place in seen)
+        return guard.holds(good=good, bad=bad)
+
+
+def _covering(subject: Subject, patterns: PatternIndex) -> frozenset[str]:
+    if subject.role.name == NONE or not subject.role.resource or subject.unresolved is not None:
+        return frozenset()
+    return frozenset(patterns.covering(subject.role, subject.resource))
+
+
+def _guard_words(guard: Guard) -> str:
+    roles = " or ".join(sorted(guard.key.roles))
+    if not guard.key.patterns:
+        return f"some {roles} in the call"
+    many = "every" if guard.every else "some"
+    return f"{many} {roles} in {_listed(sorted(guard.key.patterns))}"
+
+
+def _listed(patterns: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(visible(pattern) for pattern in patterns[:_PATTERNS_SHOWN])
+    more = len(patterns) - _PATTERNS_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

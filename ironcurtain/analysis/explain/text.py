@@ -1,0 +1,180 @@
+"""Explanations as text for a terminal and as markdown for a review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from ironcurtain.analysis.clauses.outcomes_text import outcome_words, report_lines
+from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseReport
+from ironcurtain.analysis.explain.report import (
+    ExplainedSubject,
+    Explanation,
+    QuotedClause,
+    Reproduction,
+    Suggestion,
+)
+from ironcurtain.analysis.matrix.text import exactness_mark
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import marked, printable, visible
+
+_MARKS = {True: "passed", False: "ended here", None: "not reached"}
+_ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!~&"})
+
+
+def text_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield an explanation for a person at a terminal."""
+    decision = explanation.decision
+    yield f"{decision.verdict.upper()}  {visible(decision.server)}/{visible(decision.tool)}"
+    yield f"  rule:    {visible(decision.rule)}"
+    yield f"  reason:  {printable(decision.reason)}"
+    yield ""
+    yield "The way through the seven steps"
+    for step in explanation.steps:
+        yield f"  {step.number}. {step.name}: {_MARKS[step.passed]}"
+        yield from (f"     {printable(line)}" for line in step.found)
+    for subject in explanation.subjects:
+        yield ""
+        yield from _subject_lines(subject, explanation)
+    yield ""
+    yield from _what_else(explanation)
+    yield from _recorded(explanation)
+
+
+def markdown_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield an explanation as markdown."""
+    decision = explanation.decision
+    yield f"# {decision.verdict.capitalize()}: {_md(decision.server)}/{_md(decision.tool)}"
+    yield ""
+    yield f"By **{_md(decision.rule)}**: {_md(decision.reason)}"
+    yield ""
+    yield "| step | | found |"
+    yield "|---|---|---|"
+    for step in explanation.steps:
+        found = "<br>".join(map(_md, step.found))
+        yield f"| {step.number}. {step.name} | {_MARKS[step.passed]} | {found} |"
+    for subject in explanation.subjects:
+        yield ""
+        yield from _block(_subject_lines(subject, explanation))
+    yield ""
+    yield from _block(_what_else(explanation))
+    yield from _block(_recorded(explanation))
+
+
+def _block(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines as markdown: the indented ones are a list."""
+    for line in lines:
+        yield f"- {_md(line.strip())}" if line.startswith(" ") else f"\n{_md(line)}\n"
+
+
+def _subject_lines(subject: ExplainedSubject, explanation: Explanation) -> Iterator[str]:
+    clauses = {clause.id: clause for clause in explanation.clauses}
+    where = f"{visible(subject.at)}: {subject.role} {visible(subject.value)}" if subject.at else "the call"
+    yield f"{subject.verdict.upper()} {where} ({visible(subject.rule)})"
+    if subject.reason:
+        yield f"  because: {visible(subject.reason)}"
+    if subject.clause in clauses:
+        yield f"  clause:  {_quoted(clauses[subject.clause])}"
+    if subject.patterns:
+        yield f"  lies in: {', '.join(map(visible, subject.patterns))}"
+    if subject.verdict is Verdict.ALLOW:
+        return
+    for near in subject.near:
+        yield f"  close:   {visible(near.rule)} ({near.then}), failed: {'; '.join(near.failed)}"
+        if near.clause in clauses:
+            yield f"           {_quoted(clauses[near.clause])}"
+
+
+def _quoted(clause: QuotedClause) -> str:
+    place = f" ({visible(clause.file)}:{clause.line})" if clause.line else ""
+    return f'{visible(clause.id)}{place} "{visible(clause.text)}"'
+
+
+def _what_else(explanation: Explanation) -> Iterator[str]:
+    decision = explanation.decision
+    if decision.verdict is Verdict.ALLOW:
+        return
+    if decision.verdict is Verdict.ESCALATE:
+        yield "A person's approval permits this call."
+    else:
+        yield "No approval can permit this call."
+    if not explanation.suggestions:
+        further = "is allowed" if decision.verdict is Verdict.ESCALATE else "gets further"
+        yield f"No call near it was found that {further}."
+        return
+    verdict = explanation.suggestions[0].verdict
+    yield f"Near it, each decided just now: {verdict}"
+    yield from (f"  {_call(suggestion)}" for suggestion in explanation.suggestions)
+
+
+def _call(suggestion: Suggestion) -> str:
+    return f"{visible(suggestion.server)} {visible(suggestion.tool)} {_json(suggestion.arguments)}"
+
+
+def _json(value: Mapping[str, Json]) -> str:
+    # JSON has its own escapes for what a person could not see; backslashes of others must stay single.
+    return marked(json.dumps(value, ensure_ascii=False))
+
+
+def _recorded(explanation: Explanation) -> Iterator[str]:
+    yield from _compared("The record's own bundle", explanation.reproduction)
+    yield from _compared("Today's bundle", explanation.today)
+
+
+def _compared(what: str, found: Reproduction | None) -> Iterator[str]:
+    if found is None:
+        return
+    yield f"{what} ({found.revision}) decides it {'as recorded' if found.same else 'otherwise'}."
+    yield from (f"  {line}" for line in found.differences)
+
+
+def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
+    """Yield what a clause causes, for a terminal."""
+    yield _quoted(found.clause)
+    yield ""
+    yield f"{visible(found.clause.id)} {outcome_words(found.outcome)}"
+    yield ""
+    yield f"Rules: {len(found.rules)}"
+    for rule in found.rules:
+        yield f"  {rule.order}. {visible(rule.name)} ({rule.then}): {visible(rule.reason)}"
+    yield ""
+    sampled = "" if found.exactness == "exact" else " (sampled: not every kind of call was examined)"
+    yield f"Where it decides: {len(found.cells)}{sampled}"
+    for tool, reasons in found.reasons.items():
+        yield from (f"  sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
+    for cell in found.cells:
+        when = f" when {'; '.join(map(printable, cell.when))}" if cell.when else ""
+        where = ", ".join(map(visible, cell.where))
+        place = f"{visible(cell.server)}/{visible(cell.tool)} {', '.join(cell.roles)} in {where}"
+        yield f"  {cell.verdict:<9}{place}{when}{exactness_mark(cell)}"
+    yield ""
+    yield f"Calls that it decides: {len(found.examples)}"
+    for call in found.examples:
+        caller = f" for {_json(call.caller)}" if call.caller else ""
+        name = f"{visible(call.server)} {visible(call.tool)}"
+        yield f"  {call.verdict:<9}{name} {_json(call.arguments)}{caller}"
+    yield ""
+    yield f"Scenarios that test it: {', '.join(map(visible, found.scenarios)) or 'none'}"
+
+
+def clause_markdown_lines(found: ClauseExplanation) -> Iterator[str]:
+    """Yield what a clause causes, as markdown."""
+    first, *others = clause_text_lines(found)
+    yield f"# {_md(first)}"
+    yield from _block(line for line in others if line)
+
+
+def report_markdown_lines(report: ClauseReport) -> Iterator[str]:
+    """Yield what becomes of each clause, as markdown."""
+    yield "# Clauses"
+    yield from _block(report_lines(report))
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Return lines as one text."""
+    return "\n".join(lines).rstrip()
+
+
+def _md(text: str) -> str:
+    return printable(text).translate(_ESCAPED)

@@ -1,0 +1,248 @@
+"""Rules that ask or deny, and do not where a call leaves something away or stays in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.opa_queries import Examined, Outcome
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, Path
+from ironcurtain.analysis.engine.rules.predicates import Atom, find
+from ironcurtain.analysis.engine.rules.rules import RuleOfTool
+from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.variables import Class, Variable
+from ironcurtain.analysis.engine.unknown_facts import Root
+from ironcurtain.analysis.findings.draft import Draft, Looked, Sought, answers_of
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_SHOWN = 3
+_OTHERS: tuple[Json, ...] = ("other", 7, True, ["other"])
+"""A value of each type, to be tried where a test compares with another type."""
+
+
+@dataclass(frozen=True)
+class _Evasion:
+    """A way around a test.
+
+    Attributes:
+        how: What the tested value is then.
+        variable: The variable, and
+        class_: the class of it that the value is of.
+        value: The value; None where it is absent.
+    """
+
+    how: str
+    variable: int
+    class_: int
+    value: Json
+
+
+def strict_drafts(looked: Looked) -> Iterator[Draft]:
+    """Yield the rules that ask or deny and that a call can get around."""
+    for name, rule in looked.rules:
+        if rule.then is Verdict.ALLOW:
+            continue
+        concerned = looked.concerned(rule.order)
+        yield from _bypassed(looked, name, concerned)
+        atoms = {atom.key: atom for _, own in concerned for atom in own.atoms}
+        for atom in atoms.values():
+            yield from _evaded(looked, name, atom, concerned)
+
+
+# -- by staying in the sandbox --------------------------------------------------------------------
+
+
+def _bypassed(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOfTool]]) -> Iterator[Draft]:
+    text = looked.examined.content.rules[name]
+    found = {
+        one.space.tool: witness
+        for one, rule in concerned
+        if not rule.named_roles and not rule.condition.in_sandbox
+        for witness in [_in_sandbox(looked, one, rule)]
+        if witness is not None
+    }
+    if found:
+        yield looked.of_rule(
+            name,
+            "sandbox-bypass",
+            "warning",
+            message=f"the rule {visible(name)} ({text.then}) does not hold for {_listed(found)} where all "
+            "resources lie in the sandbox: such calls are allowed",
+            suggestion="Add `in_sandbox: true` to the rule, or the roles that it is meant for.",
+            witness=next(iter(found.values())),
+        )
+
+
+def _in_sandbox(looked: Looked, one: Examined, rule: RuleOfTool) -> Sought | None:
+    """Return an allowed call in the sandbox that a rule would judge if it held there."""
+    asked = frozenset(atom.key for atom in rule.atoms)
+    tries = (
+        (None, cell, _narrowed(one, answered.path, asked, {}))
+        for cell, key, answered in answers_of(one)
+        if key.discharged and answered.path.outcome[0] == FALLS_THROUGH
+    )
+    found = looked.first_allowed(one, tries)
+    return found[1] if found is not None else None
+
+
+def _narrowed(one: Examined, path: Path, atoms: frozenset[str], wanted: Mapping[int, frozenset[int]]) -> Path:
+    """Return the part of a path on which some tests hold, and some variables have given classes."""
+    demands = dict(path.classes)
+    for index, variable in enumerate(one.space.variables):
+        own = atoms & {atom.key for atom in variable.atoms}
+        meeting = frozenset(i for i, each in enumerate(variable.classes) if own <= each.true)
+        meeting &= wanted.get(index, meeting)
+        demands[index] = demands.get(index, meeting) & meeting
+    return Path(tuple(demands.items()), path.guards, path.outcome)
+
+
+# -- by leaving something away --------------------------------------------------------------------
+
+
+def _evaded(
+    looked: Looked, name: str, atom: Atom, concerned: list[tuple[Examined, RuleOfTool]]
+) -> Iterator[Draft]:
+    text = looked.examined.content.rules[name]
+    found = {
+        one.space.tool: (*evasion, _is_flag(one.space.annotation, atom))
+        for one, rule in concerned
+        if atom in rule.atoms
+        for evasion in [_evasion(looked, one, rule, atom)]
+        if evasion is not None
+    }
+    if not found:
+        return
+    how, winner, witness, _ = next(iter(found.values()))
+    yield looked.of_rule(
+        name,
+        "evadable-rule",
+        "note" if all(flag for *_, flag in found.values()) else "warning",
+        atom.key,
+        message=f"the rule {visible(name)} ({text.then}) asks whether {atom_words(atom)}; where that "
+        f"is {how}, {winner} allows the call of {_listed(found)}",
+        suggestion="Say what the rule means then (`or_absent: true`), or allow only known values.",
+        witness=witness,
+    )
+
+
+def _evasion(looked: Looked, one: Examined, rule: RuleOfTool, atom: Atom) -> tuple[str, str, Sought] | None:
+    """Return how a test can be evaded, what allows the call then, and such a call."""
+    evasions = list(_evasions(one, atom))
+    rest = frozenset(other.key for other in rule.atoms if other.key != atom.key)
+    tries = (
+        ((each, outcome.rule), cell, _narrowed(one, path, rest, {each.variable: frozenset({each.class_})}))
+        for cell, outcome, path in (_allowed_after(one, rule) if evasions else ())
+        for each in evasions
+    )
+    found = looked.first_allowed(one, tries)
+    if found is None:
+        return None
+    (evasion, winner), call = found
+    return evasion.how, visible(winner), _with_value(call, atom, evasion.value)
+
+
+def _allowed_after(one: Examined, rule: RuleOfTool) -> Iterator[tuple[Cell, Outcome, Path]]:
+    """Yield where subjects that a rule decides in other calls are allowed, though not before it."""
+    meant = {
+        keys
+        for keys, found in one.answers.items()
+        if any(answered.path.outcome[0] == rule.order for answered in found)
+    }
+    for cell, _, answered in answers_of(one):
+        outcome, order = answered.outcomes[0], answered.path.outcome[0]
+        before = isinstance(order, int) and FALLS_THROUGH < order < rule.order
+        if cell.keys in meant and not before and outcome is not None and outcome.verdict is Verdict.ALLOW:
+            yield cell, outcome, answered.path
+
+
+def _evasions(one: Examined, atom: Atom) -> Iterator[_Evasion]:
+    """Yield the ways around a test: a value that is absent, empty or of another type fails it."""
+    test = atom.condition
+    index = next((i for i, v in enumerate(one.space.variables) if atom.key in {a.key for a in v.atoms}), None)
+    if index is None or test is None or test.op == "present":
+        return
+    variable = one.space.variables[index]
+    top = (atom.root, atom.path[0])
+    for class_, each in enumerate(variable.classes):
+        how = None if atom.key in each.true else _absence(atom, each)
+        if how is not None:
+            yield _Evasion(how, index, class_, None)
+    if len(variable.places) > 1 or len(_plain(atom.path)) > 1 or atom.reference is not None:
+        return
+    for how, value in _odd_values(atom):
+        odd = _class_of(variable, top[0], top[1], value)
+        fits = atom.root == "caller" or one.space.reader.placing.fits({top[1]: value})
+        if odd is not None and fits and atom.key not in variable.classes[odd].true:
+            yield _Evasion(how, index, odd, value)
+
+
+def _absence(atom: Atom, class_: Class) -> str | None:
+    """Return which side of a test is absent in a class, None if it has all that it compares."""
+    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    for (root, name), value in class_.values:
+        values[root][name] = value
+    if find(values[atom.root], _plain(atom.path)) is None:
+        return "absent"
+    other = atom.reference
+    return "compared with what is absent" if other and find(values[other[0]], other[1]) is None else None
+
+
+def _odd_values(atom: Atom) -> Iterator[tuple[str, Json]]:
+    test = atom.condition
+    if test is None:
+        return
+    if "*" in atom.path or test.measure == "count":
+        yield "empty", []
+        return
+    if test.measure == "length" or test.op == "matches":
+        yield "empty", ""
+    operand = test.value[0] if isinstance(test.value, list | tuple) and test.value else test.value
+    wanted = "" if test.measure == "length" else operand
+    yield from (("of another type", value) for value in _OTHERS if _type(value) != _type(wanted))
+
+
+def _class_of(variable: Variable, root: Root, name: str, value: Json) -> int | None:
+    own: dict[str, Json] = {name: value}
+    return variable.class_of(
+        {"args": own if root == "args" else {}, "caller": own if root == "caller" else {}}
+    )
+
+
+def _with_value(found: Sought, atom: Atom, value: Json) -> Sought:
+    """Put the very value that evades the test into a call; the policy cannot tell it from the other."""
+    if value is None:
+        return found
+    call, own = found.call, {atom.path[0]: value}
+    if atom.root == "caller":
+        changed = {"caller": {**call.caller, **own}, "arguments": call.arguments}
+    else:
+        changed = {"caller": call.caller, "arguments": {**call.arguments, **own}}
+    return Sought(found.server, found.tool, type(call)(role=call.role, value=call.value, **changed))
+
+
+def _plain(path: tuple[str, ...]) -> tuple[str, ...]:
+    return path[: path.index("*")] if "*" in path else path
+
+
+def _type(value: Json) -> str:
+    names = {bool: "boolean", int: "number", float: "number", str: "string", dict: "object"}
+    return names.get(type(value), "array")
+
+
+def _is_flag(tool: ToolAnnotation, atom: Atom) -> bool:
+    """Tell whether a test asks if a boolean argument is set: leaving it out means that it is not."""
+    if atom.root != "args" or len(atom.path) != 1 or atom.condition is None:
+        return False
+    schema = (tool.input_schema or {}).get("properties", {}).get(atom.path[0])
+    asks = (atom.condition.op, atom.condition.value) in (("equals", True), ("not_equals", False))
+    return asks and isinstance(schema, dict) and schema.get("type") == "boolean"
+
+
+def _listed(tools: Mapping[str, object]) -> str:
+    names = [visible(name) for name in sorted(tools)]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,110 @@
+"""How often a policy asks a person, over a profile of use: every call of it is decided by the real engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
+from ironcurtain.analysis.forecast.report import ClauseForecast, Forecast, Profile
+from ironcurtain.analysis.replay.replay import Replayer
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A decided call of a profile.
+
+    Attributes:
+        decision: None where it cannot be told.
+        count: How often the call is made over all sessions.
+    """
+
+    server: str
+    tool: str
+    decision: Decision | None
+    count: int
+
+    @property
+    def asks(self) -> bool:
+        """Whether the call needs an approval."""
+        return self.decision is not None and self.decision.verdict is Verdict.ESCALATE
+
+
+def decide_profile(profile: Profile, bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> list[Weighed]:
+    """Decide every call of a profile in a described world.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined or malformed.
+    """
+    policy = load_described(bundle, world)
+    prepared = {
+        f"{number:06d}": prepare(Call(c.server, c.tool, c.arguments, c.caller), policy)
+        for number, c in enumerate(profile.calls)
+    }
+    decisions = decide_prepared(prepared, bundle, policy, opa)
+    return [
+        Weighed(call.server, call.tool, decisions[id_], call.count)
+        for id_, call in zip(prepared, profile.calls, strict=True)
+    ]
+
+
+def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> list[Weighed]:
+    """Decide recorded calls anew.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined or malformed.
+    """
+    return [
+        Weighed(record.server, record.tool, outcome.decision, 1)
+        for record, outcome in zip(records, replayer.decide(records), strict=True)
+    ]
+
+
+def forecast(
+    calls: Iterable[Weighed], content: PolicyContent, sessions: int, budget: float | None = None
+) -> Forecast:
+    """Return how often people are asked per session, by clause.
+
+    Args:
+        calls: The decided calls.
+        content: The policy's content.
+        sessions: How many sessions the calls were made in.
+        budget: The most approvals per session that are accepted.
+    """
+    listed = list(calls)
+    causes: dict[str, list[Weighed]] = {}
+    for call in listed:
+        if call.asks and call.decision is not None:
+            causes.setdefault(call.decision.clause or call.decision.rule, []).append(call)
+    clauses = [
+        ClauseForecast(
+            clause=clause,
+            text=content.clauses.get(clause, ""),
+            approvals=_count(own) / sessions,
+            tools=tuple(sorted({f"{call.server}/{call.tool}" for call in own})),
+        )
+        for clause, own in causes.items()
+    ]
+    return Forecast(
+        revision=content.revision,
+        sessions=sessions,
+        calls=_count(listed) / sessions,
+        approvals=_count(call for call in listed if call.asks) / sessions,
+        unknown=_count(call for call in listed if call.decision is None) / sessions,
+        budget=budget,
+        clauses=tuple(sorted(clauses, key=lambda each: (-each.approvals, each.clause))),
+    )
+
+
+def _count(calls: Iterable[Weighed]) -> int:
+    return sum(call.count for call in calls)

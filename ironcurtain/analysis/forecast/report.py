@@ -1,0 +1,91 @@
+"""How often people will be asked (`ironcurtain forecast`), over a profile of use."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ironcurtain.analysis.diff.report import Difference
+from ironcurtain.model.policy import Rule
+from ironcurtain.system.frozen import Frozen, Json
+
+
+class ProfileCall(Frozen):
+    """A call that an agent makes.
+
+    Attributes:
+        count: How often it is made, over all sessions of the profile together.
+    """
+
+    server: str
+    tool: str
+    arguments: dict[str, Json] = Field(default_factory=dict)
+    caller: dict[str, Json] = Field(default_factory=dict)
+    count: int = Field(default=1, ge=1)
+
+
+class Profile(Frozen):
+    """What an agent does in some sessions: a file that a person writes.
+
+    Attributes:
+        sessions: How many sessions the counts are taken over.
+    """
+
+    format: Literal["ironcurtain/profile/v1"]
+    sessions: int = Field(default=1, ge=1)
+    calls: tuple[ProfileCall, ...]
+
+
+class ClauseForecast(Frozen):
+    """The approvals that one clause causes.
+
+    Attributes:
+        clause: The clause, or the rule's name where no clause is behind it.
+        text: The clause in its own words.
+        approvals: Expected approvals per session.
+        tools: `server/tool` of the calls.
+    """
+
+    clause: str
+    text: str = ""
+    approvals: float
+    tools: tuple[str, ...]
+
+
+class Suggestion(Frozen):
+    """A rule that would spare approvals; nobody has applied it.
+
+    Attributes:
+        rule: The rule.
+        before: The rule that it has to stand before.
+        approvals: Expected approvals per session with it.
+        difference: What it changes besides: every decision that is another one with it.
+    """
+
+    rule: Rule
+    before: str
+    approvals: float
+    difference: Difference
+
+
+class Forecast(Frozen):
+    """How often a policy asks a person.
+
+    Attributes:
+        calls: Calls per session.
+        approvals: Expected approvals per session.
+        unknown: Calls per session of which the profile does not tell whether they need one.
+        budget: The most approvals per session that are accepted.
+        suggestion: The narrowest rule that spares most approvals; None where no rule can, or none was sought.
+    """
+
+    format: Literal["ironcurtain/forecast/v1"] = "ironcurtain/forecast/v1"
+    revision: str
+    sessions: int
+    calls: float
+    approvals: float
+    unknown: float
+    budget: float | None = None
+    clauses: tuple[ClauseForecast, ...] = ()
+    suggestion: Suggestion | None = None

@@ -1,0 +1,294 @@
+"""Deciding guarantees: each is proved over all calls, or broken by one whole call that OPA confirms.
+
+Where neither succeeds, that no call was found is all that is said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
+from ironcurtain.analysis.engine.opa_queries import Answered, Examined
+from ironcurtain.analysis.engine.policies_under_test import Sides
+from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.search import FoundCall, Goal, Search, Severities
+from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, ToolSpace
+from ironcurtain.analysis.engine.space.elements import Element
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import VerificationError
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.guarantees import (
+    Guarantee,
+    GuaranteeReport,
+    GuaranteeResult,
+    Guarantees,
+    Status,
+    WitnessCall,
+)
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import marked, visible
+
+
+def check_guarantees(
+    bundle: Bundle, guarantees: Guarantees, world: DescribedWorld, opa: OpaCommand
+) -> GuaranteeReport:
+    """Decide every guarantee about a bundle in an assumed world.
+
+    Raises:
+        GuaranteeError: For each guarantee that names what does not exist or contradicts itself.
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    return decide_guarantees(examination(bundle, world, opa, guarantees, only_guaranteed=True), opa)
+
+
+def decide_guarantees(examined: Examination, opa: OpaCommand) -> GuaranteeReport:
+    """Decide the guarantees that an examination was made with.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    prepared, tools = examined.guarantees, examined.tools
+    broken = {each.guarantee.id: _smallest(each, tools) for each in prepared}
+    decisions = _confirmed(broken, examined.sides, opa)
+    results = tuple(_result(each, broken[each.guarantee.id], decisions) for each in prepared)
+    ok = all(result.holds for result in results)
+    return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
+
+
+# -- deciding ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """What was found about one guarantee.
+
+    Attributes:
+        tool: The tool of the smallest call that breaks it, and
+        call: that call; None where none was found.
+        cells: How many kinds of subjects it speaks of.
+        gaps: Why there may be a call that breaks it although none was found.
+        unsure: Why the call may be decided otherwise than was expected.
+    """
+
+    tool: tuple[str, str] | None
+    call: FoundCall | None
+    cells: int
+    gaps: frozenset[str]
+    unsure: frozenset[str] = frozenset()
+
+
+def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined]) -> _Broken:
+    found: list[tuple[tuple[int, int, str], tuple[str, str], FoundCall]] = []
+    cells = 0
+    gaps: set[str] = set()
+    for tool in each.tools:
+        one = examined[tool]
+        gaps |= one.gaps
+        search = Search(one, _allowed(each, one.space.sides.registry))
+        wanted = wanted_classes(each, one.space)
+        for cell in one.space.cells.values():
+            answers = one.answers.get(cell.keys, ())
+            if not speaks_of(each, cell, one.space.sides.registry):
+                continue
+            cells += any(overlaps(answered, wanted) for answered in answers)
+            if not search.could(cell, _suspicious(each.guarantee)):
+                continue
+            searched = search.find(cell, _goal(each.guarantee), wanted=wanted)
+            gaps |= searched.gaps
+            if searched.call is not None:
+                call = searched.call
+                found.append(((len(call.arguments), len(str(call.arguments)), str(call)), tool, call))
+    if each.guarantee.never is not None:
+        gaps -= {CUSTOM_MODULES}  # they only ever tighten
+    if not found:
+        return _Broken(None, None, cells, frozenset(gaps))
+    _, tool, call = min(found, key=lambda item: (item[0], item[1]))
+    return _Broken(tool, call, cells, frozenset(gaps), examined[tool].gaps)
+
+
+def overlaps(answered: Answered, wanted: Mapping[int, frozenset[int]]) -> bool:
+    """Tell whether calls on a path can have some classes of variables."""
+    classes = dict(answered.path.classes)
+    return all(bool(classes.get(index, group) & group) for index, group in wanted.items())
+
+
+def speaks_of(each: ReadGuarantee, cell: Cell, registry: Registry) -> bool:
+    """Tell whether a guarantee speaks of a cell's subjects."""
+    key = cell.keys[0]
+    return key is not None and each.matches(key, registry)
+
+
+def _allowed(each: ReadGuarantee, registry: Registry) -> Callable[[Element], bool]:
+    """Return which elements a call may hold: `always` without roles speaks of calls inside its patterns."""
+    scope = each.guarantee.when
+    if (
+        scope.roles is not None
+        or each.guarantee.always is None
+        or (each.within is None and each.outside is None)
+    ):
+        return lambda _: True
+
+    def allowed(element: Element) -> bool:
+        keys = [seen.key for seen in element.seen[0]]
+        return all(
+            each.matches(key, registry) for key in keys if registry[key.role].pattern_kind == each.kind
+        )
+
+    return allowed
+
+
+def wanted_classes(each: ReadGuarantee, space: ToolSpace) -> dict[int, frozenset[int]]:
+    """Return the classes of variables that a guarantee's tests leave."""
+    wanted: dict[int, frozenset[int]] = {}
+    needed = {atom.key for atom in each.atoms}
+    for index, variable in enumerate(space.variables):
+        own = needed & {atom.key for atom in variable.atoms}
+        if own:
+            wanted[index] = frozenset(i for i, c in enumerate(variable.classes) if own <= c.true)
+    return wanted
+
+
+def _goal(guarantee: Guarantee) -> Goal:
+    if guarantee.never is not None:
+        limit = guarantee.never.severity
+        return lambda _, call: call[0] <= limit
+    demanded = guarantee.always.severity if guarantee.always is not None else 0
+    if guarantee.when.roles is not None:
+        return lambda subject, _: subject[0] != demanded
+    return lambda _, call: call[0] != demanded
+
+
+def _suspicious(guarantee: Guarantee) -> Callable[[Severities], bool]:
+    """Return a cheap test that every subject of a breaking call passes."""
+    if guarantee.never is not None:
+        limit = guarantee.never.severity
+        return lambda subject: subject[0] <= limit
+    if guarantee.when.roles is None:
+        return lambda _: True
+    demanded = guarantee.always.severity if guarantee.always is not None else 0
+    return lambda subject: subject[0] != demanded
+
+
+# -- confirming ----------------------------------------------------------------------------------
+
+
+def _confirmed(broken: Mapping[str, _Broken], sides: Sides, opa: OpaCommand) -> dict[str, Decision]:
+    """Let the real steps and OPA decide the calls that break guarantees."""
+    side = sides.sides[0]
+    prepared = {
+        id_: prepare(
+            Call(each.tool[0], each.tool[1], each.call.arguments, each.call.caller, id=id_), side.policy
+        )
+        for id_, each in broken.items()
+        if each.tool is not None and each.call is not None
+    }
+    return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
+
+
+def _result(each: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision]) -> GuaranteeResult:
+    guarantee = each.guarantee
+    witness, reasons = None, broken.gaps
+    if broken.call is not None and broken.tool is not None:
+        decision = decisions[guarantee.id]
+        if _breaks(guarantee, broken.call, decision):
+            witness, reasons = witness_call(broken.tool, broken.call, decision), frozenset()
+        elif broken.unsure:
+            # What could not be followed decides the call otherwise, and another one perhaps not.
+            reasons = broken.gaps | broken.unsure
+        else:
+            raise VerificationError(
+                f"guarantee {guarantee.id}: the call {visible(str(broken.call.arguments))} was expected to "
+                f"break it, but is decided {decision.verdict} by {visible(decision.rule)}"
+            )
+    return GuaranteeResult(
+        id=guarantee.id,
+        clause=guarantee.clause,
+        demand=guarantee.words,
+        status=_status(broken, witness, reasons),
+        reasons=tuple(sorted(reasons)),
+        cells=broken.cells,
+        witness=witness,
+    )
+
+
+def _status(broken: _Broken, witness: WitnessCall | None, reasons: frozenset[str]) -> Status:
+    if witness is not None:
+        return "broken"
+    if reasons:
+        return "not found"
+    return "proved" if broken.cells else "says nothing"
+
+
+def _breaks(guarantee: Guarantee, call: FoundCall, decision: Decision) -> bool:
+    """Tell whether a call, as it is decided, breaks a guarantee."""
+    subjects = [s.verdict for s in decision.subjects if (s.role, s.value) == (call.role, call.value)]
+    subject: Severities = (subjects[0].severity if subjects else -1,)
+    if decision.rule.startswith("structural-") and decision.verdict is Verdict.DENY:
+        return False
+    return _goal(guarantee)(subject, (decision.verdict.severity,))
+
+
+def witness_call(tool: tuple[str, str], call: FoundCall, decision: Decision) -> WitnessCall:
+    """Return a found call with its decision."""
+    return WitnessCall(
+        server=tool[0],
+        tool=tool[1],
+        arguments=call.arguments,
+        caller=call.caller,
+        subject=f"{call.role} {call.value}",
+        verdict=decision.verdict,
+        rule=decision.rule,
+        clause=decision.clause,
+    )
+
+
+_MARKS: Mapping[Status, str] = {"proved": "ok", "not found": "open", "broken": "FAIL", "says nothing": "FAIL"}
+
+
+def report_lines(report: GuaranteeReport) -> Iterator[str]:
+    """Yield the report as lines of plain text."""
+    for result in report.results:
+        clause = f" ({result.clause})" if result.clause else ""
+        mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
+        yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
+        yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
+        if result.witness is not None:
+            yield from _witness_lines(result.witness)
+
+
+def status_words(result: GuaranteeResult) -> str:
+    """Return what is known of a guarantee."""
+    kinds = "1 kind of subject" if result.cells == 1 else f"{result.cells} kinds of subjects"
+    if result.status == "not found" and not result.cells:
+        return "no call was found that it speaks of, and it is not proved that there is none"
+    return {
+        "proved": f"proved over {kinds}",
+        "not found": f"not proved: no counterexample found in {kinds}",
+        "broken": "broken: a call was found",
+        "says nothing": "says nothing: it speaks of no call",
+    }[result.status]
+
+
+def _witness_lines(witness: WitnessCall) -> Iterator[str]:
+    yield f"      {visible(witness.server)}/{visible(witness.tool)} {_json(witness.arguments)}"
+    if witness.caller:
+        yield f"      as caller {_json(witness.caller)}"
+    clause = f" (clause {witness.clause})" if witness.clause else ""
+    decided = f"the call is decided {witness.verdict} by {visible(witness.rule)}{clause}"
+    yield f"      {visible(witness.subject)}: {decided}"
+
+
+def _json(value: Json) -> str:
+    return marked(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,142 @@
+"""The decision matrix: what a policy decides about every tool, role and place, grouped for reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.proof import Exactness
+from ironcurtain.analysis.engine.rules.diagram import Path, paths
+from ironcurtain.analysis.engine.rules.regions import Region, grouped
+from ironcurtain.analysis.engine.rules.wording import path_words
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
+from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
+from ironcurtain.analysis.matrix.exact_rows import exactness_of
+from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+
+def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Matrix:
+    """Return the decision matrix of a bundle in an assumed world.
+
+    Args:
+        bundle: The policy.
+        world: Home, sandbox, domain lists and whatever else the answers shall assume.
+        opa: The engine that evaluates every question.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    return matrix_of(examination(bundle, world, opa))
+
+
+def matrix_of(examined: Examination) -> Matrix:
+    """Return the decision matrix of an examination that was made without guarantees."""
+    tables: dict[str, list[Table]] = {}
+    for one in examined.tools.values():
+        tables.setdefault(one.space.server, []).append(tool_table(one))
+    servers = {server: _grouped(each) for server, each in tables.items()}
+    return Matrix(world=examined.sides.world, servers=servers)
+
+
+def matrix_json(matrix: Matrix) -> str:
+    """Return the text of `decision-matrix.json`: the same bytes for the same behaviour, on every machine.
+
+    A row is a line, so that a review shows the rows that changed.
+    """
+    document = matrix.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    servers = []
+    for server, tables in document.get("servers", {}).items():
+        texts = [_table_text(table) for table in tables]
+        servers.append(f"{_line(server)}: [\n{_COMMA.join(texts)}\n]")
+    head = f'"format": {_line(matrix.format)},\n"world": {_line(document["world"])}'
+    return f'{{\n{head},\n"servers": {{\n{_COMMA.join(servers)}\n}}\n}}\n'
+
+
+_COMMA = ",\n"
+
+
+def _table_text(table: dict[str, Json]) -> str:
+    head = ", ".join(f"{_line(key)}: {_line(value)}" for key, value in table.items() if key != "rows")
+    rows = _COMMA.join(f"  {_line(row)}" for row in table["rows"])
+    return f' {{{head}, "rows": [\n{rows}\n ]}}' if rows else f' {{{head}, "rows": []}}'
+
+
+def _line(value: Json) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def tool_table(one: Examined) -> Table:
+    """Return the table of one examined tool."""
+    behaviours = {
+        keys: _behaviour(one, cell) for keys, cell in one.space.cells.items() if one.answers.get(keys)
+    }
+    rows: dict[tuple[_Behaviour, tuple[str, ...]], list[str]] = {}
+    for role in dict.fromkeys(cell.role for cell in one.space.cells.values()):
+        own = [
+            Region(chain, label, behaviours[keys])
+            for keys, cell in one.space.cells.items()
+            if cell.role == role and keys in behaviours
+            for chain, label in cell.regions
+        ]
+        for behaviour, labels in grouped(own).items():
+            rows.setdefault((behaviour, labels), []).append(role)
+    listed = [
+        Row(roles=tuple(sorted(roles)), where=labels, **vars(behaviour))
+        for (behaviour, labels), roles in rows.items()
+    ]
+    ordered = tuple(sorted(listed, key=lambda row: (row.roles, OUTSIDE in row.where, row.where)))
+    return Table(
+        tools=(one.space.tool,), exactness=one.exactness, reasons=tuple(sorted(one.gaps)), rows=ordered
+    )
+
+
+@dataclass(frozen=True)
+class _Behaviour:
+    """All that a reader sees of a cell."""
+
+    floor: str | None
+    exactness: Exactness
+    outcomes: tuple[Outcome, ...]
+
+
+def _behaviour(one: Examined, cell: Cell) -> _Behaviour:
+    """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
+    answers = one.answers[cell.keys]
+    reduced = verdict_diagram(one.space, cell, answers)
+    reached = {
+        (tuple(sorted(path_words(path, one.space.variables))), *_verdict_and_clause(path))
+        for path in paths(reduced)
+        if one.calls.is_taken(cell, path)
+    }
+    key = cell.keys[0]
+    outcomes = sorted(
+        (Outcome(when=when, verdict=Verdict(verdict), clause=clause) for when, verdict, clause in reached),
+        key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
+    )
+    floor = key.floor if key is not None else None
+    return _Behaviour(floor, exactness_of(one, cell), tuple(outcomes))
+
+
+def _verdict_and_clause(path: Path) -> tuple[str, str | None]:
+    said = path.outcome[0]
+    return (str(said[0]), said[1]) if isinstance(said, tuple) else (Verdict.DENY.value, None)
+
+
+def _grouped(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """Put tools together that are decided alike."""
+    groups: dict[Table, list[str]] = {}
+    for table in tables:
+        groups.setdefault(table.model_copy(update={"tools": ()}), []).extend(table.tools)
+    merged = [table.model_copy(update={"tools": tuple(sorted(tools))}) for table, tools in groups.items()]
+    return tuple(sorted(merged, key=lambda table: table.tools))

@@ -1,0 +1,89 @@
+"""The decision matrix as text for a terminal and as markdown for a review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironcurtain.analysis.clauses.report import ClauseCell
+from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
+from ironcurtain.system.text import printable, visible
+
+_NO_RULE = {"allow": "the sandbox", "deny": "no rule", "escalate": "no rule"}
+
+
+_HEADER = ("| role | where | when | verdict | clause | floor |", "|---|---|---|---|---|---|")
+
+
+def text_lines(matrix: Matrix) -> Iterator[str]:
+    """Yield the matrix as plain text, a block for each group of tools that are decided alike."""
+    for server, tables in matrix.servers.items():
+        for table in tables:
+            yield f"{visible(server)}: {', '.join(map(visible, table.tools))}"
+            yield from (f"  sampled: {visible(reason)}" for reason in table.reasons)
+            for row in table.rows:
+                yield f"  {', '.join(row.roles)} in {places(row)}{exactness_mark(row)}"
+                yield from (f"    {outcome_words(row, outcome)}" for outcome in row.outcomes)
+            yield ""
+
+
+def markdown_lines(matrix: Matrix) -> Iterator[str]:
+    """Yield the matrix as markdown, a table for each group of tools that are decided alike."""
+    yield "# What the policy decides"
+    yield ""
+    sandbox = visible(matrix.world.sandbox or "none")
+    yield f"Assumed: home `{visible(matrix.world.home)}`, sandbox `{sandbox}`."
+    for server, tables in matrix.servers.items():
+        for table in tables:
+            yield ""
+            yield f"## {_cell(server)}: {', '.join(map(_cell, table.tools))}"
+            yield ""
+            for reason in table.reasons:
+                yield f"Sampled, not exact: {_cell(reason)}."
+                yield ""
+            yield from _HEADER
+            yield from _markdown_rows(table)
+
+
+def places(row: Row) -> str:
+    """Return the places of a row."""
+    return ", ".join(visible(place) for place in row.where)
+
+
+def exactness_mark(found: Row | ClauseCell) -> str:
+    """Return what stands after a row of which a verdict or a condition may be missing."""
+    return " (sampled)" if found.exactness == "sampled" else ""
+
+
+def outcome_words(row: Row, outcome: Outcome) -> str:
+    """Return one verdict with its clause, its conditions and the floor beneath it."""
+    clause = outcome.clause or _NO_RULE[outcome.verdict.value]
+    when = f" when {'; '.join(map(printable, outcome.when))}" if outcome.when else ""
+    floor = f" [at least escalate: {row.floor}]" if row.floor else ""
+    return f"{outcome.verdict.value:<9}{clause}{when}{floor}"
+
+
+def _markdown_rows(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        for outcome in row.outcomes:
+            cells = [
+                ", ".join(row.roles),
+                ", ".join(map(_cell, row.where)),
+                "; ".join(map(_marked, outcome.when)),
+                f"{outcome.verdict.value}{exactness_mark(row)}",
+                outcome.clause or _NO_RULE[outcome.verdict.value],
+                row.floor or "",
+            ]
+            yield f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """Show text in a table so that nothing in it is read as markdown."""
+    return _marked(visible(text))
+
+
+def _marked(words: str) -> str:
+    """Show words that are safe to show already in a table; `wording` has escaped what they hold."""
+    escaped = printable(words)
+    for mark in "\\`*_[]<>|#":
+        escaped = escaped.replace(mark, f"\\{mark}")
+    return escaped

@@ -1,0 +1,213 @@
+"""Mutation operators: the small changes of a policy that its evidence should notice.
+
+A mutant is described by edits of single rules, so that many mutants can stand in one bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from ironcurtain.analysis.engine.values.witnesses import fresh_words
+from ironcurtain.analysis.mutation.patterns import child, nobody, parent
+from ironcurtain.analysis.mutation.report import Kind
+from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.lists import Lists, NamedList
+from ironcurtain.model.policy import CompiledPolicy, If, RoleCondition, Rule
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+_BOUNDS = frozenset({"lt", "le", "gt", "ge"})
+_CONDITIONS = {"paths": "within", "domains": "allowed", "lists": "allowed"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed policy.
+
+    Attributes:
+        change: The change in words.
+        replaced: By position of a rule, what stands in its place; None for nothing.
+        inserted: By position of a rule, what follows it.
+        lists: Further named lists that the changed rules refer to.
+    """
+
+    kind: Kind
+    rule: Rule
+    change: str
+    replaced: Mapping[int, Rule | None]
+    inserted: Mapping[int, Rule] = field(default_factory=dict)
+    lists: Mapping[str, NamedList] = field(default_factory=dict)
+
+    @cached_property
+    def id(self) -> str:
+        """Twelve hexadecimal digits of the change's digest."""
+        content = [self.kind, self.change, self.rule.model_dump(mode="json", by_alias=True)]
+        return json_text.digest(content).removeprefix("sha256:")[:12]
+
+    def rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        """Return the changed policy's rules."""
+        found: list[Rule] = []
+        for position, rule in enumerate(rules):
+            kept = self.replaced.get(position, rule)
+            found += [each for each in (kept, self.inserted.get(position)) if each is not None]
+        return tuple(found)
+
+
+def mutants(source: Source) -> list[Mutant]:
+    """Return every mutant of a policy, each once; a change that the compiler refuses makes none."""
+    maker = _Maker(source.policy, source.lists, source.registry)
+    rules = source.policy.rules
+    found = [each for position, rule in enumerate(rules) for each in maker.of_rule(position, rule)]
+    found += maker.swapped()
+    found += maker.emptied()
+    distinct = {each.id: each for each in found}
+    return [
+        each
+        for each in distinct.values()
+        if source.accepts([rule for rule in each.replaced.values() if rule is not None], each.lists)
+    ]
+
+
+class _Maker:
+    def __init__(self, policy: CompiledPolicy, lists: Lists, registry: Registry) -> None:
+        self._rules = policy.rules
+        self._lists = lists.lists
+        self._registry = registry
+        self._named: dict[str, set[str]] = {}
+        for rule in policy.rules:
+            for condition in rule.if_.role_conditions:
+                self._named.setdefault(self._kind(condition), set()).update(condition.patterns)
+        self._fresh = fresh_words([policy.model_dump_json(by_alias=True), lists.model_dump_json()])[0]
+
+    def of_rule(self, position: int, rule: Rule) -> Iterator[Mutant]:
+        yield Mutant("rule dropped", rule, f"without {rule.name}", {position: None})
+        for changed, kind, words in (
+            *self._verdicts(rule),
+            *self._patterns(rule),
+            *self._bounds(rule),
+            *self._roles(rule),
+        ):
+            yield Mutant(kind, rule, f"{rule.name}: {words}", {position: changed})
+
+    # -- one rule ---------------------------------------------------------------------------------
+
+    def _verdicts(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+        for verdict in Verdict:
+            if verdict is not rule.then:
+                yield _with_verdict(rule, verdict), "verdict changed", f"{rule.then} becomes {verdict}"
+
+    def _patterns(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+        for key, number, condition in _conditions(rule.if_):
+            kind = self._kind(condition)
+            others = self._named[kind] - set(condition.patterns)
+            for pattern in condition.patterns:
+                wider = parent(kind, pattern, self._registry)
+                narrower = child(kind, pattern, others, self._fresh, self._registry)
+                for new, what in ((wider, "widened"), (narrower, "narrowed")):
+                    if new is None or new in condition.patterns:
+                        continue
+                    patterns = [new if each == pattern else each for each in condition.patterns]
+                    changed = _with_condition(rule, key, number, {_CONDITIONS[key]: patterns})
+                    label: Kind = "pattern widened" if what == "widened" else "pattern narrowed"
+                    yield changed, label, f"{pattern} becomes {new}"
+
+    def _bounds(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+        for key in ("args", "caller"):
+            for number, test in enumerate(getattr(rule.if_, key) or ()):
+                if test.op not in _BOUNDS or not isinstance(test.value, int | float):
+                    continue
+                for step in (-1, 1):
+                    moved = test.model_copy(update={"value": test.value + step})
+                    tests = [*getattr(rule.if_, key)]
+                    tests[number] = moved
+                    words = f"{test.name} {test.op} {test.value} becomes {test.value + step}"
+                    yield _with_if(rule, {key: tuple(tests)}), "bound moved", words
+
+    def _roles(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+        if rule.if_.roles is not None and len(rule.if_.roles) > 1:
+            for role in rule.if_.roles:
+                left = tuple(each for each in rule.if_.roles if each != role)
+                yield _with_if(rule, {"roles": left}), "role removed", f"without the role {role}"
+        for key, number, condition in _conditions(rule.if_):
+            for role in condition.roles if len(condition.roles) > 1 else ():
+                left = tuple(each for each in condition.roles if each != role)
+                changed = _with_condition(rule, key, number, {"roles": left})
+                yield changed, "role removed", f"{', '.join(condition.patterns)} without the role {role}"
+
+    # -- several rules ----------------------------------------------------------------------------
+
+    def swapped(self) -> Iterator[Mutant]:
+        """Swap neighbours that can concern the same call."""
+        for position, (first, second) in enumerate(pairwise(self._rules)):
+            if _can_meet(first.if_.server, second.if_.server) and _can_meet(first.if_.tool, second.if_.tool):
+                yield Mutant(
+                    "order swapped",
+                    first,
+                    f"{first.name} after {second.name}",
+                    {position: None},
+                    {position + 1: first},
+                )
+
+    def emptied(self) -> Iterator[Mutant]:
+        """Empty each list: what it holds then is a value that no call has."""
+        for name, named in self._lists.items():
+            value = nobody(named.type, self._fresh, self._registry)
+            if value is None:
+                continue
+            empty = f"{name}-{self._fresh}"
+            replaced: dict[int, Rule | None] = {}
+            for position, rule in enumerate(self._rules):
+                changed = _renamed(rule, f"@{name}", f"@{empty}")
+                if changed != rule:
+                    replaced[position] = changed
+            if replaced:
+                first = self._rules[min(replaced)]
+                lists = {empty: NamedList(type=named.type, resolved=(value,))}
+                yield Mutant("list emptied", first, f"@{name} is empty", replaced, lists=lists)
+
+    def _kind(self, condition: RoleCondition) -> str:
+        return str(self._registry[condition.roles[0]].pattern_kind)
+
+
+def _with_if(rule: Rule, update: Mapping[str, object]) -> Rule:
+    return rule.model_copy(update={"if_": rule.if_.model_copy(update=dict(update))})
+
+
+def _with_condition(rule: Rule, key: str, number: int, update: Mapping[str, Iterable[str] | bool]) -> Rule:
+    conditions = [*getattr(rule.if_, key)]
+    values = {name: value if isinstance(value, bool) else tuple(value) for name, value in update.items()}
+    conditions[number] = conditions[number].model_copy(update=values)
+    return _with_if(rule, {key: tuple(conditions)})
+
+
+def _with_verdict(rule: Rule, verdict: Verdict) -> Rule:
+    """Change a verdict; `or_none` speaks of allow rules only."""
+    changed = rule.model_copy(update={"then": verdict})
+    if verdict is not Verdict.ALLOW:
+        for key, number, condition in _conditions(rule.if_):
+            if condition.or_none:
+                changed = _with_condition(changed, key, number, {"or_none": False})
+    return changed
+
+
+def _renamed(rule: Rule, old: str, new: str) -> Rule:
+    for key, number, condition in _conditions(rule.if_):
+        if old in condition.patterns:
+            patterns = [new if each == old else each for each in condition.patterns]
+            rule = _with_condition(rule, key, number, {_CONDITIONS[key]: patterns})
+    return rule
+
+
+def _conditions(condition: If) -> Iterator[tuple[str, int, RoleCondition]]:
+    for key in _CONDITIONS:
+        for number, one in enumerate(getattr(condition, key) or ()):
+            yield key, number, one
+
+
+def _can_meet(one: Sequence[Json] | None, other: Sequence[Json] | None) -> bool:
+    return one is None or other is None or bool({*one} & {*other})

@@ -1,0 +1,159 @@
+"""The mutation score: how many small changes of a policy its scenarios, guarantees and tests notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.diff.report import Change, DifferentCall
+from ironcurtain.analysis.engine.policies_under_test import Remembered
+from ironcurtain.analysis.guarantees.guarantees import check_guarantees
+from ironcurtain.analysis.mutation.operators import Mutant, mutants
+from ironcurtain.analysis.mutation.report import MutantResult, MutationReport
+from ironcurtain.analysis.mutation.schemata import killers, tools_of
+from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
+from ironcurtain.system.private_runtime import private_directory
+
+_CUSTOM = "ironcurtain/custom/"
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    source: Source
+    guarantees: Guarantees | None
+    world: DescribedWorld
+    opa: OpaCommand
+    remembered: Remembered
+
+
+def mutation_score(
+    bundle: Bundle, scenarios: Scenarios, guarantees: Guarantees | None, opa: OpaCommand
+) -> MutationReport:
+    """Try every mutant of a policy against its own evidence.
+
+    A mutant that decides some call otherwise must fail a scenario, a guarantee or a test of a custom
+    module. Scenarios whose expectation was taken from the policy itself do not count.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a scenario fails without any mutant.
+    """
+    source = Source.of(bundle)
+    counted = [each for each in scenarios.scenarios if each.origin != "generated"]
+    evidence = _Evidence(source, guarantees, scenarios.world, opa, Remembered())
+    made = mutants(source)
+    killed = killers(source, made, counted, scenarios.world, opa) if made else {}
+    results = [
+        _result(each, "killed", by=f"scenario {killed[each.id]}")
+        if each.id in killed
+        else _unnoticed(each, evidence)
+        for each in made
+    ]
+    counts = Counter(result.outcome for result in results)
+    different = counts["killed"] + counts["survived"]
+    return MutationReport(
+        revision=bundle.revision,
+        scenarios=len(counted),
+        guarantees=len(guarantees.guarantees) if guarantees else 0,
+        killed=counts["killed"],
+        survived=counts["survived"],
+        equivalent=counts["equivalent"],
+        unproved=counts["not found"],
+        score=round(100 * counts["killed"] / different, 1) if different else None,
+        mutants=tuple(results),
+    )
+
+
+def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
+    """Return what becomes of a mutant that no scenario notices."""
+    source = evidence.source
+    changed = source.bundle_of(mutant.rules(source.policy.rules), mutant.lists)
+    found = difference(
+        source.bundle,
+        changed,
+        evidence.world,
+        evidence.opa,
+        only=tools_of(mutant, source),
+        remembered=evidence.remembered,
+    )
+    shown = [change for change in found.changes if change.witness is not None]
+    if not shown:
+        return _result(mutant, "equivalent" if found.exactness == "exact" else "not found")
+    by = _broken_guarantee(changed, evidence) or _failed_test(changed, evidence.opa)
+    if by is not None:
+        return _result(mutant, "killed", by=by)
+    return _result(mutant, "survived", scenario=_missing(mutant, min(shown, key=_size)))
+
+
+def _broken_guarantee(changed: Bundle, evidence: _Evidence) -> str | None:
+    if evidence.guarantees is None:
+        return None
+    report = check_guarantees(changed, evidence.guarantees, evidence.world, evidence.opa)
+    return next((f"guarantee {result.id}" for result in report.results if not result.holds), None)
+
+
+def _failed_test(changed: Bundle, opa: OpaCommand) -> str | None:
+    """Run the tests of the project's own modules: those of the rules were made from the rules."""
+    own = [path for path in changed.modules if path.startswith(_CUSTOM) and path.endswith("_test.rego")]
+    if not own:
+        return None
+    made_from_rules = {path for path in changed.modules if path.endswith("_test.rego") and path not in own}
+    with private_directory("work") as directory:
+        for path, data in changed.files.items():
+            if path not in made_from_rules:
+                file = directory / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+        failures = opa.test(directory).failures
+    return f"opa test {failures[0].name}" if failures else None
+
+
+def _missing(mutant: Mutant, change: Change) -> Scenario:
+    """Return the scenario that notices a survivor: its expectation is for a person to review."""
+    witness: DifferentCall | None = change.witness
+    assert witness is not None  # noqa: S101 - only changes with a witness are passed in
+    return Scenario(
+        id=f"mutant.{mutant.id}",
+        call=ScenarioCall(
+            server=witness.server,
+            tool=witness.tool,
+            arguments=witness.arguments,
+            caller=witness.caller or None,
+        ),
+        expect=witness.old.verdict,
+        clause=witness.old.clause,
+        why=f"Notices {mutant.kind}: {mutant.change}.",
+    )
+
+
+def _size(change: Change) -> tuple[int, str]:
+    text = change.witness.model_dump_json() if change.witness is not None else ""
+    return len(text), text
+
+
+def _result(mutant: Mutant, outcome: str, **more: object) -> MutantResult:
+    told: Mapping[str, object] = {
+        "id": mutant.id,
+        "kind": mutant.kind,
+        "rule": mutant.rule.name,
+        "clause": mutant.rule.clause,
+        "change": mutant.change,
+        "outcome": outcome,
+    }
+    return MutantResult.model_validate({**told, **more})
+
+
+def survivors(report: MutationReport) -> Sequence[Scenario]:
+    """Return the missing scenarios, one for each survivor, each call once."""
+    found: dict[str, Scenario] = {}
+    for result in report.mutants:
+        if result.scenario is not None:
+            found.setdefault(result.scenario.call.model_dump_json(), result.scenario)
+    return tuple(found.values())

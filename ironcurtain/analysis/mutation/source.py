@@ -1,0 +1,97 @@
+"""A bundle taken apart into rules and lists, and bundles of other rules put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.errors import EvidenceError, IronCurtainError
+from ironcurtain.model.lists import Lists, NamedList
+from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
+
+_REPLACED = ("lists", "patterns", "rules")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The policy of a bundle, as its rules were before rendering."""
+
+    bundle: Bundle
+    content: PolicyContent
+    policy: CompiledPolicy
+    lists: Lists
+    registry: Registry
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Source:
+        """Take a bundle apart.
+
+        Raises:
+            EvidenceError: If the bundle does not hold its rules' conditions.
+        """
+        content = PolicyContent.of(bundle)
+        rules = []
+        for name, text in sorted(content.rules.items(), key=lambda item: item[1].order):
+            if text.if_ is None:
+                raise EvidenceError(
+                    "the bundle does not hold its rules' conditions", hint="Build it again with this version."
+                )
+            told = {"description": text.description, "reason": text.reason, "clause": text.clause}
+            rules.append(Rule.model_validate({"name": name, "if": text.if_, "then": text.then, **told}))
+        clauses = tuple(Clause(id=id_, text=text) for id_, text in content.clauses.items())
+        policy = CompiledPolicy(format="ironcurtain/policy/v1", clauses=clauses, rules=tuple(rules))
+        lists = {
+            name: NamedList(type="domain" if kind == "url" else kind, resolved=values)
+            for name, (kind, values) in content.lists.items()
+        }
+        named = Lists(format="ironcurtain/lists/v1", lists=lists)
+        return cls(bundle, content, policy, named, Registry(content.annotations.roles))
+
+    def accepts(self, rules: Iterable[Rule], lists: Mapping[str, NamedList]) -> bool:
+        """Tell whether the compiler would take rules, each by itself."""
+        try:
+            check_policy(
+                self.policy.model_copy(update={"rules": tuple(rules)}),
+                self.content.annotations,
+                self._with(lists),
+                self.registry,
+                case_insensitive_hosts=self.content.case_insensitive_hosts,
+            )
+        except IronCurtainError:
+            return False
+        return True
+
+    def _with(self, lists: Mapping[str, NamedList]) -> Lists:
+        return self.lists.model_copy(update={"lists": {**self.lists.lists, **lists}})
+
+    def bundle_of(self, rules: Iterable[Rule], lists: Mapping[str, NamedList]) -> Bundle:
+        """Return the bundle with other rules and further lists; the project's own modules stay.
+
+        Raises:
+            RuleError, PatternError, ListError: If the rules are not valid.
+        """
+        release = Release(
+            engine_version=self.bundle.manifest.metadata.engine_version,
+            serial=self.bundle.serial,
+            relations=self.content.relations,
+            case_insensitive_hosts=self.content.case_insensitive_hosts,
+        )
+        made = assemble(
+            self.policy.model_copy(update={"rules": tuple(rules)}),
+            self.content.annotations,
+            self._with(lists),
+            registry=self.registry,
+            release=release,
+        )
+        wanted = {f"ironcurtain/{name}/data.json" for name in _REPLACED}
+        changed = {path: data for path, data in made.files.items() if path in wanted or _is_policy(path)}
+        return self.bundle.with_files(changed)
+
+
+def _is_policy(path: str) -> bool:
+    return path.startswith("ironcurtain/policy/") and path.endswith("/policy.rego")

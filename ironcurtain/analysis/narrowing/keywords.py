@@ -1,0 +1,158 @@
+"""A policy's tests of an argument as keywords of JSON Schema.
+
+Only what every implementation of JSON Schema reads alike is written: bounds are inclusive (older drafts
+know no others as numbers), and a regular expression only where all dialects agree on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ironcurtain.analysis.engine.rules.predicates import Atom
+from ironcurtain.analysis.engine.values.number_representatives import is_number
+from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.analysis.narrowing.pattern import portable_pattern
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.model.policy import ArgCondition
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+_NEGATED = {"le": "gt", "lt": "ge", "ge": "lt", "gt": "le"}
+_SIZES = {"length": ("minLength", "maxLength"), "count": ("minItems", "maxItems")}
+
+
+def below(described: dict[str, Json], steps: Iterable[str]) -> dict[str, Json] | None:
+    """Return the schema at a pointer below an argument's, None where it is not written out."""
+    found: Json = described
+    for step in steps:
+        members = found.get("properties")
+        listed = members if isinstance(members, dict) else {}
+        child = found.get("items") if step == pointers.EVERY else listed.get(step)
+        if not isinstance(child, dict):
+            return None
+        found = child
+    return found  # type: ignore[no-any-return]
+
+
+def equal_operands(atoms: Sequence[Atom], live: Iterable[frozenset[str]]) -> list[Json] | None:
+    """Return the only values that live classes can hold, None where they are not that few.
+
+    Args:
+        atoms: The tests of one argument.
+        live: For each live class the keys of the tests that hold.
+    """
+    listed = {atom.key: values for atom in atoms if (values := _listed(atom)) is not None}
+    found: dict[bytes, Json] = {}
+    for true in live:
+        own = [listed[key] for key in sorted(true & listed.keys())]
+        if not own:
+            return None
+        found.update({json_text.canonical(value): value for values in own for value in values})
+    return list(found.values())
+
+
+def _listed(atom: Atom) -> list[Json] | None:
+    """Return the values of a test that holds for nothing but them."""
+    if atom.when is not None:
+        if atom.when.in_ is not None:
+            return list(atom.when.in_)
+        return [atom.when.equals] if atom.when.equals is not None else None
+    test = atom.condition
+    if test is None or test.measure is not None or atom.reference is not None or len(atom.path) > 1:
+        return None
+    if test.op not in ("equals", "in"):
+        return None
+    return list(test.value) if test.op == "in" else [test.value]
+
+
+def presence(atom: Atom) -> bool | None:
+    """Return what a test of an argument's presence asks for, None if it is another test."""
+    if atom.when is not None:
+        return atom.when.present
+    test = atom.condition
+    return test.value if test is not None and test.op == "present" and len(atom.path) == 1 else None
+
+
+def add_keywords(described: dict[str, Json], atom: Atom, shapes: Shapes, *, truth: bool) -> None:
+    """Write a test that comes out the same for all live values into an argument's schema.
+
+    Args:
+        described: The argument's schema, changed in place.
+        atom: The test.
+        shapes: Reads the tool's schemas.
+        truth: Whether it holds, or fails, for all of them.
+    """
+    test = atom.condition
+    if test is None or atom.reference is not None or test.op == "present":
+        return
+    if pointers.EVERY in atom.path and not (truth and test.over == "every"):
+        return
+    target = below(described, atom.path[1:])
+    if target is None:
+        return
+    if test.measure is not None:
+        _size(target, test, truth=truth)
+    elif test.op in _NEGATED:
+        _bound(target, test.op if truth else _NEGATED[test.op], test.value, whole=shapes.is_whole(target))
+    elif truth and test.op in ("equals", "in"):
+        values = list(test.value) if test.op == "in" else [test.value]
+        _values(target, [*values, *([None] if shapes.may_be_null(target) else [])])
+    elif truth and test.op == "matches":
+        _pattern(target, test.value)
+
+
+def _bound(target: dict[str, Json], op: str, value: Json, *, whole: bool) -> None:
+    if not is_number(value):
+        return
+    if op in ("le", "lt"):
+        _lower(target, "maximum", math.ceil(value) - 1 if whole and op == "lt" else value)
+    else:
+        _raise(target, "minimum", math.floor(value) + 1 if whole and op == "gt" else value)
+
+
+def _size(target: dict[str, Json], test: ArgCondition, *, truth: bool) -> None:
+    least, most = _SIZES[test.measure or "length"]
+    value, op = test.value, test.op
+    if not is_number(value):
+        return
+    if op == "equals" and truth and value == math.floor(value):
+        _raise(target, least, math.floor(value))
+        _lower(target, most, math.floor(value))
+    if op not in _NEGATED:
+        return
+    op = op if truth else _NEGATED[op]  # type: ignore[assignment]
+    if op in ("le", "lt"):
+        _lower(target, most, math.floor(value) if op == "le" else math.ceil(value) - 1)
+    else:
+        _raise(target, least, math.ceil(value) if op == "ge" else math.floor(value) + 1)
+
+
+def _lower(target: dict[str, Json], key: str, value: Json) -> None:
+    if key.startswith("max") and key != "maximum" and value < 0:
+        return  # no schema can say it, and no value has such a size
+    known = target.get(key)
+    target[key] = min(known, value) if is_number(known) else value
+
+
+def _raise(target: dict[str, Json], key: str, value: Json) -> None:
+    if key != "minimum" and value <= 0:
+        return
+    known = target.get(key)
+    target[key] = max(known, value) if is_number(known) else value
+
+
+def _values(target: dict[str, Json], values: list[Json]) -> None:
+    if isinstance(target.get("enum"), list) or "const" in target:
+        return  # the schema has its own list, whose values need not be spelled like the rule's
+    target["enum"] = values
+
+
+def _pattern(target: dict[str, Json], value: Json) -> None:
+    pattern = portable_pattern(value) if isinstance(value, str) else None
+    if pattern is None:
+        return
+    if "pattern" in target:
+        target["allOf"] = [*target.get("allOf", []), {"pattern": pattern}]
+    else:
+        target["pattern"] = pattern

@@ -1,0 +1,125 @@
+"""What of a tool is live: which classes of values some call could have that is not denied.
+
+A call is denied as soon as one of its subjects is. So a class is dead if under it some argument that every
+call must give yields only denied subjects, or if nothing at all is permitted. These are necessary
+conditions, looked up in one pass over the paths; no combination of arguments is searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ironcurtain.analysis.engine.opa_queries import Answered, Examined
+from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
+from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.model.verdict import Verdict
+
+
+@dataclass
+class _Reached:
+    """The classes of each variable on the live paths of some cells.
+
+    Attributes:
+        paths: How many live paths there are.
+        tested: By variable, how many of them test it; the others hold for all its classes.
+        classes: By variable, its classes on those that do.
+    """
+
+    paths: int = 0
+    tested: dict[int, int] = field(default_factory=dict)
+    classes: dict[int, set[int]] = field(default_factory=dict)
+
+    def add(self, answered: Answered) -> None:
+        self.paths += 1
+        for index, group in answered.path.classes:
+            self.tested[index] = self.tested.get(index, 0) + 1
+            self.classes.setdefault(index, set()).update(group)
+
+    def under(self, variable: int | None, class_: int) -> bool:
+        """Tell whether some live path holds for a class of a variable."""
+        if variable is None or not self.paths:
+            return self.paths > 0
+        return self.tested.get(variable, 0) < self.paths or class_ in self.classes[variable]
+
+
+class Live:
+    """The live part of one examined tool."""
+
+    def __init__(self, one: Examined) -> None:
+        """Look every live path up once."""
+        self._one = one
+        self._space = one.space
+        self._all = _Reached()
+        self._by_home: dict[tuple[int, tuple[str, ...], str], _Reached] = {}
+        self._empty: dict[tuple[object, ...], bool] = {}
+        for keys, cell in one.space.cells.items():
+            for answered in one.answers.get(keys, ()):
+                if self.verdict(cell, answered) is not Verdict.DENY:
+                    self._add(cell, answered)
+
+    def _add(self, cell: Cell, answered: Answered) -> None:
+        self._all.add(answered)
+        for source, own in cell.homes:
+            self._by_home.setdefault((source, own, cell.role), _Reached()).add(answered)
+
+    def verdict(self, cell: Cell, answered: Answered) -> Verdict:
+        """Return what a path of a cell is decided to be, but for a project's own modules.
+
+        They can deny one value of a class and not another, so their word about the value that was tried
+        says nothing about the class.
+        """
+        outcome, key, order = answered.outcomes[0], cell.keys[0], answered.path.outcome[0]
+        if outcome is not None and not outcome.rule.startswith("custom-"):
+            found = outcome.verdict
+        elif order == FALLS_THROUGH:
+            found = Verdict.ALLOW if key is not None and key.discharged else Verdict.DENY
+        else:
+            found = next(rule.then for rule in self._space.rules[0] if rule.order == order)
+        if found is Verdict.ALLOW and key is not None and key.floor:
+            return Verdict.ESCALATE
+        return found
+
+    def mildest(self, cell: Cell) -> Verdict:
+        """Return the mildest verdict that a cell's subjects can get."""
+        found = [self.verdict(cell, answered) for answered in self._one.answers.get(cell.keys, ())]
+        return min(found, key=lambda verdict: verdict.severity, default=Verdict.DENY)
+
+    def possible(self, variable: int | None = None, class_: int = 0) -> bool:
+        """Tell whether some call, with a value of the class, may not be denied; false is a proof."""
+        if not self._all.under(variable, class_):
+            return False
+        wanted: Mapping[int, frozenset[int]] = {} if variable is None else {variable: frozenset({class_})}
+        for chosen, roles in self._space.role_modes(wanted):
+            if all(
+                self._can_be_empty(source, own, chosen) or self._permits(source, own, variable, class_)
+                for source, own in enumerate(roles)
+            ):
+                return True
+        return False
+
+    def usable(self, source: int) -> bool:
+        """Tell whether an argument may be given at all, in some mode; false is a proof."""
+        modes = {roles[source] for _, roles in self._space.role_modes({})}
+        return any(self._permits(source, own, None, 0) for own in modes)
+
+    def _permits(self, source: int, own: tuple[str, ...], variable: int | None, class_: int) -> bool:
+        if GIT_REMOTE in own:
+            return True  # what git would contact can be subjects of other roles, or of none that was tried
+        nothing = _Reached()
+        return all(
+            self._by_home.get((source, own, role), nothing).under(variable, class_)
+            for role in self._resources(own)
+        )
+
+    def _can_be_empty(self, source: int, own: tuple[str, ...], chosen: Mapping[int, int]) -> bool:
+        """Tell whether a call may hold no subject of a source; true where that is open."""
+        memo = (source, own, *chosen.items())
+        if memo not in self._empty:
+            options = self._one.calls.options(source, own, chosen)
+            self._empty[memo] = GIT_REMOTE in own or any(element.is_bare for element in options)
+        return self._empty[memo]
+
+    def _resources(self, own: tuple[str, ...]) -> list[str]:
+        return [role for role in own if self._space.sides.registry[role].resource]

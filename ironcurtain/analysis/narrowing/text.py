@@ -1,0 +1,56 @@
+"""Narrowing as text: per tool what was taken away from the server's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import cut, visible
+
+
+def text_lines(narrowed: Narrowing, annotations: Annotations) -> Iterator[str]:
+    """Yield, tool by tool, what differs from the server's own schema.
+
+    Args:
+        narrowed: The narrowed tools.
+        annotations: The bundle's annotations, which hold the servers' schemas.
+    """
+    for tool in narrowed.tools:
+        name = f"{visible(tool.server)}/{visible(tool.tool)}"
+        annotated = annotations.find(tool.server, tool.tool)
+        if not tool.reachable:
+            yield f"{name}: hidden, no call of it can be permitted"
+            continue
+        own = annotated.input_schema if annotated is not None else None
+        lines = list(_differences(own or {}, tool))
+        yield f"{name}: {'narrowed' if lines else 'as the server says'}"
+        yield from (f"  {line}" for line in lines)
+        yield from (f"  not followed: {visible(reason)}" for reason in tool.reasons)
+
+
+def _differences(own: Mapping[str, Json], tool: NarrowedTool) -> Iterator[str]:
+    new = tool.input_schema or {}
+    added = [name for name in new.get("required", []) if name not in own.get("required", [])]
+    if added:
+        yield f"required: {', '.join(map(visible, added))}"
+    before, after = own.get("properties", {}), new.get("properties", {})
+    for name, old in before.items():
+        if name not in after:
+            yield f"{visible(name)}: cannot be given"
+        elif after[name] != old:
+            yield from (f"{visible(name)}: {line}" for line in _changed(old, after[name]))
+
+
+def _changed(old: Json, new: Json) -> Iterator[str]:
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return
+    for key in dict.fromkeys((*old, *new)):
+        if key == "description" and new.get(key) != old.get(key):
+            yield visible(str(new[key]).removeprefix(str(old.get(key, ""))).strip())
+        elif key not in new:
+            yield f"no {visible(key)}"
+        elif new[key] != old.get(key):
+            yield f"{visible(key)} {cut(json_text.shown(new[key]), 300)}"

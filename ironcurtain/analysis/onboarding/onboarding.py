@@ -1,0 +1,92 @@
+"""What tools that nobody compiled yet would be decided by the rules that are published now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.analysis.engine.opa_queries import examine
+from ironcurtain.analysis.engine.policies_under_test import load_sides
+from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.matrix.matrix import tool_table
+from ironcurtain.analysis.matrix.report import Row
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import Opa
+from ironcurtain.model.annotations import Annotations, ServerAnnotations
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.system.files import load
+
+
+@dataclass(frozen=True)
+class PublishedRules:
+    """The rules of a published directory, and what they refer to.
+
+    Attributes:
+        custom: Directory of the project's own Rego modules, if it has one.
+    """
+
+    policy: CompiledPolicy
+    annotations: Annotations
+    lists: Lists | None
+    hosts: frozenset[str]
+    custom: Path | None = None
+
+    @classmethod
+    def read(cls, output: Path, hosts: frozenset[str], custom: Path | None) -> PublishedRules | None:
+        """Read what a compile published; None where nothing is published yet.
+
+        Raises:
+            FileError, FormatError, NewerFormatError: If a file is there and cannot be used.
+        """
+        rules, lists = output / "compiled-policy.json", output / "dynamic-lists.json"
+        if not rules.exists():
+            return None
+        return cls(
+            load(rules, CompiledPolicy),
+            load(output / "tool-annotations.json", Annotations),
+            load(lists, Lists) if lists.exists() else None,
+            hosts,
+            custom,
+        )
+
+
+def newcomer_rows(
+    published: PublishedRules, server: str, annotations: Annotations, world: DescribedWorld, opa: Opa
+) -> Mapping[str, tuple[Row, ...]]:
+    """Return, by tool of a server, what the published rules would decide about it.
+
+    Args:
+        published: The rules; nothing of them is changed.
+        server: The server.
+        annotations: Its tools, annotated.
+        world: Home, sandbox, domain lists and whatever else the answers shall assume.
+        opa: The engine that evaluates every question.
+
+    Raises:
+        RuleError, PatternError, ListError: If the rules contradict the annotations.
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+    """
+    engine = OpaCommand(opa)
+    tools = annotations.servers[server].tools
+    servers = {**published.annotations.servers, server: ServerAnnotations(tools=tools)}
+    together = published.annotations.model_copy(update={"servers": servers, "roles": annotations.roles})
+    registry = Registry(together.roles)
+    custom = check_modules(read_modules(published.custom), engine, registry) if published.custom else ()
+    bundle = assemble(
+        published.policy,
+        together,
+        published.lists,
+        registry=registry,
+        release=Release(opa.version, case_insensitive_hosts=published.hosts),
+        custom=custom,
+    )
+    sides = load_sides([bundle], world)
+    examined = examine([ToolSpace(server, tool.tool, sides) for tool in tools], engine)
+    return {one.space.tool: tool_table(one).rows for one in examined}

@@ -1,0 +1,213 @@
+"""Records that hold no values: what a policy can tell of a call, and keyed digests of the rest.
+
+A subject is kept as the patterns that cover it and keyed digests of the beginnings of its chain; arguments
+and caller facts as their skeleton, with keyed digests for scalars, and the outcome of every test that the
+recorded policy makes of them. So another policy can be held against the record by whoever has the key, and
+nobody else learns more than what the policy itself tells apart.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Iterator
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, Values
+from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.patterns import Chain, identifier_chain, path_chain, url_chain
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.urls import Url
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Role
+from ironcurtain.enforcement.audit.record_types import (
+    AbstractArguments,
+    AbstractSubject,
+    DecisionRecord,
+    SubjectRecord,
+)
+from ironcurtain.enforcement.audit.recorder import annotation_of
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+STRING, NUMBER, MEMBER = "string:", "number:", "$"
+LIMIT = "The call names more than can be judged."
+"""What is kept of a refusal for the sake of a limit: another policy may name fewer directories."""
+LIMIT_WORDS = "names more"
+
+_DIGITS = 32
+
+
+class Digests:
+    """The keyed digests of a log that holds no values.
+
+    Args:
+        key: The log's key.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = hmac.digest(key, b"abstraction", "sha256")
+
+    def chain(self, kind: str, chain: Chain) -> tuple[str, ...]:
+        """Return a digest of each beginning of a chain, the whole one last."""
+        found, above = [], self._digest(["chain", kind])
+        for part in chain:
+            # What is above has one length, so nothing can be read in two ways.
+            above = hmac.digest(self._key, f"{above}{part}".encode(), "sha256").hex()[:_DIGITS]
+            found.append(above)
+        return tuple(found)
+
+    def scalar(self, value: Json) -> Json:
+        """Return what stands for a scalar: itself if it is true, false or null."""
+        if value is None or isinstance(value, bool):
+            return value
+        return f"{STRING if isinstance(value, str) else NUMBER}{self._digest(['scalar', value])}"
+
+    def member(self, name: str) -> str:
+        """Return what stands for a member's name."""
+        return f"{MEMBER}{self._digest(['member', name])}"
+
+    def skeleton(self, value: Json, known: frozenset[str]) -> Json:
+        """Return a value's skeleton; the names in `known` are kept."""
+        if isinstance(value, dict):
+            return {
+                name if name in known else self.member(name): self.skeleton(below, known)
+                for name, below in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.skeleton(one, known) for one in value]
+        return self.scalar(value)
+
+    def _digest(self, value: Json) -> str:
+        return hmac.digest(self._key, json_text.canonical(value), "sha256").hex()[:_DIGITS]
+
+
+class AbstractKeeper:
+    """Makes records that hold no values (see `audit.records.Keeper`).
+
+    Args:
+        content: The bundle's content.
+        loaded: The policy as it is enforced.
+        key: The log's key; replaying the log takes it.
+    """
+
+    def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:
+        self._content, self._loaded = content, loaded
+        self._digests = Digests(key)
+        self._atoms: dict[tuple[str, str], tuple[Atom, ...]] = {}
+        self._names = frozenset(
+            {content.revision, *content.annotations.servers}
+            | {tool.tool for own in content.annotations.servers.values() for tool in own.tools}
+        )
+
+    def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:
+        """Return a decision's record without any value of the call."""
+        tool = annotation_of(self._loaded, record.server, record.tool)
+        is_known = tool is not None
+        subjects = [self._bare(each) for each in record.subjects]
+        abstract = None
+        if prepared is not None and tool is not None:
+            abstract = self._arguments(record, tool, prepared)
+            subjects = [
+                each.model_copy(update={"abstract": self._subject(subject)})
+                for each, subject in zip(subjects, prepared.call.subjects, strict=True)
+            ]
+        return record.model_copy(
+            update={
+                "server": record.server if is_known else self._digests.member(record.server),
+                "tool": record.tool if is_known else self._digests.member(record.tool),
+                "arguments": None,
+                "meta": {},
+                "caller": {},
+                "abstract": abstract,
+                "subjects": tuple(subjects),
+                "reason": self._reason(record),
+                "sandbox": record.sandbox.model_copy(update={"directory": None}),
+            }
+        )
+
+    def text(self, text: str) -> str:
+        """Return a text if it is one of the policy's own names, else nothing."""
+        return text if text in self._names else ""
+
+    def _bare(self, subject: SubjectRecord) -> SubjectRecord:
+        return subject.model_copy(update={"value": None})
+
+    def _reason(self, record: DecisionRecord) -> str:
+        rule = self._content.rules.get(record.rule)
+        if rule is not None:
+            return rule.reason
+        return LIMIT if LIMIT_WORDS in record.reason else ""
+
+    def _subject(self, subject: Subject) -> AbstractSubject:
+        role = subject.role
+        if not role.resource or subject.unresolved is not None:
+            return AbstractSubject()
+        chain = subject_chain(role, subject.resource, self._content.case_insensitive_hosts)
+        return AbstractSubject(
+            patterns=self._loaded.patterns.covering(role, subject.resource),
+            chain=self._digests.chain(role.pattern_kind, chain),
+        )
+
+    def _arguments(
+        self, record: DecisionRecord, tool: ToolAnnotation, prepared: Prepared
+    ) -> AbstractArguments:
+        server = record.server
+        atoms = self._atoms_of(server, tool)
+        args, caller = prepared.input["args"], prepared.input["caller"]
+        known = frozenset(_known_names(tool, atoms))
+        roles = self._loaded.surroundings(server).registry
+        resources = {a.top_level for a in tool.args if any(roles[r].resource for r in a.possible_roles)}
+        plain = {name: value for name, value in args.items() if name not in resources}
+        values: Values = {"args": args, "caller": caller}
+        return AbstractArguments(
+            args=self._digests.skeleton(plain, known),
+            caller=self._digests.skeleton(caller, known),
+            meta=self._digests.skeleton(record.meta, frozenset()),
+            tests={atom.key: atom.holds(values) for atom in atoms},
+        )
+
+    def _atoms_of(self, server: str, tool: ToolAnnotation) -> tuple[Atom, ...]:
+        place = (server, tool.tool)
+        if place not in self._atoms:
+            rules = rules_of_tool(self._content, server, tool, {})
+            self._atoms[place] = tuple({atom.key: atom for rule in rules for atom in rule.atoms}.values())
+        return self._atoms[place]
+
+
+def subject_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Chain:
+    """Return the chain of a resource under a role.
+
+    Args:
+        role: A resource role.
+        resource: A real absolute path, a `Url`, or a canonical identifier.
+        hosts: Hosts whose path segments compare case-folded.
+    """
+    if isinstance(resource, Url):
+        return url_chain(resource, hosts)
+    return path_chain(resource) if role.category == "path" else identifier_chain(role, resource)
+
+
+def _known_names(tool: ToolAnnotation, atoms: Iterable[Atom]) -> Iterator[str]:
+    """Yield the member names that are no secret: those of schema, annotation and policy."""
+    for argument in tool.args:
+        yield from pointers.steps_of(argument.name)
+    yield from _schema_names(tool.input_schema or {})
+    for atom in atoms:
+        yield from atom.path
+        if atom.reference is not None:
+            yield from atom.reference[1]
+
+
+def _schema_names(schema: Json) -> Iterator[str]:
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            yield from properties
+        for below in schema.values():
+            yield from _schema_names(below)
+    elif isinstance(schema, list):
+        for below in schema:
+            yield from _schema_names(below)

@@ -1,0 +1,127 @@
+"""What a test of arguments says of a skeleton: true, false, or that the skeleton does not tell.
+
+Where a skeleton tells, it tells the same as the values would: equality is equality of digests, counts and
+types are as they were; order, length and regular expressions of a digest are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, compare
+from ironcurtain.analysis.engine.unknown_facts import Root, json_type
+from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, Digests
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.model.policy import ArgCondition
+from ironcurtain.system.frozen import Json
+
+Skeletons: TypeAlias = Mapping[Root, Mapping[str, Json]]
+"""The skeletons of the arguments and of the caller facts of a call."""
+
+_NOTHING = frozenset[str]()
+
+
+class SkeletonReader:
+    """Reads tests on skeletons.
+
+    Args:
+        digests: The digests that the skeletons were made with.
+    """
+
+    def __init__(self, digests: Digests) -> None:
+        self._digests = digests
+
+    def holds(self, atom: Atom, skeletons: Skeletons) -> bool | None:
+        """Tell whether a rule's test holds; None where the skeletons do not tell."""
+        test = atom.condition
+        if test is None:
+            return None
+        reference = atom.reference
+        if reference is None:
+            operand = self._digests.skeleton(test.value, _NOTHING)
+        else:
+            operand = self._find(skeletons[reference[0]], reference[1])
+        root, path = skeletons[atom.root], atom.path
+        if pointers.EVERY not in path:
+            return self._compare(atom, test, self._find(root, path), operand)
+        star = path.index(pointers.EVERY)
+        elements = self._find(root, path[:star])
+        if elements is None or (atom.needs.operand and operand is None):
+            return self._compare(atom, test, None, operand)
+        if not isinstance(elements, list):
+            return atom.unknown and atom.needs.tested
+        if not elements:
+            return False
+        found = [self._compare(atom, test, self._find(each, path[star + 1 :]), operand) for each in elements]
+        return _any(found) if test.over == "some" else _negated(_any([_negated(each) for each in found]))
+
+    def _find(self, value: Json, path: tuple[str, ...]) -> Json:
+        for token in path:
+            if not isinstance(value, Mapping):
+                return None
+            value = value.get(token, value.get(self._digests.member(token)))
+        return value
+
+    def _compare(self, atom: Atom, test: ArgCondition, value: Json, operand: Json) -> bool | None:
+        """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
+        if atom.needs.unknown(_type(value), _type(operand)):
+            return atom.unknown
+        if test.op == "present":
+            return (value is not None) is test.value
+        if value is None:
+            return test.or_absent
+        if operand is None:
+            return False
+        if test.measure is not None:
+            return _compare_size(test, value)
+        return self._compare_typed(test.op, value, operand)
+
+    def _compare_typed(self, op: str, value: Json, operand: Json) -> bool | None:
+        operands = operand if op in ("in", "not_in") else [operand]
+        if _type(value) != _type(operands[0]):
+            return False
+        if op in ("equals", "in", "not_equals", "not_in"):
+            own = self._uniform(value)
+            is_one = any(own == self._uniform(one) for one in operands)
+            return is_one is (op in ("equals", "in"))
+        if op == "matches" or _type(value) == "number":
+            return None
+        return False
+
+    def _uniform(self, value: Json) -> Json:
+        """Return a skeleton with every member's name as its digest, and true told apart from 1."""
+        if isinstance(value, Mapping):
+            return {
+                name if name.startswith(MEMBER) else self._digests.member(name): self._uniform(below)
+                for name, below in value.items()
+            }
+        if isinstance(value, list):
+            return [self._uniform(one) for one in value]
+        return value
+
+
+def _compare_size(test: ArgCondition, value: Json) -> bool | None:
+    """Compare a number of elements, which is known, or of characters, which is not."""
+    if _type(value) != ("array" if test.measure == "count" else "string"):
+        return False
+    is_known = test.measure == "count" and not isinstance(test.value, Mapping)
+    return compare(test, value, test.value) if is_known else None
+
+
+def _type(value: Json) -> str | None:
+    """Return the JSON type of what a skeleton stands for, None for null."""
+    if isinstance(value, str):
+        return "number" if value.startswith(NUMBER) else "string"
+    return json_type(value)
+
+
+def _any(found: Iterable[bool | None]) -> bool | None:
+    listed = list(found)
+    if any(listed):
+        return True
+    return None if None in listed else False
+
+
+def _negated(value: bool | None) -> bool | None:  # noqa: FBT001 - it is the operand
+    return None if value is None else not value

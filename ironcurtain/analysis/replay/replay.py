@@ -1,0 +1,287 @@
+"""Deciding recorded calls under another policy.
+
+What a record says of the call itself stays: its subjects, their floors, what the sandbox discharged. That is
+sound as long as the tool means the same, which the record's basis says. The policy is asked anew, by the real
+engine. Where the record does not determine the answer, the answer is that it is unknown, and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.evaluate import evaluate
+from ironcurtain.analysis.replay.pseudonymization import LIMIT_WORDS, Digests
+from ironcurtain.analysis.replay.report import Replayed
+from ironcurtain.analysis.replay.resources import (
+    PatternTable,
+    Recorded,
+    UnknownError,
+    as_it_is,
+    subjects_of,
+)
+from ironcurtain.analysis.replay.values import Completion, Completions
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision import structural_checks
+from ironcurtain.decision.canonical.resources import CALL, Subject
+from ironcurtain.decision.canonical.urls import Url
+from ironcurtain.decision.decide import DRIFT, INVALID, MALFORMED, UNKNOWN_TOOL
+from ironcurtain.decision.engine_answer import read_answer
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.merge import merge
+from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.decision.reserved_tools import RESERVED
+from ironcurtain.decision.roles import NONE, Role
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.enforcement.audit.recorder import annotation_of, basis_of
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import VerificationError
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Digest, Json
+from ironcurtain.system.text import visible
+
+_DIGEST = re.compile(r"\$[0-9a-f]{32}")
+_EARLY = frozenset({INVALID, structural_checks.PROTECTED, structural_checks.UNREPRESENTABLE})
+"""Rules that depend on the tool and on the place alone."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a recorded call is decided now.
+
+    Attributes:
+        decision: The decision, or one of those that the call may have had; None where it is unknown.
+    """
+
+    replayed: Replayed
+    decision: Decision | None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One question about a record, with what its answer is merged with."""
+
+    input: dict[str, Json]
+    subjects: tuple[Subject, ...]
+    floor: structural_checks.Floor
+    base: Decision
+
+
+class Replayer:
+    """Decides recorded calls under one policy.
+
+    Args:
+        bundle: The policy's bundle.
+        loaded: The policy, loaded with the home and the sandbox of the recorded calls.
+        opa: The engine.
+        key: The log's key, which a log without values needs.
+    """
+
+    def __init__(
+        self, bundle: Bundle, loaded: LoadedPolicy, opa: OpaCommand, key: bytes | None = None
+    ) -> None:
+        self._bundle, self._loaded, self._opa = bundle, loaded, opa
+        self._content = PolicyContent.of(bundle)
+        self._registry = loaded.surroundings("").registry
+        digests = self._digests = Digests(key) if key is not None else None
+        self._completions = Completions(self._content, digests, self._registry)
+        self._bases: dict[tuple[str, str], Digest | None] = {}
+        self._tables = {
+            False: PatternTable(self._content, loaded, as_it_is, self._registry),
+        }
+        self._forms = {False: as_it_is}
+        if digests is not None:
+            self._forms[True] = digests.chain
+            self._tables[True] = PatternTable(self._content, loaded, digests.chain, self._registry)
+        self._has_custom = any(path.startswith("ironcurtain/custom/") for path in bundle.modules)
+
+    def replay(self, records: Iterable[DecisionRecord]) -> list[Replayed]:
+        """Decide each recorded call; return the outcomes in the same order.
+
+        Raises:
+            EngineFailedError: If OPA does not run.
+            VerificationError: If an answer of the policy is undefined or malformed.
+        """
+        return [outcome.replayed for outcome in self.decide(records)]
+
+    def decide(self, records: Iterable[DecisionRecord]) -> list[Outcome]:
+        """Decide each recorded call; return the outcomes with the decisions behind them.
+
+        Raises:
+            EngineFailedError: If OPA does not run.
+            VerificationError: If an answer of the policy is undefined or malformed.
+        """
+        listed = list(records)
+        outcomes: list[Replayed | dict[str, _Asked]] = []
+        for number, record in enumerate(listed):
+            try:
+                outcomes.append(self._asked(record, number))
+            except UnknownError as error:
+                outcomes.append(Replayed(id=record.id, verdict=None, unknown=str(error)))
+        asked = {id_: one.input for each in outcomes if isinstance(each, dict) for id_, one in each.items()}
+        answers = evaluate(asked, self._bundle, self._opa) if asked else {}
+        return [
+            self._concluded(record, each, answers)
+            if isinstance(each, dict)
+            else Outcome(each, self._told(record, each))
+            for record, each in zip(listed, outcomes, strict=True)
+        ]
+
+    def _asked(self, record: DecisionRecord, number: int) -> Replayed | dict[str, _Asked]:
+        """Return what to ask about a record, or the outcome if nothing needs to be asked."""
+        early = self._early(record)
+        if early is not None:
+            return early
+        tool = self._loaded.tool(record.server, record.tool)
+        if tool is None or not record.subjects or (record.arguments is None and record.abstract is None):
+            raise UnknownError("the call was refused before its arguments were judged")
+        is_abstract = record.abstract is not None
+        if is_abstract and self._has_custom:
+            raise UnknownError("the policy has modules of its own, which could ask for any value")
+        if is_abstract and True not in self._forms:
+            raise UnknownError("the log holds no values, and its key is not given")
+        if self._has_custom and (record.redacted or any(s.redacted for s in record.subjects)):
+            raise UnknownError("a value of the call is redacted")
+        subjects = subjects_of(
+            record,
+            tool.annotation,
+            form=self._forms[is_abstract],
+            directories=self._tables[is_abstract].directories,
+            sandbox=self._loaded.boundaries(record.server).sandbox,
+            registry=self._registry,
+            hosts=self._content.case_insensitive_hosts,
+        )
+        completions = self._completions.of(record, tool)
+        return {
+            f"{number:08d}-{one:02d}": self._question(record, subjects, completion, is_abstract=is_abstract)
+            for one, completion in enumerate(completions)
+        }
+
+    def _early(self, record: DecisionRecord) -> Replayed | None:
+        """Return the outcome of a call that no policy can decide otherwise; None if it has to be asked.
+
+        Raises:
+            UnknownError: If another policy might see another call.
+        """
+        tool = annotation_of(self._loaded, record.server, record.tool)
+        same = Replayed(id=record.id, verdict=record.verdict, rule=record.rule)
+        if record.rule == MALFORMED or (record.rule == UNKNOWN_TOOL and not self._may_know(record)):
+            return same
+        if record.rule == UNKNOWN_TOOL:
+            raise UnknownError("the tool was unknown when the call was recorded")
+        if tool is None:
+            return Replayed(id=record.id, verdict=Verdict.DENY, rule=UNKNOWN_TOOL)
+        if record.rule == DRIFT:
+            if tool.schema_digest == record.schema_digest:
+                return same
+            raise UnknownError("the tool had changed when the call was recorded")
+        if record.basis != self._basis(record.server, record.tool):
+            raise UnknownError("the tool's annotation, the roles, home or sandbox are others now")
+        if record.rule == structural_checks.UNREPRESENTABLE and LIMIT_WORDS in record.reason:
+            raise UnknownError("the call named more than could be judged")
+        return same if record.rule in _EARLY else None
+
+    def _may_know(self, record: DecisionRecord) -> bool:
+        """Tell whether the tool of a record, perhaps only known by its digest, may be one of the policy's."""
+        if self._loaded.tool(record.server, record.tool) is not None:
+            return True
+        if not _DIGEST.fullmatch(record.tool):
+            return False
+        if self._digests is None:
+            return True
+        member = self._digests.member
+        servers = self._content.annotations.servers
+        own = {member(tool.tool) for tools in servers.values() for tool in tools.tools}
+        known = {member(name) for name in RESERVED} | own
+        return record.tool in known and record.server in {member(name) for name in servers}
+
+    def _basis(self, server: str, tool: str) -> Digest | None:
+        if (server, tool) not in self._bases:
+            self._bases[server, tool] = basis_of(self._content, self._loaded, server, tool)
+        return self._bases[server, tool]
+
+    def _question(
+        self,
+        record: DecisionRecord,
+        recorded: list[Recorded],
+        completion: Completion,
+        *,
+        is_abstract: bool,
+    ) -> _Asked:
+        by_id = {f"{number:05d}": subject for number, subject in enumerate(recorded)}
+        subjects = tuple(_subject(id_, subject) for id_, subject in by_id.items())
+        floor = structural_checks.Floor(
+            escalated={s.id: (r.floor, "") for s, r in zip(subjects, recorded, strict=True) if r.floor},
+            discharged=frozenset(s.id for s, r in zip(subjects, recorded, strict=True) if r.discharged),
+        )
+        tool = annotation_of(self._loaded, record.server, record.tool)
+        if tool is None:
+            raise UnknownError("there is no such tool now")
+        view = _View(self._tables[is_abstract], by_id)
+        try:
+            question = policy_input(
+                record.server, tool, completion.args, completion.caller, subjects, floor.discharged, view
+            )
+        except Refusal as refusal:
+            raise UnknownError("the call names too much for the policy") from refusal
+        return _Asked(question, subjects, floor, self._base(record))
+
+    def _base(self, record: DecisionRecord) -> Decision:
+        return Decision(
+            id=record.id,
+            server=record.server,
+            tool=record.tool,
+            verdict=Verdict.DENY,
+            rule="",
+            reason="",
+            revision=self._bundle.revision,
+        )
+
+    def _concluded(
+        self, record: DecisionRecord, asked: Mapping[str, _Asked], answers: Mapping[str, Json]
+    ) -> Outcome:
+        decisions = [self._merged(one, answers[id_]) for id_, one in asked.items()]
+        verdicts = {decision.verdict for decision in decisions}
+        if len(verdicts) > 1:
+            unknown = "the policy tests what the record does not hold"
+            return Outcome(Replayed(id=record.id, verdict=None, unknown=unknown), None)
+        causes = {(decision.rule, decision.clause) for decision in decisions}
+        rule, clause = causes.pop() if len(causes) == 1 else (None, None)
+        replayed = Replayed(id=record.id, verdict=verdicts.pop(), rule=rule, clause=clause)
+        return Outcome(replayed, decisions[0])
+
+    def _told(self, record: DecisionRecord, replayed: Replayed) -> Decision | None:
+        """Return the decision of a call that nobody had to be asked about."""
+        if replayed.verdict is None:
+            return None
+        update = {"verdict": replayed.verdict, "rule": replayed.rule or "", "reason": record.reason}
+        return self._base(record).model_copy(update=update)
+
+    def _merged(self, asked: _Asked, answer: Json) -> Decision:
+        try:
+            read = read_answer(answer, {subject.id for subject in asked.subjects})
+        except Refusal as refusal:
+            raise VerificationError(
+                f"the policy's answer about {visible(asked.base.id or '')}: {refusal.reason}"
+            ) from None
+        return merge(asked.base, {}, asked.subjects, asked.floor, read, self._content.clauses)
+
+
+class _View:
+    """The patterns of a policy, for subjects that stand for themselves by their ids."""
+
+    def __init__(self, table: PatternTable, subjects: Mapping[str, Recorded]) -> None:
+        self._table, self._subjects = table, subjects
+
+    def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's
+        return self._table.covering(self._subjects[str(resource)].beginnings)
+
+
+def _subject(id_: str, recorded: Recorded) -> Subject:
+    if recorded.role.name == NONE:
+        return Subject(CALL, recorded.role, CALL, at="")
+    return Subject(id_, recorded.role, recorded.value, recorded.at, also_at=recorded.also_at, resource=id_)

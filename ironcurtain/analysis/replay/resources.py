@@ -1,0 +1,236 @@
+"""The subjects of a recorded call as another policy sees them, from their values or from keyed digests.
+
+Both kinds of record come down to one form: a subject is the beginnings of its chain, as they are or as
+digests, and a pattern covers it exactly if the pattern's own chain, in the same form, is among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
+from ironcurtain.analysis.replay.pseudonymization import subject_chain
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.paths import is_within
+from ironcurtain.decision.canonical.patterns import (
+    Chain,
+    canonical_member,
+    canonical_pattern,
+    path_chain,
+    pattern_chain,
+)
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
+from ironcurtain.model.annotations import ToolAnnotation
+
+Form: TypeAlias = Callable[[str, Chain], tuple[Hashable, ...]]
+"""From a kind of patterns and a chain to the beginnings of the chain, the whole one last."""
+
+
+class UnknownError(Exception):
+    """The record does not hold enough to tell; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One subject of a recorded call.
+
+    Attributes:
+        beginnings: The beginnings of its chain; empty where no pattern can cover it.
+    """
+
+    role: Role
+    at: str
+    also_at: tuple[str, ...]
+    value: str
+    beginnings: tuple[Hashable, ...]
+    discharged: bool
+    floor: str | None
+    recursive: bool
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Every pointer at which it stands."""
+        return frozenset({self.at, *self.also_at})
+
+
+def as_it_is(kind: str, chain: Chain) -> tuple[Hashable, ...]:
+    """Return the beginnings of a chain themselves."""
+    return tuple((kind, *chain[: length + 1]) for length in range(len(chain)))
+
+
+class PatternTable:
+    """The patterns of one policy, looked up by the beginnings of chains.
+
+    Args:
+        content: The policy's content.
+        loaded: The policy, loaded where the calls were recorded.
+        form: How beginnings are written.
+    """
+
+    def __init__(self, content: PolicyContent, loaded: LoadedPolicy, form: Form, registry: Registry) -> None:
+        self._names: dict[Hashable, set[str]] = {}
+        self._form, self._registry = form, registry
+        directories = loaded.patterns.directories
+        self.directories = tuple(sorted(set(directories.values())))
+        for kind, patterns in content.patterns.items():
+            for pattern in patterns:
+                hosts = content.case_insensitive_hosts
+                canonical = (
+                    directories[pattern]
+                    if kind == "path"
+                    else canonical_pattern(kind, pattern, registry, case_insensitive_hosts=hosts)
+                )
+                self._add(kind, canonical, pattern)
+        for name, (kind, values) in content.lists.items():
+            for value in values:
+                self._add(kind, canonical_member(kind, value, registry), f"@{name}")
+
+    def covering(self, beginnings: tuple[Hashable, ...]) -> tuple[str, ...]:
+        """Return the patterns and `@lists` that cover a subject, sorted."""
+        found: set[str] = set()
+        for one in beginnings:
+            found |= self._names.get(one, set())
+        return tuple(sorted(found))
+
+    def _add(self, kind: str, canonical: str, name: str) -> None:
+        whole = self._form(kind, pattern_chain(kind, canonical, self._registry))[-1]
+        self._names.setdefault(whole, set()).add(name)
+
+
+def subjects_of(
+    record: DecisionRecord,
+    tool: ToolAnnotation,
+    *,
+    form: Form,
+    directories: tuple[str, ...],
+    sandbox: str | None,
+    registry: Registry,
+    hosts: frozenset[str],
+) -> list[Recorded]:
+    """Return the subjects that a recorded call has under another policy, in document order.
+
+    A tool that acts on a whole tree is judged in every directory that the policy names inside it, so those
+    of the recorded policy go, and those of the other one come.
+
+    Args:
+        record: The record.
+        tool: The tool's annotation, the same as when the call was recorded.
+        form: How beginnings are written.
+        directories: The real directories that the policy names.
+        sandbox: The sandbox's real directory.
+        registry: The roles.
+        hosts: Hosts whose path segments compare case-folded.
+
+    Raises:
+        UnknownError: If the record does not hold enough.
+    """
+    recorded = [_recorded(subject, form, registry, hosts) for subject in record.subjects]
+    trees = [subject for subject in recorded if subject.recursive]
+    inside = {id(tree): _directories_inside(tree, directories, form) for tree in trees}
+    seen: dict[tuple[str, Hashable], bool] = {
+        (subject.role.name, subject.beginnings[-1]): subject.discharged
+        for subject in recorded
+        if subject.beginnings
+    }
+    found: dict[Hashable, Recorded] = {}
+    for subject in recorded:
+        if _is_named_inside(subject, trees):
+            continue
+        _merge(found, subject)
+        for directory, beginnings in inside.get(id(subject), ()):
+            known = seen.get((subject.role.name, beginnings[-1]))
+            named = replace(
+                subject,
+                value=directory,
+                beginnings=beginnings,
+                recursive=False,
+                discharged=_is_contained(tool, subject.role, directory, sandbox) if known is None else known,
+            )
+            _merge(found, named)
+    return list(found.values())
+
+
+def _recorded(subject: SubjectRecord, form: Form, registry: Registry, hosts: frozenset[str]) -> Recorded:
+    role = registry[subject.role]
+    has_chain = role.resource and not subject.unresolved
+    if subject.abstract is not None:
+        beginnings: tuple[Hashable, ...] = subject.abstract.chain if has_chain else ()
+    elif subject.value is None or subject.redacted:
+        raise UnknownError("a value of the call is redacted")
+    else:
+        chain = subject_chain(role, _resource(role, subject.value), hosts) if has_chain else ()
+        beginnings = form(role.pattern_kind, chain) if has_chain else ()
+    return Recorded(
+        role=role,
+        at=subject.at,
+        also_at=subject.also_at,
+        value=subject.value or "",
+        beginnings=beginnings,
+        discharged=subject.discharged,
+        floor=subject.floor,
+        recursive=subject.recursive,
+    )
+
+
+def _resource(role: Role, value: str) -> str | Url:
+    if role.category != "url":
+        return value
+    try:
+        return parse_remote_url(value) if role.name == GIT_REMOTE else parse_fetch_url(value)
+    except UnrepresentableError:
+        raise UnknownError("an address of the call is not one as it was recorded") from None
+
+
+def _is_named_inside(subject: Recorded, trees: list[Recorded]) -> bool:
+    """Tell whether a subject is there only since the recorded policy names a directory inside a tree."""
+    if subject.recursive or not subject.beginnings:
+        return False
+    around = [
+        tree
+        for tree in trees
+        if tree.role == subject.role and tree.beginnings and tree.beginnings[-1] in subject.beginnings[:-1]
+    ]
+    return bool(around) and subject.places <= frozenset().union(*(tree.places for tree in around))
+
+
+def _directories_inside(
+    tree: Recorded, directories: tuple[str, ...], form: Form
+) -> list[tuple[str, tuple[Hashable, ...]]]:
+    found = []
+    for directory in directories:
+        beginnings = form(tree.role.pattern_kind, path_chain(directory))
+        if tree.beginnings and tree.beginnings[-1] in beginnings[:-1]:
+            found.append((directory, beginnings))
+    return found
+
+
+def _is_contained(tool: ToolAnnotation, role: Role, directory: str, sandbox: str | None) -> bool:
+    if not (tool.contained and role.containable and sandbox is not None and is_within(directory, sandbox)):
+        return False
+    if role.writes:
+        # A file with a second name is not discharged, and whether it is one was not recorded.
+        raise UnknownError("the policy names a place inside the call's tree that was not looked at")
+    return True
+
+
+def _merge(found: dict[Hashable, Recorded], subject: Recorded) -> None:
+    """Add a subject, or the places of one that is known: equal subjects of one call are one."""
+    whole = subject.beginnings[-1] if subject.beginnings else (subject.at, subject.value, len(found))
+    key = (subject.role.name, whole)
+    known = found.get(key)
+    if known is None:
+        found[key] = subject
+        return
+    places = dict.fromkeys((known.at, *known.also_at, subject.at, *subject.also_at))
+    found[key] = replace(
+        known,
+        also_at=tuple(places)[1:],
+        discharged=known.discharged and subject.discharged,
+        floor=known.floor or subject.floor,
+    )

@@ -1,0 +1,90 @@
+"""Summing up a replay: which decisions flip, by the clauses behind them, and what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ironcurtain.analysis.replay.report import Flips, Replay, Replayed, Unknowns
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import visible
+
+_SHOWN_IDS = 10
+_NOT_OF_THE_POLICY = ("engine-", "proxy-", "internal-error")
+_SEVERAL = "several"
+
+
+def is_decided(record: DecisionRecord) -> bool:
+    """Tell whether a record holds a decision of policy and structural checks."""
+    return not record.rule.startswith(_NOT_OF_THE_POLICY)
+
+
+def summed_up(
+    session: str, revision: str, records: Sequence[DecisionRecord], replayed: Iterable[Replayed], skipped: int
+) -> Replay:
+    """Return what a replay found.
+
+    Args:
+        session: The log's name.
+        revision: The revision of the policy that decides now.
+        records: The records that were decided anew; `replayed` in the same order.
+        replayed: Their decisions now.
+        skipped: How many decisions were left out.
+    """
+    flips: dict[tuple[Verdict, Verdict, str, str], list[DecisionRecord]] = {}
+    unknown: dict[str, list[DecisionRecord]] = {}
+    same = 0
+    for record, now in zip(records, replayed, strict=True):
+        if now.verdict is None:
+            unknown.setdefault(now.unknown, []).append(record)
+        elif now.verdict is record.verdict:
+            same += 1
+        else:
+            causes = (record.clause or record.rule, now.clause or now.rule or _SEVERAL)
+            flips.setdefault((record.verdict, now.verdict, *causes), []).append(record)
+    return Replay(
+        session=session,
+        revision=revision,
+        recorded=tuple(dict.fromkeys(record.revision for record in records)),
+        calls=len(records) + skipped,
+        same=same,
+        skipped=skipped,
+        flips=tuple(
+            sorted((_flips(*key, own) for key, own in flips.items()), key=lambda f: (f.direction, -f.count))
+        ),
+        unknown=tuple(
+            Unknowns(reason=reason, count=len(own), ids=_ids(own)) for reason, own in sorted(unknown.items())
+        ),
+    )
+
+
+def text_lines(result: Replay) -> Iterator[str]:
+    """Yield a replay as plain text: what is looser first."""
+    flipped = sum(each.count for each in result.flips)
+    unknown = sum(each.count for each in result.unknown)
+    yield f"{result.calls} calls: {result.same} the same, {flipped} flipped, {unknown} unknown"
+    for each in result.flips:
+        causes = f"{visible(each.old_clause)} → {visible(each.new_clause)}"
+        yield f"{each.direction}: {each.count} calls {each.old} → {each.new}, {causes}"
+        yield f"  {', '.join(visible(tool) for tool in each.tools)}"
+        yield f"  {' '.join(visible(id_) for id_ in each.ids)}{' …' if each.count > len(each.ids) else ''}"
+    yield from (f"unknown: {each.count} calls: {visible(each.reason)}" for each in result.unknown)
+    if result.skipped:
+        yield f"left out: {result.skipped} that no policy decided (no engine, or the proxy itself refused)"
+
+
+def _flips(old: Verdict, new: Verdict, old_cause: str, new_cause: str, own: list[DecisionRecord]) -> Flips:
+    return Flips(
+        direction="loosened" if new.severity < old.severity else "tightened",
+        old=old,
+        new=new,
+        old_clause=old_cause,
+        new_clause=new_cause,
+        tools=tuple(sorted({f"{record.server}/{record.tool}" for record in own})),
+        count=len(own),
+        ids=_ids(own),
+    )
+
+
+def _ids(records: Sequence[DecisionRecord]) -> tuple[str, ...]:
+    return tuple(record.id for record in records[:_SHOWN_IDS])

@@ -1,0 +1,127 @@
+"""The arguments and caller facts that a recorded call may have had, as far as another policy tells apart.
+
+A record with values has one answer. A record without values fixes the outcome of some tests; then every class
+of values (see `variables`) that agrees with them is possible, and the policy is asked about all of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, atom_of_key
+from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.analysis.engine.space.variables import Class, Variable, variables_of
+from ironcurtain.analysis.engine.unknown_facts import Root
+from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.witnesses import fresh_words
+from ironcurtain.analysis.replay.pseudonymization import Digests
+from ironcurtain.analysis.replay.pseudonymized_tests import SkeletonReader, Skeletons
+from ironcurtain.analysis.replay.resources import UnknownError
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.pointers import tokens
+from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+MAX_COMPLETIONS = 64
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Arguments and caller facts that stand for all that a recorded call may have had."""
+
+    args: Mapping[str, Json]
+    caller: Mapping[str, Json]
+
+
+class Completions:
+    """What the calls of a log may have been, to one policy.
+
+    Args:
+        content: The policy's content.
+        digests: The digests of the log's records without values; None where its records have values.
+        registry: The roles.
+    """
+
+    def __init__(self, content: PolicyContent, digests: Digests | None, registry: Registry) -> None:
+        self._content, self._registry = content, registry
+        self._reader = SkeletonReader(digests) if digests is not None else None
+        self._atoms: dict[tuple[str, str], tuple[Atom, ...]] = {}
+        self._variables: dict[tuple[str, str, frozenset[str]], Domain[Variable]] = {}
+
+    def of(self, record: DecisionRecord, tool: FittedTool) -> list[Completion]:
+        """Return what a recorded call may have been, at least one.
+
+        Raises:
+            UnknownError: If the record does not hold enough to say.
+        """
+        atoms = self._atoms_of(record.server, tool)
+        if record.abstract is not None:
+            return self._completed(record, record.abstract, atoms, tool)
+        roots: dict[str, Root] = {"arguments": "args", "caller": "caller"}
+        redacted = {(roots[steps[0]], steps[1]) for steps in map(tokens, record.redacted)}
+        if any(set(atom.places) & redacted for atom in atoms):
+            raise UnknownError("a value of the call is redacted")
+        return [Completion(record.arguments or {}, record.caller)]
+
+    def _atoms_of(self, server: str, tool: FittedTool) -> tuple[Atom, ...]:
+        place = (server, tool.annotation.tool)
+        if place not in self._atoms:
+            rules = rules_of_tool(self._content, server, tool.annotation, {})
+            self._atoms[place] = tuple({a.key: a for rule in rules for a in rule.atoms}.values())
+        return self._atoms[place]
+
+    def _completed(
+        self,
+        record: DecisionRecord,
+        abstract: AbstractArguments,
+        atoms: Sequence[Atom],
+        tool: FittedTool,
+    ) -> list[Completion]:
+        if self._reader is None:
+            raise UnknownError("the log holds no values, and its key is not given")
+        skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller}
+        told = {atom.key: self._reader.holds(atom, skeletons) for atom in atoms}
+        known = {key: outcome for key, outcome in told.items() if outcome is not None} | abstract.tests
+        variables = self._variables_of(record.server, tool, atoms, frozenset(abstract.tests))
+        if not variables.is_complete and not known.keys() >= told.keys():
+            raise UnknownError(f"the policy tests what the record does not hold ({min(variables.gaps)})")
+        pools = [_possible(variable, known) for variable in variables.values]
+        count = 1
+        for pool in pools:
+            count *= len(pool)
+        if count > MAX_COMPLETIONS:
+            raise UnknownError("the policy tests too much that the record does not hold")
+        return [_completion(combination) for combination in itertools.product(*pools)]
+
+    def _variables_of(
+        self, server: str, tool: FittedTool, atoms: Sequence[Atom], recorded: frozenset[str]
+    ) -> Domain[Variable]:
+        memo = (server, tool.annotation.tool, recorded)
+        if memo not in self._variables:
+            both = {atom.key: atom for atom in (*map(atom_of_key, sorted(recorded)), *atoms)}
+            fresh = fresh_words([*both, json_text.canonical(tool.annotation.input_schema or {}).decode()])
+            self._variables[memo] = variables_of(both.values(), tool, self._registry, fresh)
+        return self._variables[memo]
+
+
+def _possible(variable: Variable, known: Mapping[str, bool]) -> list[Class]:
+    """Return the classes that agree with what is known, one for each outcome of what is not."""
+    own = {atom.key for atom in variable.atoms} & known.keys()
+    true = frozenset(key for key in own if known[key])
+    found = [each for each in variable.classes if each.true & own == true]
+    if not found:
+        raise UnknownError("no value that we can think of passes the tests as the recorded one did")
+    return found
+
+
+def _completion(classes: Iterable[Class]) -> Completion:
+    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    for each in classes:
+        for (root, name), value in each.values:
+            values[root][name] = value
+    return Completion(values["args"], values["caller"])

@@ -1,0 +1,27 @@
+"""`ironcurtain lsp`: the language server for editors."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@click.option("--stdio", is_flag=True, help="Speak on stdin and stdout; there is no other way.")
+@click.option("--no-verify", is_flag=True, help="Do not run the checks of `verify` on what is published.")
+def command(**options: bool) -> Exit:
+    """Tell an editor what is wrong while you type: in the constitution, scenarios, answers and settings.
+
+    An editor starts it and speaks the Language Server Protocol on stdin and stdout; docs/editors.md sets up
+    three of them. Needs the extra `lsp`: pip install 'ironcurtain[lsp]'.
+
+    \b
+    Example:
+      ironcurtain lsp
+
+    \b
+    Exit: 0 the editor ended the session, 2 wrong options, or the extra is not installed.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("author.lsp", **options)

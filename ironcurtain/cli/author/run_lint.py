@@ -1,0 +1,67 @@
+"""What `ironcurtain lint` does."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from ironcurtain.cli.author.constitution import named_clauses, project_ids
+from ironcurtain.cli.options.project import Project, read_project
+from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.compiler.load.linter import LintReport, lint
+from ironcurtain.compiler.load.load import read_constitution
+from ironcurtain.errors import Exit
+from ironcurtain.model.policy import ClauseList
+from ironcurtain.system import json_text
+from ironcurtain.system.text import counted, printable
+
+
+def run(
+    *,
+    constitution: str | None,
+    config: str | None,
+    clauses: bool,
+    strict: bool,
+    format_: str,
+    quiet: bool,
+) -> Exit:
+    """Print the findings about a constitution, or its clauses."""
+    read = _read(constitution, read_project(config))
+    if clauses:
+        return _list(read, format_)
+    findings = lint(read)
+    counts = Counter(finding.severity for finding in findings)
+    ok = not counts["error"] and not (strict and counts["warning"])
+    if format_ == "json":
+        report = LintReport(ok=ok, findings=tuple(findings))
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    else:
+        for finding in findings:
+            click.echo(printable(finding.line))
+        if not quiet:
+            shown = ", ".join(counted(counts[each], each) for each in ("error", "warning", "note"))
+            click.echo(f"{counted(len(read), 'clause')}: {shown}", err=True)
+    return Exit.YES if ok else Exit.NO
+
+
+def _read(constitution: str | None, project: Project) -> tuple[PlacedClause, ...]:
+    if constitution is not None:
+        return named_clauses(Path(constitution), project)
+    # Places are shown as an editor finds them from here.
+    base = Path(os.path.relpath(project.path("constitution")))
+    return read_constitution(base, project.existing_guidance, Path.cwd(), project_ids(project))[1]
+
+
+def _list(read: tuple[PlacedClause, ...], format_: str) -> Exit:
+    """Print each clause with its id and place."""
+    listed = ClauseList(clauses=tuple(placed.clause for placed in read))
+    if format_ == "json":
+        click.echo(json_text.pretty(listed.model_dump(mode="json")), nl=False)
+        return Exit.YES
+    width = max((len(each.id) for each in listed.clauses), default=0)
+    for each in listed.clauses:
+        click.echo(printable(f"{each.id.ljust(width)}  {each.source}  {each.text}"))
+    return Exit.YES

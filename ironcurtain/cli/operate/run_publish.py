@@ -1,0 +1,98 @@
+"""What `ironcurtain publish` does."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.oci import SCHEME, Reference
+from ironcurtain.bundle.oci_access import Access
+from ironcurtain.bundle.oci_client import push
+from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.bundle.publishing.to_directory import publish_to_directory
+from ironcurtain.bundle.publishing.to_server import publish_to_server
+from ironcurtain.cli.operate.run_key import default_key, public_beside
+from ironcurtain.cli.options.trust import with_tests_beside
+from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
+from ironcurtain.engine.locate import Opa, find
+from ironcurtain.errors import Exit, UsageError, VerificationError
+from ironcurtain.integrations.gate.checks.all_checks import run_published
+from ironcurtain.integrations.gate.reading import Given, read_subject
+from ironcurtain.integrations.gate.report import gate_report
+from ironcurtain.system.files import read_token
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_SCHEMES = ("http://", "https://")
+
+
+def run(
+    *,
+    target: str,
+    bundle: str | None,
+    scenarios: str | None,
+    config: str | None,
+    verify_key: str | None,
+    opa: str | None,
+    name: str,
+    token_file: str | None,
+    credentials_file: str | None,
+    plain_http: bool,
+    format_: str,
+) -> Exit:
+    """Verify a bundle and put it where it is fetched from."""
+    key = Path(verify_key) if verify_key is not None else public_beside(default_key())
+    path = Path(bundle_or_project(bundle, config, name=SIGNED_ARCHIVE))
+    trust = Trust.of(verify_key=key)
+    signed = open_bundle(path, trust)
+    given = Given(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
+    _require_accepted(signed, given, find(path_or_none(opa)))
+    facts: dict[str, Json] = {}
+    if target.lower().startswith(SCHEME):
+        reference = Reference.parse(target)
+        access = Access.of(
+            reference, token_file=token_file, credentials_file=credentials_file, plain_http=plain_http
+        )
+        facts["digest"], changed = push(signed.archive(), reference, access)
+    elif credentials_file is not None or plain_http:
+        raise UsageError("--credentials-file and --plain-http are for a registry", where=target)
+    elif target.lower().startswith(_SCHEMES):
+        token = read_token(Path(token_file)) if token_file is not None else None
+        changed = publish_to_server(signed.archive(), target, token)
+    elif token_file is not None:
+        raise UsageError("a directory takes no token")
+    else:
+        changed = publish_to_directory(signed.archive(), Path(target), name)
+    if format_ == "json":
+        told = {"published": changed, "revision": signed.revision, "serial": signed.serial}
+        click.echo(json.dumps({**told, "target": target, **facts}))
+    else:
+        done = "published" if changed else "already there:"
+        click.echo(f"{done} serial {signed.serial}, revision {signed.revision}")
+        click.echo(f"  verified, {trust.signature_words(signed)}")
+        click.echo(f"  to {visible(target)}")
+        if facts:
+            click.echo(f"  digest {facts['digest']}")
+    return Exit.YES
+
+
+def _require_accepted(bundle: Bundle, given: Given, opa: Opa) -> None:
+    """Refuse what `ironcurtain verify` refuses, by the same checks."""
+    judged = with_tests_beside(bundle, given.bundle)
+    report = gate_report(
+        "verify", judged, opa, run_published(read_subject(judged, given, opa, datetime.now(UTC).date()))
+    )
+    if not report.ok:
+        failed = [each for each in report.checks if each.status == "failed"]
+        lacking = [each for each in report.checks if each.status == "unexamined"]
+        said = [f"{each.name} ({each.summary})" for each in failed or lacking]
+        raise VerificationError(
+            f"the bundle does not verify: {', '.join(said)}",
+            where=str(given.bundle),
+            hint="Nothing was published. `ironcurtain verify` with the same bundle shows each problem.",
+        )

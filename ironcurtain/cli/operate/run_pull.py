@@ -1,0 +1,53 @@
+"""What `ironcurtain pull` does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ironcurtain.bundle.oci import Reference
+from ironcurtain.bundle.oci_access import Access
+from ironcurtain.bundle.oci_client import pull
+from ironcurtain.bundle.opening import Trust, parse_bundle
+from ironcurtain.errors import Exit
+from ironcurtain.system.files import atomic_write, unwritten
+from ironcurtain.system.text import visible
+
+
+def run(
+    *,
+    source: str,
+    output: str,
+    token_file: str | None,
+    credentials_file: str | None,
+    plain_http: bool,
+    verify_key: str | None,
+    expect_revision: str | None,
+    min_serial: int | None,
+    format_: str,
+) -> Exit:
+    """Pull a bundle, hold it against what it has to be, and write it."""
+    trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
+    reference = Reference.parse(source)
+    access = Access.of(
+        reference, token_file=token_file, credentials_file=credentials_file, plain_http=plain_http
+    )
+    pulled = pull(reference, access)
+    bundle = parse_bundle(pulled.archive, trust, source)
+    try:
+        atomic_write(Path(output), pulled.archive)
+    except OSError as error:
+        raise unwritten("the bundle", Path(output), error) from error
+    if format_ == "json":
+        facts = {"digest": pulled.digest, "revision": bundle.revision, "serial": bundle.serial}
+        click.echo(json.dumps({**facts, "output": output, "trusted": trust.vouches}))
+        return Exit.YES
+    click.echo(f"pulled serial {bundle.serial}, revision {bundle.revision}")
+    click.echo(f"  digest {pulled.digest}")
+    click.echo(f"  to {visible(output)}")
+    if not trust.vouches:
+        said = f"note: the bundle is {trust.signature_words(bundle)}, and nobody vouches for it: neither"
+        click.echo(f"{said} --verify-key nor --expect-revision is given", err=True)
+    return Exit.YES

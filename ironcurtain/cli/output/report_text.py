@@ -1,0 +1,77 @@
+"""A gate's report for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ironcurtain.analysis.diff.text import details, text_lines
+from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
+from ironcurtain.system.text import printable
+
+_MARKS = {"passed": "ok  ", "failed": "FAIL", "skipped": "--  ", "unexamined": "??  "}
+DIFFERENCE = "difference"
+FINDINGS = "findings"
+
+
+def plain_text(report: GateReport) -> str:
+    """Return the report as plain text."""
+    return "".join(f"{line}\n" for line in _lines(report))
+
+
+def said_of_changes(report: GateReport) -> Mapping[str, tuple[str, ...]]:
+    """Return by change id what the gate says of a change beyond the difference itself."""
+    if report.difference is None:
+        return {}
+    shown = {change.id: set(details(change)) for change in report.difference.changes}
+    problems = [p for check in report.checks if check.name == DIFFERENCE for p in check.problems]
+    said = {}
+    for problem in problems:
+        if problem.id in shown:
+            more = [line for line in problem.details if line not in shown[problem.id]]
+            open_ = ["NOT approved"] if problem.severity == "error" else []
+            said[problem.id] = (*more, *open_)
+    return said
+
+
+def other_problems(report: GateReport, check: Check) -> tuple[Problem, ...]:
+    """Return the problems of a check that the difference itself does not show."""
+    shown = said_of_changes(report) if check.name == DIFFERENCE else {}
+    return tuple(problem for problem in check.problems if problem.id not in shown)
+
+
+def _lines(report: GateReport) -> Iterator[str]:
+    if report.difference is not None:
+        yield from text_lines(report.difference, said_of_changes(report))
+        yield ""
+    for check in report.checks:
+        yield f"{_MARKS[check.status]}  {printable(check.name)}: {printable(check.summary)}"
+        for problem in other_problems(report, check):
+            yield from _problem(problem, named=check.name == FINDINGS)
+    if report.command == "verify":
+        yield from _outcome(report)
+
+
+def outcome_words(report: GateReport) -> str:
+    """Return the outcome in a few words, without what was not examined."""
+    if not report.ok:
+        return "NOT verified"
+    return "verified in part" if report.unexamined else "verified"
+
+
+def _outcome(report: GateReport) -> Iterator[str]:
+    if report.unexamined:
+        yield f"not examined: {', '.join(map(printable, report.unexamined))}"
+    yield f"{outcome_words(report)}  {report.revision}"
+
+
+def _problem(problem: Problem, *, named: bool) -> Iterator[str]:
+    """Yield a problem; `named` shows its id, which a waiver needs."""
+    clause = f" ({printable(problem.clause)})" if problem.clause else ""
+    id_ = f" [{printable(problem.id)}]" if named else ""
+    yield f"      {problem.severity}: {printable(problem.message)}{clause}{id_}"
+    yield from (f"        {printable(line)}" for line in problem.details)
+    if problem.file:
+        line = f":{problem.line}" if problem.line else ""
+        yield f"        at {printable(problem.file)}{line}"
+    if problem.suggestion:
+        yield f"        to do: {printable(problem.suggestion)}"

@@ -1,0 +1,31 @@
+"""`ironcurtain input`: the policy input of a call, to ask OPA by hand."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
+from ironcurtain.cli.options.options import policy_options
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@bundle_argument(*CALL, shown="SERVER TOOL ARGUMENTS", explicit=True)
+@policy_options
+def command(**options: object) -> Exit:
+    """Print the policy input that OPA gets for a call.
+
+    A call that ends before OPA is asked has none; then the reason goes to stderr and the exit code is 1.
+
+    \b
+    Example:
+      ironcurtain input --bundle generated/bundle --sandbox work \\
+        filesystem read_text_file '{"path": "notes.txt"}' \\
+        | opa eval -b generated/bundle -I data.ironcurtain.decision.decision
+
+    \b
+    Exit: 0 printed, 1 the call is denied before OPA is asked,
+    2 wrong options or files, 3 the bundle cannot be used.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("review.input", **options)

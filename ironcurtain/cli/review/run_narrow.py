@@ -1,0 +1,55 @@
+"""What `ironcurtain narrow` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ironcurtain.analysis.narrowing.narrowing import narrowing
+from ironcurtain.analysis.narrowing.text import text_lines
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.cli.review.assumed_facts import assumed_scenarios
+from ironcurtain.cli.review.policy_argument import bundle_or_project
+from ironcurtain.compiler.render.rendered import check_rendered
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+
+def run(
+    *,
+    bundle: str | None,
+    server: str | None,
+    tool: str | None,
+    scenarios: str | None,
+    home: str | None,
+    sandbox: str | None,
+    format_: str,
+    opa: str | None,
+    **trust: Json,
+) -> Exit:
+    """Narrow the tools of a bundle and print them."""
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
+    check_rendered(read)
+    given = {"home": home, "sandbox": sandbox}
+    changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
+    tests = assumed_scenarios(path, scenarios)
+    world = tests.world.model_copy(update=changes)
+    narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)), tests.scenarios)
+    if server is not None:
+        tools = tuple(t for t in narrowed.tools if t.server == server and tool in (None, t.tool))
+        if not tools:
+            wanted = quoted(server if tool is None else f"{server}/{tool}")
+            raise UsageError(f"the bundle has no tool {wanted}", hint="`ironcurtain matrix` names them all.")
+        narrowed = narrowed.model_copy(update={"tools": tools})
+    if format_ == "json":
+        click.echo(json_text.pretty(narrowed.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(text_lines(narrowed, PolicyContent.of(read).annotations)))
+    return Exit.YES

@@ -1,0 +1,203 @@
+"""What the commands of `ironcurtain approvals` do."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from ironcurtain.cli.output import terminal
+from ironcurtain.cli.run.approvals_screen import Screen
+from ironcurtain.enforcement.approvals.describe import WIDTH, describe
+from ironcurtain.enforcement.approvals.inbox import Answer, Desk, Recorded, default_place
+from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, Approvals, ApprovalStatus
+from ironcurtain.enforcement.approvals.rows import rows
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system import json_text
+from ironcurtain.system.text import quoted, visible
+
+_WATCH_SECONDS = 0.5
+_UNKNOWN = os.terminal_size((WIDTH, 24))
+_QUESTION_LINES = 4
+_BEGINNING = re.compile(r"[0-9a-f]{1,16}")
+_PROBLEMS: dict[Recorded, str] = {
+    "answered": "it is answered already; the first answer counts",
+    "expired": "its time is over",
+    "gone": "it is settled, or gone",
+    "clock": "the clock has gone back behind the time of asking; set it right first",
+}
+
+
+def list_(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
+    """List requests, once or for as long as the person watches; at a terminal they can be answered there."""
+    if watch and format_ == "text" and terminal.is_screen():
+        with ExitStack() as stack:
+            screen = Screen(lambda: _desk(stack, directory, key), _told)
+            return Exit.PERSON if screen.run() else Exit.YES
+    if watch:
+        _watch(directory, key, format_)
+    found = _found(directory, key)
+    _print_list(found, format_)
+    return Exit.PERSON if any(each.state == "pending" for each in found) else Exit.YES
+
+
+def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> Exit:
+    """Show one request in full."""
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        status = _one(desk, id_)
+    if status is None or status.request is None:
+        return _gone(id_, status)
+    if format_ == "json":
+        click.echo(json_text.pretty(status.model_dump(mode="json")), nl=False)
+    else:
+        click.echo(describe(status.request, width=terminal.size(sys.stdout, _UNKNOWN).columns), nl=False)
+        click.echo(f"  state: {status.state}")
+    return Exit.YES
+
+
+def approve(
+    *, id_: str, session: bool, yes: bool, directory: str | None, key: str | None, format_: str
+) -> Exit:
+    """Approve one request, after showing it."""
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        status = _one(desk, id_)
+        if desk is None or status is None or status.request is None:
+            return _gone(id_, status)
+        request = status.request
+        if session and not request.session_offer.covers:
+            raise UsageError(
+                f"this call cannot be approved for the session: {request.session_offer.why_not}",
+                hint="Approve it once, without --session.",
+            )
+        if not yes and not _confirmed(request, session=session):
+            click.echo("not approved; it still waits", err=True)
+            return Exit.NO
+        answer = Answer("approved", "session" if session else "once")
+        return _say(request, answer, desk.answer(request, answer), format_)
+
+
+def deny(*, id_: str, reason: str, directory: str | None, key: str | None, format_: str) -> Exit:
+    """Deny one request."""
+    if len(reason) > MAX_REASON:
+        raise UsageError(f"the reason is longer than {MAX_REASON} characters")
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        status = _one(desk, id_)
+        if desk is None or status is None or status.request is None:
+            return _gone(id_, status)
+        answer = Answer("denied", reason=reason)
+        return _say(status.request, answer, desk.answer(status.request, answer), format_)
+
+
+def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
+    if not terminal.is_there():
+        raise UsageError(
+            "there is no terminal to confirm on", hint="Look at it with `approvals show`, then use --yes."
+        )
+    size = terminal.size(sys.stderr, _UNKNOWN)
+    text = describe(request, width=size.columns)
+    click.echo(text, err=True)
+    if (lines := text.count("\n")) > size.lines - _QUESTION_LINES:
+        click.echo(
+            f"{lines:,} lines, and the first may be out of sight. They begin with\n"
+            f"`request {request.id}`; `ironcurtain approvals show` shows them, too.",
+            err=True,
+        )
+    what = "this call and, for this session, calls of the shape above" if session else "this one call"
+    return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
+
+
+def _say(request: ApprovalRequest, answer: Answer, recorded: Recorded, format_: str) -> Exit:
+    if recorded != "recorded":
+        click.echo(_told(request, answer, recorded), err=True)
+        return Exit.NO
+    if format_ == "json":
+        said = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
+        click.echo(json_text.pretty(said), nl=False)
+    else:
+        click.echo(_told(request, answer, recorded))
+    return Exit.YES
+
+
+def _told(request: ApprovalRequest, answer: Answer, recorded: Recorded) -> str:
+    if recorded != "recorded":
+        return f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}"
+    scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
+    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}"
+
+
+def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
+    why = status.problem if status is not None else _PROBLEMS["gone"]
+    click.echo(f"request {visible(id_)}: {why}", err=True)
+    return Exit.NO
+
+
+def _one(desk: Desk | None, beginning: str) -> ApprovalStatus | None:
+    """Return the request whose id begins so, or None.
+
+    Raises:
+        UsageError: If that is no id, or several begin so.
+    """
+    if not _BEGINNING.fullmatch(beginning):
+        raise UsageError(f"{quoted(beginning)} is no request's id", hint="`approvals list` shows them.")
+    ids = [each for each in desk.ids() if each.startswith(beginning)] if desk is not None else []
+    if len(ids) > 1:
+        raise UsageError(f"{len(ids)} requests begin with {beginning}", hint="Write more of the id.")
+    return desk.status(ids[0]) if desk is not None and ids else None
+
+
+def _desk(stack: ExitStack, directory: str | None, key: str | None) -> Desk | None:
+    default_directory, default_key = default_place()
+    desk = Desk.open(Path(directory) if directory else default_directory, Path(key) if key else default_key)
+    return stack.enter_context(desk) if desk is not None else None
+
+
+def _found(directory: str | None, key: str | None) -> tuple[ApprovalStatus, ...]:
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        return desk.statuses() if desk is not None else ()
+
+
+def _watch(directory: str | None, key: str | None, format_: str) -> NoReturn:
+    """Print the list on each change, until the person interrupts."""
+    shown: list[tuple[str, str]] | None = None
+    known: set[str] = set()
+    with ExitStack() as stack:
+        desk: Desk | None = None
+        while True:
+            desk = desk or _desk(stack, directory, key)
+            found = desk.statuses() if desk is not None else ()
+            states = [(each.id, str(each.state)) for each in found]
+            if states != shown:
+                waiting = {each.id for each in found if each.state == "pending"}
+                _print_anew(found, format_, ring=not waiting <= known)
+                shown, known = states, known | waiting
+            time.sleep(_WATCH_SECONDS)
+
+
+def _print_anew(found: tuple[ApprovalStatus, ...], format_: str, *, ring: bool) -> None:
+    _print_list(found, format_)
+    sys.stdout.flush()
+    if ring:
+        click.echo("\a", nl=False, err=True)
+
+
+def _print_list(found: tuple[ApprovalStatus, ...], format_: str) -> None:
+    if format_ == "json":
+        click.echo(json_text.pretty(Approvals(requests=found).model_dump(mode="json")), nl=False)
+        return
+    now = datetime.now(UTC)
+    width = terminal.size(sys.stdout, _UNKNOWN).columns if sys.stdout.isatty() else None
+    for line in (line for each in found for line in rows(each, now, width)):
+        click.echo(line)
+    if not found:
+        click.echo("nothing waits for you", err=True)

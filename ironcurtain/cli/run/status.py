@@ -1,0 +1,24 @@
+"""`ironcurtain status`: which proxies run, and how they are."""
+
+from __future__ import annotations
+
+import click
+
+from ironcurtain.cli import lazy
+from ironcurtain.cli.options.options import FORMAT
+from ironcurtain.errors import Exit
+
+
+@click.command()
+@FORMAT
+def command(**options: object) -> Exit:
+    """Say which proxies of yours run: their servers, hidden tools, policy, and what waits for a person.
+
+    \b
+    Example:
+      ironcurtain status --format json
+
+    \b
+    Exit: 0 a proxy runs, 1 none does.
+    """  # noqa: D301 - click reads the escape
+    return lazy.run("run.status", **options)

@@ -1,0 +1,264 @@
+"""Stage 2, annotate: from live tool schemas to what each argument is; the next stage is `compile_rules`.
+
+A model's answer is data: it becomes an annotation only after the checks against the tool's schema and the
+registry, and people have the last word on what could make enforcement judge less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ironcurtain.compiler.annotate.changes import drift_notes, unconfirmed_weakenings
+from ironcurtain.compiler.annotate.checks import check_annotations
+from ironcurtain.compiler.annotate.confirmations import Confirmations
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.compiler.annotate.heuristics import check_heuristics, heuristic_notes
+from ironcurtain.compiler.annotate.proposed_roles import Proposal, open_proposals
+from ironcurtain.compiler.annotate.questions import (
+    Listed,
+    all_listed,
+    batches,
+    read_annotation,
+    tool_question,
+)
+from ironcurtain.compiler.annotate.tool_texts import text_findings
+from ironcurtain.compiler.known import SHIPPED, Collection, Known
+from ironcurtain.compiler.llm.question import MANUAL, Answer, Question
+from ironcurtain.compiler.questions.answers import AnswerBook, Joint
+from ironcurtain.decision.roles import Registry
+from ironcurtain.errors import AnnotationError, raise_all
+from ironcurtain.model.annotations import (
+    Annotations,
+    Confirmation,
+    IdentifierRole,
+    ServerAnnotations,
+    Shipped,
+    ToolAnnotation,
+)
+from ironcurtain.servers.listing import Tools
+from ironcurtain.system.text import quoted, visible
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """The stage's result.
+
+    Attributes:
+        notes: What a person should know, one line each.
+        proposals: Roles that the answers propose and that nobody has decided about.
+    """
+
+    annotations: Annotations
+    notes: tuple[str, ...]
+    proposals: tuple[Proposal, ...] = ()
+
+    def require_roles(self) -> None:
+        """Make sure that no proposed role is open, before rules are asked for that would need it.
+
+        Raises:
+            ProposedRoleError: For each role that is.
+        """
+        raise_all([proposal.error for proposal in self.proposals])
+
+
+def annotate(
+    tools: Tools,
+    roles: Sequence[IdentifierRole],
+    confirmations: Confirmations,
+    book: AnswerBook,
+    *,
+    previous: Annotations | None = None,
+    known: Collection | None = None,
+    declared: Annotations | None = None,
+) -> Annotated:
+    """Annotate all tools of all servers; only tools without a kept or known answer are asked about.
+
+    Args:
+        tools: The tool lists, by server.
+        roles: Identifier roles that the project adds.
+        confirmations: What people confirmed.
+        book: Where answers come from.
+        previous: The published annotations, which new ones must not weaken unseen.
+        known: Annotations of well-known servers, which are taken before anybody is asked.
+        declared: Annotations of gateways, whose definitions say them: nobody is asked about their tools.
+
+    Raises:
+        UnconfirmedArgumentError: For each argument that looks like a resource (or like several), is
+            annotated as less and is not confirmed.
+        UnconfirmedAnnotationError: For each annotation that is weaker than the published one.
+        AnnotationError: If a confirmation names nothing that exists.
+        OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
+    """
+    own = declared.servers if declared is not None else {}
+    roles = tuple({role.name: role for role in (*roles, *(declared.roles if declared else ()))}.values())
+    registry = Registry(roles)
+    notes = [note for one in all_listed(tools) for note in text_findings(one.server, one.tool)]
+    listed = all_listed({server: listed for server, listed in tools.items() if server not in own})
+    answers = _ask(listed, registry, book, known)
+    found = {server: list(own[server].tools) if server in own else [] for server in tools}
+    for one, answer in zip(listed, answers, strict=True):
+        reviewed = known.find(one.tool) if known is not None and answer.provider == SHIPPED else None
+        annotation = _shipped(read_annotation(answer.content, one), answer, reviewed)
+        annotation = _confirmed(one.server, annotation, confirmations)
+        annotation, note = _contained(one.server, annotation, answer, confirmations, reviewed)
+        found[one.server].append(_listed(annotation, one))
+        notes += [*note, *_corrected(one, answer, reviewed, registry)]
+    annotations = Annotations(
+        format="ironcurtain/annotations/v1",
+        roles=tuple(roles),
+        servers={server: ServerAnnotations(tools=tuple(annotated)) for server, annotated in found.items()},
+    )
+    notes += _shipped_notes(annotations, known)
+    _check_confirmations(annotations, confirmations)
+    check_annotations(annotations, registry)
+    if previous is not None:
+        notes += drift_notes(previous, annotations)
+        raise_all(unconfirmed_weakenings(previous, annotations, confirmations))
+    proposals = open_proposals(listed, answers, confirmations)
+    proposed = {(one.server, one.tool.name, arg) for each in proposals for one, arg in each.places}
+    raise_all(check_heuristics(annotations, registry, proposed))
+    notes += heuristic_notes(annotations, registry)
+    return Annotated(annotations, tuple(notes), proposals)
+
+
+def _ask(
+    listed: Sequence[Listed], registry: Registry, book: AnswerBook, known: Collection | None
+) -> list[Answer]:
+    """Return one answer for each tool, in their order; what is neither kept nor known is asked in batches."""
+    parts = [tool_question(one, registry) for one in listed]
+    by_digest = {part.digest: one for part, one in zip(parts, listed, strict=True)}
+    if known is not None and not book.asks_anew("annotate"):
+        _take_known(parts, listed, registry, book, known)
+
+    def join(missing: Sequence[Question]) -> list[Joint]:
+        return batches([_as_reviewed(by_digest[part.digest], listed, known) for part in missing], registry)
+
+    return book.ask_joint(parts, join)
+
+
+def _take_known(
+    parts: Sequence[Question],
+    listed: Sequence[Listed],
+    registry: Registry,
+    book: AnswerBook,
+    known: Collection,
+) -> None:
+    """Answer from the collection what no kept answer answers: a project's own annotation wins."""
+    for one, part in zip(listed, parts, strict=True):
+        found = None if book.has(part) else known.find(one.tool)
+        content = found.answer(registry) if found else None
+        if found and not part.mistakes(content):
+            book.take(part, content, provider=SHIPPED, model=found.package)
+
+
+def _as_reviewed(one: Listed, listed: Sequence[Listed], known: Collection | None) -> Listed:
+    """Return a tool with what it was in the collection, where it is another now."""
+    if known is None:
+        return one
+    beside = [other.tool for other in listed if other.server == one.server]
+    return replace(one, changed=known.changed(one.tool, beside))
+
+
+def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: Known | None) -> ToolAnnotation:
+    """Say of an annotation that it ships with the product, with what was confirmed when it was reviewed."""
+    if answer.provider != SHIPPED:
+        return tool
+    told = {"source": Shipped(kind=SHIPPED, package=answer.model or "")}
+    confirmed = {"confirmed": reviewed.confirmed} if reviewed is not None and reviewed.confirmed else {}
+    return tool.model_copy(update={**told, **confirmed})
+
+
+def _corrected(one: Listed, answer: Answer, reviewed: Known | None, registry: Registry) -> Iterator[str]:
+    """Say where the collection speaks otherwise of a tool now than when its answer was kept."""
+    if reviewed is not None and reviewed.answer(registry) != answer.content:
+        yield (
+            f"{one.server}: the collection that ships with IronCurtain annotates {visible(one.tool.name)} "
+            f"otherwise now than the answer that is kept; remove {answer.file_name} to take that"
+        )
+
+
+def _shipped_notes(annotations: Annotations, known: Collection | None) -> Iterator[str]:
+    for server, annotated in annotations.servers.items():
+        yield from _conditions(server, annotated, known)
+        packages = sorted({tool.source.package for tool in annotated.tools if tool.source is not None})
+        count = sum(tool.source is not None for tool in annotated.tools)
+        if count:
+            yield (
+                f"{server}: {count} of {len(annotated.tools)} {'tool is' if count == 1 else 'tools are'} "
+                f"annotated by the collection that ships with IronCurtain ({', '.join(packages)})"
+            )
+
+
+def _conditions(server: str, annotated: ServerAnnotations, known: Collection | None) -> Iterator[str]:
+    """Yield in one line for a server what has to hold before tools of it are contained."""
+    waiting: dict[str, list[str]] = {}
+    for tool in annotated.tools:
+        found = known.of_digest(tool.schema_digest) if known is not None and tool.source is not None else None
+        if found is not None and found.annotation.contained and found.contained_if and not tool.contained:
+            waiting.setdefault(found.contained_if, []).append(tool.tool)
+    for condition, tools in waiting.items():
+        yield (
+            f"{server}: not contained until somebody confirms it: {', '.join(tools)}; they are contained if "
+            f"{condition}: confirm each in confirmations.yaml (contained: true)"
+        )
+
+
+def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) -> ToolAnnotation:
+    matching = tuple(
+        Confirmation(arg=entry.arg, by=entry.by, reason=entry.reason)
+        for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest)
+        if entry.arg is not None
+    )
+    named = {entry.arg for entry in matching}
+    kept = tuple(entry for entry in tool.confirmed if entry.arg not in named)
+    return tool.model_copy(update={"confirmed": (*matching, *kept)}) if matching else tool
+
+
+def _listed(tool: ToolAnnotation, one: Listed) -> ToolAnnotation:
+    """Pin all that clients are told of the tool, where that was read from its server."""
+    digest = one.tool.listing_digest
+    return tool.model_copy(update={"listing_digest": digest}) if digest else tool
+
+
+def _contained(
+    server: str,
+    tool: ToolAnnotation,
+    answer: Answer,
+    confirmations: Confirmations,
+    reviewed: Known | None,
+) -> tuple[ToolAnnotation, list[str]]:
+    """Take `contained` from people only: a model's word for it counts when somebody confirmed it.
+
+    What runs a language can do anything, so there a person has to confirm it in so many words; so has one
+    where it depends on how a server is started.
+    """
+    if not tool.contained or any(
+        entry.contained for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest)
+    ):
+        return tool, []
+    held = languages(tool)
+    if reviewed is not None and reviewed.contained_if:
+        return tool.model_copy(update={"contained": False}), []  # told once for the server
+    if (answer.provider == MANUAL or reviewed is not None) and not held:
+        return tool, []
+    what = f"it takes {next(iter(held.values()))}, and " if held else ""
+    note = (
+        f"{server}: the answer calls {visible(tool.tool)} contained; {what}nobody confirmed it, so it counts "
+        f"as not contained (confirmations.yaml, schema_digest {tool.schema_digest})"
+    )
+    return tool.model_copy(update={"contained": False}), [note]
+
+
+def _check_confirmations(annotations: Annotations, confirmations: Confirmations) -> None:
+    """Refuse confirmations of servers and tools that do not exist: a typing error must not go unnoticed."""
+    raise_all(
+        [
+            AnnotationError(
+                f"a confirmation names {quoted(entry.server)} {quoted(entry.tool)}, which does not exist",
+                where="confirmations.yaml",
+            )
+            for entry in confirmations.confirmed
+            if annotations.find(entry.server, entry.tool) is None
+        ]
+    )

@@ -1,0 +1,247 @@
+"""The questions of the annotate stage: one for each tool, asked together in batches of at most 25.
+
+What is kept is one answer for each tool. Its key is the digest of the question about this tool alone: the
+prompt, all roles, and what the server lists of the tool (name, description, schema, hints). The other tools
+of its batch are no part of it, so a changed tool is asked again and its neighbours are not; and what is
+valid in a batch is exactly what is valid for each of its tools alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from ironcurtain.compiler.annotate.answer_schema import annotation_schema
+from ironcurtain.compiler.annotate.checks import tool_problems
+from ironcurtain.compiler.known import Changed
+from ironcurtain.compiler.llm.question import Check, Question
+from ironcurtain.compiler.questions.answers import Joint
+from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.decision.roles import NONE, Registry
+from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
+from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+BATCH = 25
+"""The most tools that one question asks about."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+_NOT_ANNOTATION = ("server", "proposed_roles")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One tool of one server.
+
+    Attributes:
+        changed: What it was when it was reviewed for the collection of well-known servers, if it was another.
+    """
+
+    server: str
+    tool: ToolListing
+    changed: Changed | None = None
+
+
+def all_listed(tools: Tools) -> list[Listed]:
+    """Return all tools in the order of their servers' and their own names."""
+    return [
+        Listed(server, tool)
+        for server, listed in sorted(tools.items())
+        for tool in sorted(listed, key=lambda tool: tool.name)
+    ]
+
+
+def tool_question(listed: Listed, registry: Registry) -> Question:
+    """Return the question about one tool: `{"tools": [entry]}` answers it."""
+    key = f"annotate-{listed.server}__{_file_name(listed.tool.name)}"
+    return _question(
+        key, [listed], registry, lambda content: _entry_mistakes(content["tools"], listed, registry)
+    )
+
+
+def batches(listed: Sequence[Listed], registry: Registry) -> list[Joint]:
+    """Join tools, of whichever servers, into as few questions as there can be."""
+    chunks = [listed[start : start + BATCH] for start in range(0, len(listed), BATCH)]
+    return [_joint(number, chunk, registry) for number, chunk in enumerate(chunks, 1)]
+
+
+def read_annotation(content: Json, listed: Listed) -> ToolAnnotation:
+    """Join what was answered about a tool with what its server says of it.
+
+    Raises:
+        ValidationError: If the answer is none of an annotation's shape.
+    """
+    (entry,) = content["tools"]
+    complete = {key: value for key, value in entry.items() if key not in _NOT_ANNOTATION} | {
+        "input_schema": listed.tool.input_schema,
+        "schema_digest": tool_digest(listed.tool),
+    }
+    return ToolAnnotation.model_validate_json(json_text.canonical(complete))
+
+
+def read_proposals(content: Json) -> list[tuple[str, IdentifierRole]]:
+    """Return the identifier roles that an answer proposes, each with the argument it is for.
+
+    Raises:
+        ValidationError: If one is no valid declaration.
+    """
+    (entry,) = content["tools"]
+    return [
+        (
+            proposed["arg"],
+            IdentifierRole.model_validate_json(
+                json_text.canonical({key: value for key, value in proposed.items() if key != "arg"})
+            ),
+        )
+        for proposed in entry.get("proposed_roles", [])
+    ]
+
+
+def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
+    servers = {one.server for one in chunk}
+    mixed = len(servers) > 1
+    parts = tuple(tool_question(one, registry) for one in chunk)
+
+    def divide(content: Json) -> list[Json]:
+        return [
+            {"tools": [_without_server(entry)]}
+            for one in chunk
+            for entry in content["tools"]
+            if _names(entry, one)
+        ]
+
+    def narrow(content: Json) -> Json:
+        entries = content.get("tools") if isinstance(content, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            return content
+        about = [entry for entry in entries if any(_names(entry, one) for one in chunk)]
+        return {"tools": about if mixed else [_without_server(entry) for entry in about]}
+
+    def check(content: Json) -> list[str]:
+        given = [
+            (one, part, [entry for entry in content["tools"] if _names(entry, one)])
+            for one, part in zip(chunk, parts, strict=True)
+        ]
+        return _count_mistakes(content["tools"], chunk) + [
+            f"tool {quoted(one.tool.name)}: {mistake}"
+            for one, part, entries in given
+            if len(entries) == 1
+            for mistake in part.mistakes({"tools": [_without_server(entries[0])]})
+        ]
+
+    key = f"annotate-{'mixed' if mixed else chunk[0].server}-{number}"
+    question = _question(key, chunk, registry, check)
+    return Joint(replace(question, parts=tuple(part.digest for part in parts)), parts, divide, narrow)
+
+
+def _without_server(entry: Json) -> Json:
+    return {key: value for key, value in entry.items() if key != "server"}
+
+
+def _file_name(tool: str) -> str:
+    """Return a tool's name as a part of a file's name; two different names stay different."""
+    safe = _UNSAFE.sub("_", tool)
+    return safe if safe == tool else f"{safe}-{json_text.digest(tool)[-8:]}"
+
+
+def _names(entry: Json, listed: Listed) -> bool:
+    """Tell whether an entry is about a tool; in a batch of one server it names no server."""
+    return bool(entry.get("tool") == listed.tool.name and entry.get("server", listed.server) == listed.server)
+
+
+def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Check) -> Question:
+    data = [
+        {
+            "server": one.server,
+            "tool": one.tool.name,
+            "description": one.tool.description,
+            "input_schema": one.tool.input_schema,
+            "server_hints": one.tool.annotations,
+        }
+        for one in listed
+    ]
+    servers = sorted({one.server for one in listed})
+    return Question(
+        stage="annotate",
+        key=key,
+        system=fill("annotate.system", roles=_roles_text(registry)),
+        prompt=fill("annotate.user", count=str(len(listed)), tools=as_data(data)),
+        schema=annotation_schema([one.tool for one in listed], registry, servers=servers),
+        check=check,
+        previous=_previous_text(listed, registry),
+        about=f"what the arguments of {len(listed)} tool{'s' * (len(listed) > 1)} "
+        f"of {', '.join(servers)} are",
+    )
+
+
+def _previous_text(listed: Sequence[Listed], registry: Registry) -> str:
+    """Return what is told of tools that were reviewed in another form; no part of the question's key."""
+    data = [
+        {
+            "server": one.server,
+            "package": one.changed.known.package,
+            "differs": list(one.changed.changes),
+            "annotation": one.changed.known.answer(registry)["tools"][0],
+        }
+        for one in listed
+        if one.changed is not None
+    ]
+    return fill("annotate.known", known=as_data(data)) if data else ""
+
+
+def _roles_text(registry: Registry) -> str:
+    return "\n".join(
+        f"- `{role.name}` ({role.category}): {role.description} {role.guidance}".rstrip()
+        for role in registry.all
+    )
+
+
+def _count_mistakes(entries: Sequence[Json], chunk: Sequence[Listed]) -> list[str]:
+    """Return what is wrong with the number of entries: every tool has to be there once."""
+    mistakes = []
+    for one in chunk:
+        count = sum(_names(entry, one) for entry in entries)
+        if count != 1:
+            state = "is missing" if not count else f"is given {count} times"
+            mistakes.append(f"tool {quoted(one.tool.name)} of {one.server} {state}")
+    counts = Counter((entry.get("server"), entry["tool"]) for entry in entries)
+    known = {(one.server, one.tool.name) for one in chunk} | {(None, one.tool.name) for one in chunk}
+    mistakes += [
+        f"{server} has no tool {quoted(tool)}" for server, tool in counts if (server, tool) not in known
+    ]
+    return mistakes
+
+
+def _entry_mistakes(entries: Sequence[Json], listed: Listed, registry: Registry) -> list[str]:
+    if len(entries) != 1:
+        return _count_mistakes(entries, [listed])
+    content = {"tools": entries}
+    try:
+        annotation, proposals = read_annotation(content, listed), read_proposals(content)
+    except ValidationError as error:
+        return [visible(f"{'/'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
+    return [
+        *tool_problems(annotation, registry),
+        *(
+            problem
+            for name, role in proposals
+            for problem in _proposal_problems(name, role, annotation, registry)
+        ),
+    ]
+
+
+def _proposal_problems(
+    name: str, role: IdentifierRole, annotation: ToolAnnotation, registry: Registry
+) -> Iterator[str]:
+    if role.name in registry:
+        yield f"proposed role {quoted(role.name)} exists already; use it"
+    carried = [each for a in annotation.args if a.name == name for each in a.possible_roles if each != NONE]
+    if carried:
+        yield f"the role {quoted(role.name)} is proposed for {quoted(name)}, which is {carried[0]} already"

@@ -1,0 +1,144 @@
+"""The arguments of a tool as its schema describes them: top-level ones and what lies below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.frozen import Json
+
+_MAX_DEPTH = 8
+_COMBINERS = ("anyOf", "oneOf", "allOf")
+_TEXT_TYPES = frozenset({"string", "array"})
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A place in a tool's arguments.
+
+    Attributes:
+        name: The top-level name, or a JSON pointer with `*` for every element.
+        schema: What the schema says there (merged over its alternatives); empty if nothing.
+        inner: Whether more named places lie below it.
+    """
+
+    name: str
+    schema: dict[str, Json]
+    inner: bool = False
+
+    @property
+    def top_level(self) -> str:
+        """The top-level argument's name."""
+        return self.name if not self.name.startswith("/") else _unescape(self.name.split("/", 2)[1])
+
+    @property
+    def last_name(self) -> str:
+        """The last name in the pointer, `*` aside."""
+        return _unescape(next((s for s in reversed(self.name.split("/")) if s != "*"), ""))
+
+    @property
+    def spellings(self) -> frozenset[str]:
+        """The names under which annotations and answers can speak of it: alone, or of more that holds it."""
+        return frozenset({self.name, self.top_level, f"/{_escape(self.top_level)}/*"})
+
+    @property
+    def is_plain_element(self) -> bool:
+        """Whether it is an element `/name/*` of a top-level array, with nothing named below it."""
+        return self.name == f"/{_escape(self.top_level)}/*" and not self.inner
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether a string, or a list, may stand there; true where the schema does not say."""
+        types = self.schema.get("type")
+        if types is None:
+            return not self.inner
+        return not self.inner and bool(_TEXT_TYPES & set(types if isinstance(types, list) else [types]))
+
+
+def leaves(tool: ToolAnnotation) -> list[Leaf]:
+    """Return every place of a tool's arguments in document order; by `args` alone without a schema."""
+    if tool.input_schema is None:
+        return [Leaf(argument.name, {}) for argument in tool.args]
+    return schema_leaves(tool.input_schema)
+
+
+def schema_leaves(schema: dict[str, Json]) -> list[Leaf]:
+    """Return every place that an input schema describes: `path`, `edits`, `/edits/*/oldText`, …."""
+    found: list[Leaf] = []
+    for name, child in _properties(schema, schema).items():
+        below = list(_below(f"/{_escape(name)}", child, schema, 1))
+        inner = any(leaf.inner or not leaf.is_plain_element for leaf in below)
+        found.append(Leaf(name, child, inner=inner))
+        found += below
+    return list({leaf.name: leaf for leaf in found}.values())
+
+
+def _below(pointer: str, node: dict[str, Json], root: dict[str, Json], depth: int) -> Iterator[Leaf]:
+    """Yield what lies below a place; recursive schemas end at a fixed depth."""
+    if depth > _MAX_DEPTH:
+        return
+    children = {f"{pointer}/{_escape(name)}": child for name, child in _properties(node, root).items()}
+    items = node.get("items")
+    if isinstance(items, dict):
+        children[f"{pointer}/*"] = _merged(items, root, 0)
+    for name, child in children.items():
+        below = list(_below(name, child, root, depth + 1))
+        yield Leaf(name, child, inner=bool(below))
+        yield from below
+
+
+def _properties(node: dict[str, Json], root: dict[str, Json]) -> dict[str, dict[str, Json]]:
+    merged = _merged(node, root, 0)
+    properties = merged.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    return {name: _merged(child, root, 0) for name, child in properties.items()}
+
+
+def _merged(node: Json, root: dict[str, Json], depth: int) -> dict[str, Json]:
+    """Return a schema node with its reference followed and its alternatives laid over one another.
+
+    The union over alternatives is what an argument may hold: enough to find places and suspicions.
+    """
+    if not isinstance(node, dict) or depth > _MAX_DEPTH:
+        return {}
+    merged = {key: value for key, value in node.items() if key not in (*_COMBINERS, "$ref")}
+    parts = [_target(node["$ref"], root)] if isinstance(node.get("$ref"), str) else []
+    parts += [part for key in _COMBINERS for part in node.get(key, [])]
+    for part in parts:
+        for key, value in _merged(part, root, depth + 1).items():
+            merged[key] = _joined(key, merged[key], value) if key in merged else value
+    if "enum" not in node and not all("enum" in _merged(part, root, depth + 1) for part in parts):
+        merged.pop("enum", None)  # one alternative without an enumeration takes any value
+    return merged
+
+
+def _joined(key: str, first: Json, second: Json) -> Json:
+    if key == "properties" and isinstance(first, dict) and isinstance(second, dict):
+        return {**second, **first}
+    if key == "type":
+        names = [
+            *(first if isinstance(first, list) else [first]),
+            *(second if isinstance(second, list) else [second]),
+        ]
+        return list(dict.fromkeys(names))
+    if key == "enum":
+        return [*first, *(value for value in second if value not in first)]
+    return first
+
+
+def _target(reference: str, root: dict[str, Json]) -> Json:
+    """Follow a reference `#/a/b`; others (anchors) are left unread."""
+    node: Json = root
+    for step in reference.removeprefix("#").split("/")[1:]:
+        node = node.get(_unescape(step)) if isinstance(node, dict) else None
+    return node if reference.startswith("#") else None
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _unescape(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")

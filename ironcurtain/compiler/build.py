@@ -1,0 +1,399 @@
+"""The compile, in one straight line: constitution and tools in, a verified and published policy out.
+
+    load -> annotate -> compile rules -> resolve lists -> scenarios -> verify and repair -> record -> publish
+
+Nothing is written to the output before the last stage, and nothing is published that did not verify, or
+about which a question is open.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.provenance_model import Source
+from ironcurtain.compiler.annotate.annotate import Annotated, annotate
+from ironcurtain.compiler.annotate.changes import published_annotations
+from ironcurtain.compiler.annotate.reserved_tools import with_reserved_tools
+from ironcurtain.compiler.baseline import record_policy
+from ironcurtain.compiler.clause_record import (
+    forget_noted,
+    id_changes,
+    note_clauses,
+    published_policy,
+    with_former,
+)
+from ironcurtain.compiler.known import shipped_collection
+from ironcurtain.compiler.lists.lists import resolve_lists
+from ironcurtain.compiler.lists.resolve import Site
+from ironcurtain.compiler.llm.question import Provider
+from ironcurtain.compiler.load.ground_truth import GroundTruth
+from ironcurtain.compiler.load.linter import remaining
+from ironcurtain.compiler.load.load import Inputs, load_inputs
+from ironcurtain.compiler.load.sources import Sources, shown_path
+from ironcurtain.compiler.policy_builder import Workshop, without_rules
+from ironcurtain.compiler.progress import Progress, Stages
+from ironcurtain.compiler.publish.outputs import Documents, archives, files, origin
+from ironcurtain.compiler.publish.publish import only_one, publish
+from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.open_questions import (
+    ANSWERS_FILE,
+    OPEN_FILE,
+    question_lines,
+    read_answers,
+    with_answers,
+    write_open,
+)
+from ironcurtain.compiler.render.assemble import Release
+from ironcurtain.compiler.render.custom_modules import CustomModule, check_modules, read_modules
+from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
+from ironcurtain.compiler.scenarios.generated import Ground, generate_calls
+from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
+from ironcurtain.compiler.verify.gate_judgement import Gate, judge
+from ironcurtain.compiler.verify.repair import Draft, Settled, settle
+from ironcurtain.compiler.verify.report import Verification
+from ironcurtain.compiler.verify.stability import Compared, compare
+from ironcurtain.compiler.verify.verify import report_lines
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.sandbox.reach.agreement import disagreements
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import Opa
+from ironcurtain.errors import OpenQuestionError, VerificationError
+from ironcurtain.model.annotations import Annotations, IdentifierRole
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.servers.declared import declared_annotations
+from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
+from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
+from ironcurtain.system.text import counted
+
+STAGES = 8
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compile.
+
+    Attributes:
+        provider: Makes the provider when the first question has to be asked; None for a locked compile.
+        gate: Judges the policy before it is published, as `ironcurtain verify` does.
+        serial: Number of the policy for "not older than" checks.
+        sources: What people wrote for this compile, by digest.
+        roles: Identifier roles that the project adds.
+        directories: Directories that the configuration defines, by the name that clauses use.
+        saved_tools: Prefer saved tool lists over live servers.
+        offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
+        server_timeout: Seconds for each server to list its tools.
+        refresh: Stages whose questions are asked anew, whatever answers are kept.
+        intent: Whether to ask for scenarios of what the author means; None takes those that are kept.
+        repair: Whether to ask who judges and repairs what fails; kept answers are used either way.
+        runs: How often the rules are compiled, to compare the results.
+        second: Makes the provider of the second and later runs; None takes `provider`.
+        sign: Signs the bundle; the signed archive is published beside the other one.
+    """
+
+    provider: Callable[[], Provider] | None
+    gate: Gate
+    serial: int
+    case_insensitive_hosts: frozenset[str]
+    sources: tuple[Source, ...]
+    roles: tuple[IdentifierRole, ...] = ()
+    directories: Mapping[str, str] = field(default_factory=dict)
+    saved_tools: bool = False
+    offline: bool = False
+    server_timeout: float = DEFAULT_TIMEOUT
+    refresh: frozenset[str] = frozenset()
+    intent: bool | None = None
+    repair: bool = True
+    runs: int = 1
+    second: Callable[[], Provider] | None = None
+    sign: Callable[[Bundle], Bundle] | None = None
+
+    def release(self, opa: Opa) -> Release:
+        """Return what bundles say about themselves."""
+        return Release(opa.version, self.serial, case_insensitive_hosts=self.case_insensitive_hosts)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was published.
+
+    Attributes:
+        findings: What a person should know about the policy, one line each.
+    """
+
+    bundle: Bundle
+    verification: Verification
+    findings: tuple[str, ...]
+
+
+def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> Built:
+    """Compile a constitution into a verified bundle and publish the whole result.
+
+    Raises:
+        IronCurtainError: Of the class that says what failed; the output is then as it was before.
+        VerificationError: If the bundle does not do what people demand; progress shows the table.
+        OpenQuestionError: If a person has to decide something first; progress shows the questions.
+    """
+    stages = Stages(progress, STAGES)
+    starter = contained_visits(partial(_note, progress))
+    book = AnswerBook(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
+    with only_one(sources.output):
+        with stages.stage("load") as summary:
+            inputs = _inputs(sources, options)
+            truth = _ground_truth(inputs, sources)
+            summary += [counted(len(inputs.clauses), "clause"), counted(len(truth.scenarios), "scenario")]
+        with stages.stage("annotate") as summary:
+            tools = _list_tools(inputs, options, starter, sources.output, progress)
+            annotated = _annotate(inputs, tools, options, sources.output, book)
+            annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
+            structure = _structure(annotations, truth, options.release(opa))
+            listed = counted(sum(map(len, tools.values())), "tool")
+            summary.append(f"{listed} of {counted(len(tools), 'server')}")
+        with stages.stage("compile rules") as summary:
+            context = _rule_context(inputs, annotations, options, sources.output)
+            compiled = compile_rules(context, book)
+            summary.append(counted(len(compiled.policy.rules), "rule"))
+        with stages.stage("resolve lists") as summary:
+            site = _list_site(inputs, tools, starter, annotations, options)
+            may_ask = options.provider is not None and not options.offline
+            resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
+            summary.append(counted(len(resolved.lists.lists), "list"))
+        with stages.stage("scenarios") as summary:
+            custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
+            workshop = Workshop(annotations, resolved.lists, truth.document, custom, release, opa)
+            intent = _intent(inputs, workshop, structure, book, options)
+            summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
+        with stages.stage("verify and repair") as summary:
+            adviser = book if options.repair else book.kept_only()
+            settled = settle(Draft(compiled.policy, intent.scenarios), workshop, context, adviser)
+            told = (f"{check.name} {check.count}" for check in settled.tried.verification.checks)
+            summary.extend((*told, counted(settled.rounds, "correction")))
+        with stages.stage("compare and record") as summary:
+            _require_demanded(settled, truth, progress, book)
+            compared = _compare(settled.draft.policy, options, context, workshop, book)
+            _require_no_questions(settled, compared, sources, inputs, progress)
+            recorded = record_policy(settled, workshop, inputs.guarantees)
+            verification = judge(recorded, options.gate, progress, inputs.unread)
+            policy = with_former(settled.draft.policy, inputs.published)
+            documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
+            bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, book, documents))
+            summary += [counted(options.runs, "run"), f"{counted(recorded.calls, 'call')} recorded"]
+            summary.append(f"revision {bundle.revision}")
+        with stages.stage("publish") as summary:
+            summary.append(f"{_publish(bundle, documents, sources, options, book)} files")
+    later = (each.notes for each in (resolved, intent, settled, compared, recorded))
+    notes = [*annotated.notes, *compiled.findings, *itertools.chain.from_iterable(later)]
+    return Built(bundle, verification, _findings(inputs, documents, bundle, notes, book))
+
+
+def _publish(
+    bundle: Bundle, documents: Documents, sources: Sources, options: Options, book: AnswerBook
+) -> int:
+    """Publish the result, close all questions, and return how many files it has."""
+    result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
+    publish(sources.output, result)
+    forget_noted(sources.pending.parent)
+    book.published()
+    write_open(_open_file(sources), ())
+    return len(result)
+
+
+def _findings(
+    inputs: Inputs, documents: Documents, bundle: Bundle, notes: Iterable[str], book: AnswerBook
+) -> tuple[str, ...]:
+    """Return what a person should know: of the inputs, of the stages, of the result."""
+    return (
+        *id_changes(inputs.published, [placed.clause for placed in inputs.clauses]),
+        *_lint_lines(inputs, documents.policy),
+        *inputs.servers.notes,
+        *notes,
+        *documents.verification.warnings,
+        *(each.line for each in disagreements(PolicyContent.of(bundle), inputs.servers)),
+        *book.notes,
+    )
+
+
+def _inputs(sources: Sources, options: Options) -> Inputs:
+    """Read the project; the ids of its clauses stay from here on, whether or not a result is published."""
+    inputs = load_inputs(sources)
+    if options.provider is not None:
+        clauses = [placed.clause for placed in inputs.clauses]
+        note_clauses(sources.output, sources.pending.parent, clauses)
+    return inputs
+
+
+def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
+    found = remaining(inputs.findings, {rule.clause for rule in policy.rules})
+    return [finding.line for finding in found]
+
+
+def _note(progress: Progress, text: str) -> None:
+    progress.show(f"note: {text}")
+
+
+def _ground_truth(inputs: Inputs, sources: Sources) -> GroundTruth:
+    """Return what people demand: the handwritten scenarios and their answers.
+
+    Raises:
+        ScenarioError: For each scenario of a clause that is not there.
+    """
+    path = sources.scenarios.with_name(ANSWERS_FILE)
+    demanded = with_answers(inputs.scenarios, read_answers(path), shown_path(path, sources.root))
+    truth = GroundTruth(demanded, sources.scenarios, path)
+    truth.require_clauses([placed.clause for placed in inputs.clauses], inputs.published)
+    return truth
+
+
+def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -> LoadedPolicy:
+    """Return a policy without rules, in the world of the scenarios.
+
+    Raises:
+        ScenarioError: For each scenario of people that the structure alone decides otherwise.
+    """
+    structure = without_rules(annotations, release, truth.document.world)
+    truth.require_reachable(structure)
+    return structure
+
+
+def _list_tools(
+    inputs: Inputs, options: Options, starter: Starter, output: Path, progress: Progress
+) -> Tools:
+    if options.offline:
+        return list_without_starting(inputs.servers, starter, output)
+    return list_or_recorded(
+        inputs.servers,
+        starter,
+        output,
+        partial(_note, progress),
+        saved=options.saved_tools,
+        timeout=options.server_timeout,
+    )
+
+
+def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerBook) -> Annotated:
+    previous, declared = published_annotations(output), declared_annotations(inputs.servers)
+    known = shipped_collection()
+    annotated = annotate(
+        tools, options.roles, inputs.confirmations, book, previous=previous, known=known, declared=declared
+    )
+    annotated.require_roles()
+    return annotated
+
+
+def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, output: Path) -> RuleContext:
+    return RuleContext(
+        inputs.clauses,
+        annotations,
+        inputs.lists,
+        options.case_insensitive_hosts,
+        confirmations=inputs.confirmations,
+        directories=options.directories,
+        published=published_policy(output),
+    )
+
+
+def _list_site(
+    inputs: Inputs, tools: Tools, starter: Starter, annotations: Annotations, options: Options
+) -> Site:
+    return Site(
+        servers=inputs.servers,
+        tools=tools,
+        starter=starter,
+        annotations=annotations,
+        clauses=inputs.clauses,
+        registry=Registry(annotations.roles),
+        confirmed=frozenset(),
+        ask_again="lists" in options.refresh,
+    )
+
+
+def _custom_modules(sources: Sources, opa: Opa, annotations: Annotations) -> Sequence[CustomModule]:
+    if sources.custom is None:
+        return ()
+    return check_modules(read_modules(sources.custom), OpaCommand(opa), Registry(annotations.roles))
+
+
+def _intent(
+    inputs: Inputs, workshop: Workshop, structure: LoadedPolicy, book: AnswerBook, options: Options
+) -> Intent:
+    if options.intent is False:
+        return Intent((), ())
+    context = IntentContext(inputs.clauses, workshop.annotations, workshop.lists, workshop.fixed, structure)
+    return ask_intent(context, book, ask=bool(options.intent) or "intent" in options.refresh)
+
+
+def _ground(workshop: Workshop, policies: Iterable[CompiledPolicy]) -> Ground:
+    return Ground(workshop.annotations, tuple(policies), workshop.lists, workshop.world)
+
+
+def _compare(
+    policy: CompiledPolicy, options: Options, context: RuleContext, workshop: Workshop, book: AnswerBook
+) -> Compared:
+    """Compile the rules again, as often as the options say, and compare the results with the policy."""
+    policies = [policy]
+    for number in range(2, options.runs + 1):
+        again = book.run(number, options.second or options.provider)
+        policies.append(compile_rules(context, again).policy)
+    book.refreshed()
+    if len(policies) == 1:
+        return Compared(0, (), ())
+    calls = generate_calls(_ground(workshop, policies)).calls
+    decide = [partial(workshop.attempt, workshop.bundle(each)) for each in policies]
+    return compare(decide, calls, workshop.fixed.scenarios)
+
+
+def _open_file(sources: Sources) -> Path:
+    return sources.pending.parent / OPEN_FILE
+
+
+def _require_demanded(settled: Settled, truth: GroundTruth, progress: Progress, book: AnswerBook) -> None:
+    """Fail if something is wrong that no answer of a person could put right."""
+    verification = settled.tried.verification
+    if not verification.ok:
+        book.refreshed()  # its answers are of no use: the next refresh asks anew
+    wrong = [mismatch for mismatch in verification.mismatches if mismatch.origin != "intent"]
+    if wrong or not verification.mismatches:
+        for note in settled.notes if not verification.ok else ():
+            progress.show(f"finding: {note}")
+        for line in truth.wrong_clauses(wrong):
+            progress.show(line)
+        _require_verified(verification, progress)
+
+
+def _require_verified(verification: Verification, progress: Progress) -> None:
+    if verification.ok:
+        return
+    for line in report_lines(verification):
+        progress.show(line)
+    failed = ", ".join(f"{check.name} ({check.detail})" for check in verification.checks if not check.ok)
+    raise VerificationError(
+        f"the compiled policy does not verify: {failed}",
+        hint="Nothing was published. Correct the answer, the constitution or the scenario.",
+    )
+
+
+def _require_no_questions(
+    settled: Settled, compared: Compared, sources: Sources, inputs: Inputs, progress: Progress
+) -> None:
+    """Keep open questions for `ironcurtain answer`, and publish nothing while there are some."""
+    questions = (*settled.questions, *compared.questions)
+    write_open(_open_file(sources), questions)
+    if not questions:
+        return
+    for note in (*settled.notes, *compared.notes):
+        progress.show(f"finding: {note}")
+    clauses = {placed.clause.id: placed.clause.text for placed in inputs.clauses}
+    for line in (line for question in questions for line in question_lines(question, clauses)):
+        progress.show(line)
+    raise OpenQuestionError(
+        f"{counted(len(questions), 'question')} for a person; nothing was published",
+        hint="Answer each with `ironcurtain answer ID yes|no`, then compile again.",
+    )

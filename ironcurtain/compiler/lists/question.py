@@ -1,0 +1,206 @@
+"""Stage 4, resolve lists: which read-only tool of which server fills a list, and where its values stand.
+
+One question for all lists. The answer is data: server, tool, arguments, a pointer into the result. It is
+checked here, and `lists_resolve` calls the tool. The purpose of the prompt is to choose a source; its
+inputs are the lists with their clauses and the tools that may be called; the ways in which it can fail are
+a tool that writes, a list of people taken from what strangers sent, and a place that does not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from jsonschema import Draft202012Validator
+from jsonschema.validators import validator_for
+
+from ironcurtain.compiler.llm.question import Question
+from ironcurtain.compiler.questions.answers import Joint
+from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.servers.tools import ToolListing
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+_RECEIVED = re.compile(
+    r"(?<![a-z])(?:inbox|received?|incoming|unread|from|sender|senders|reply[ _-]?to|spam|junk)(?![a-z])"
+)
+_SENT = re.compile(r"(?<![a-z])(?:sent|outbox|contacts?|address[ _-]?book|directory|members?)(?![a-z])")
+_POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
+_JSON_LIMIT = 65_536
+_STAGE = "lists"
+_KINDS = ("resolved", "by_hand")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A list to be resolved.
+
+    Attributes:
+        clause: The words of the clause that asks for it, or nothing.
+    """
+
+    name: str
+    type: str
+    clause: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tool that could fill a list.
+
+    Attributes:
+        read_only: Whether its annotation, made for the tool as it is, says that it changes nothing, or a
+            person confirmed it.
+    """
+
+    server: str
+    tool: ToolListing
+    read_only: bool
+
+
+def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Question:
+    """Ask how lists can be resolved with these tools."""
+    tools = {(each.server, each.tool.name): each.tool for each in candidates}
+    return Question(
+        stage=_STAGE,
+        key=_STAGE,
+        system=fill("lists.system"),
+        prompt=fill(
+            "lists.user",
+            count=str(len(wanted)),
+            lists=as_data(
+                [{"list": each.name, "type": each.type, "asked_for_by": each.clause} for each in wanted]
+            ),
+            tools=as_data([_tool_data(each) for each in candidates]),
+        ),
+        schema=_schema([each.name for each in wanted], tools),
+        check=lambda content: _mistakes(content, wanted, tools),
+        about=f"how these lists are filled: {', '.join(each.name for each in wanted)}",
+    )
+
+
+def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Joint:
+    """Ask about several lists at once; what is kept are answers about each."""
+    parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
+
+    def divide(content: Json) -> list[Json]:
+        return [
+            {kind: [e for e in content[kind] if e["list"] == each.name] for kind in _KINDS} for each in wanted
+        ]
+
+    def narrow(content: Json) -> Json:
+        lists = [content.get(kind) for kind in _KINDS] if isinstance(content, dict) else []
+        if not lists or not all(isinstance(e, dict) for each in lists for e in each or ()):
+            return content
+        names = {each.name for each in wanted}
+        return {kind: [e for e in content.get(kind) or () if e.get("list") in names] for kind in _KINDS}
+
+    question = replace(lists_question(wanted, candidates), parts=tuple(part.digest for part in parts))
+    return Joint(question, parts, divide, narrow)
+
+
+def arguments_of(entry: Json) -> dict[str, Json]:
+    """Return the arguments of one entry of `resolved`; each is given as JSON text.
+
+    Raises:
+        MalformedJsonError: If one is no JSON.
+    """
+    return {each["name"]: json_text.parse(each["json"], max_bytes=_JSON_LIMIT) for each in entry["arguments"]}
+
+
+def _tool_data(candidate: Candidate) -> dict[str, Json]:
+    tool = candidate.tool
+    return {
+        "server": candidate.server,
+        "tool": tool.name,
+        "read_only": candidate.read_only,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+    }
+
+
+def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) -> dict[str, Json]:
+    text: dict[str, Json] = {"type": "string"}
+    by_hand = closed_object({"list": {"enum": list(names)}, "reason": text})
+    resolved = closed_object(
+        {
+            "list": {"enum": list(names)},
+            "server": {"enum": sorted({server for server, _ in tools})} if tools else text,
+            "tool": {"enum": sorted({name for _, name in tools})} if tools else text,
+            "arguments": array_of(closed_object({"name": text, "json": text})),
+            "values": text,
+        }
+    )
+    return closed_object({"resolved": array_of(resolved), "by_hand": array_of(by_hand)})
+
+
+def _mistakes(
+    content: Json, wanted: Sequence[Wanted], tools: Mapping[tuple[str, str], ToolListing]
+) -> list[str]:
+    """Return what is wrong with an answer that fits its schema."""
+    counts = Counter(entry["list"] for entry in (*content["resolved"], *content["by_hand"]))
+    mistakes = [
+        f"list {quoted(each.name)} is given {counts[each.name]} times, not once"
+        for each in wanted
+        if counts[each.name] != 1
+    ]
+    types = {each.name: each.type for each in wanted}
+    for entry in content["resolved"]:
+        tool = tools.get((entry["server"], entry["tool"]))
+        found = (
+            _entry_mistakes(entry, tool, types[entry["list"]])
+            if tool
+            else [f"the server {quoted(entry['server'])} has no tool {quoted(entry['tool'])}"]
+        )
+        mistakes += [f"list {quoted(entry['list'])}: {each}" for each in found]
+    return mistakes
+
+
+def _entry_mistakes(entry: Json, tool: ToolListing, kind: str) -> list[str]:
+    try:
+        arguments = arguments_of(entry)
+    except json_text.MalformedJsonError as error:
+        return [f"an argument is no JSON text: {visible(str(error))}"]
+    mistakes = argument_mistakes(tool, arguments)
+    if not _POINTER.fullmatch(entry["values"]):
+        mistakes.append(f"{quoted(entry['values'])} is no JSON pointer")
+    if kind == "recipient" and (word := received_word(tool, arguments, entry["values"])):
+        mistakes.append(
+            f"{quoted(word)} speaks of what was received; take people from what was sent, or from an address "
+            "book, or leave the list to a person"
+        )
+    return mistakes
+
+
+def argument_mistakes(tool: ToolListing, arguments: dict[str, Json]) -> list[str]:
+    """Return how arguments do not fit the input schema of their tool."""
+    validator = validator_for(tool.input_schema, default=Draft202012Validator)(tool.input_schema)
+    errors = validator.iter_errors(arguments)
+    known = tool.input_schema.get("properties", {})
+    unknown = [f"there is no argument {quoted(name)}" for name in arguments if name not in known]
+    return unknown + [visible(f"argument {error.json_path}: {error.message}")[:300] for error in errors]
+
+
+def received_word(tool: ToolListing, arguments: dict[str, Json], pointer: str) -> str | None:
+    """Return the word that shows that values come from what was received, or None if there is none.
+
+    Looked at are the tool's name, texts among the arguments, the pointer's steps and, unless it speaks
+    of what was sent or of contacts too, the tool's description.
+    """
+    steps = [_spaced(step) for step in pointers.tokens(pointer)]
+    texts = [leaf for _, leaf in pointers.leaves(arguments) if isinstance(leaf, str)]
+    looked_at = [_spaced(tool.name), *texts, *steps]
+    description = tool.description.lower()
+    if not any(_SENT.search(text) for text in (description, *(text.lower() for text in looked_at))):
+        looked_at.append(description.replace(" from ", " "))
+    return next((found[0] for text in looked_at if (found := _RECEIVED.search(text.lower()))), None)
+
+
+def _spaced(name: str) -> str:
+    """Separate the words of a name: `listInbox` and `list_inbox` become `list Inbox`, `list inbox`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_.:/-]", " ", name)

@@ -1,0 +1,215 @@
+"""What a language model (or a person in its place) is asked, and how its answer is kept.
+
+A question is data: its digest is the key under which its answer is found again, so the text of the
+prompt, the schema and every input that appears in them are part of the digest. What only helps to answer
+(which lists exist, the answer of the last compile) stands beside the prompt and is no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from jsonschema import Draft202012Validator
+from pydantic import Field
+
+from ironcurtain.compiler.llm.earlier import Earlier
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.text import visible
+
+Check: TypeAlias = Callable[[Json], list[str]]
+"""Returns the mistakes of an answer that already fits its schema, one sentence each; empty if none."""
+
+Rename: TypeAlias = Callable[[Json, Mapping[str, str]], Json]
+"""Returns an answer's content with the names of what its question told exchanged for those of the mapping;
+what is about a name that is not there is left out."""
+
+MANUAL = "manual"
+"""The provider of answers that a person gives."""
+
+MAX_MISTAKE_LINES = 1000
+"""The most lines of mistakes that are sent back; no answer of the longest permitted length holds more."""
+
+_MISTAKE_CHARACTERS = 600
+
+
+def _as_it_is(content: Json, _: Mapping[str, str]) -> Json:
+    return content
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes:
+        stage: The stage that asks: `annotate`, `rules`.
+        key: Readable and unique within a compile: `annotate-filesystem-1`. Not part of the digest.
+        system: The standing instruction.
+        prompt: The request with its data.
+        schema: JSON Schema (2020-12) of the answer.
+        check: What the schema cannot say; not part of the digest.
+        beside: Told behind the prompt; not part of the digest, so a kept answer outlives a change of it.
+        previous: Told behind that: what was answered to an earlier form of the question. Independent runs
+            and a second opinion do not see it.
+        told: What of the prompt people know by name: the text of each clause by its id. It is kept with
+            the answer, so that a later form of the question can say what changed.
+        rename: Exchanges those names in an answer.
+        about: What is asked, as a list of open questions says it.
+        earlier: The last answer to an earlier form of the question.
+        parts: Of a joint question, the digests of those that it stands for.
+    """
+
+    stage: str
+    key: str
+    system: str
+    prompt: str
+    schema: dict[str, Json]
+    check: Check
+    beside: str = ""
+    previous: str = ""
+    told: Mapping[str, str] = field(default_factory=dict)
+    rename: Rename = _as_it_is
+    about: str = ""
+    earlier: Earlier | None = None
+    parts: tuple[Digest, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole request, as who answers reads it."""
+        return "\n\n".join(part for part in (self.prompt, self.beside, self.previous) if part)
+
+    @cached_property
+    def digest(self) -> str:
+        """`sha256:<hex>` over all that the answer depends on."""
+        return json_text.digest(
+            {"stage": self.stage, "system": self.system, "prompt": self.prompt, "schema": self.schema}
+        )
+
+    def mistakes(self, content: Json) -> list[str]:
+        """Return every mistake of an answer, safe to show and to send back; empty if it is valid."""
+        found = [
+            visible(f"{error.json_path}: {_cut(error.message)}")
+            for error in Draft202012Validator(self.schema).iter_errors(content)
+        ]
+        return found or self.check(content)
+
+
+def grouped(mistakes: Sequence[str]) -> list[str]:
+    """Return all mistakes, those of one kind on one line: `rule "a", rule "b": it has no condition`.
+
+    Beyond `MAX_MISTAKE_LINES` the last line counts what is left out.
+    """
+    places: dict[str, dict[str, None]] = {}
+    for mistake in mistakes:
+        place, colon, what = mistake.partition(": ")
+        places.setdefault(what if colon else mistake, {})[place if colon else ""] = None
+    lines = [f"{', '.join(where)}: {what}" if any(where) else what for what, where in places.items()]
+    more = len(lines) - MAX_MISTAKE_LINES
+    return [*lines[:MAX_MISTAKE_LINES], f"and {more} more"] if more > 0 else lines
+
+
+def _cut(message: str) -> str:
+    """Shorten a message that quotes a whole part of the answer."""
+    return message if len(message) <= _MISTAKE_CHARACTERS else f"{message[:_MISTAKE_CHARACTERS]}…"
+
+
+class Answer(Frozen):
+    """An answer that was used, as `answers/` keeps it (`ironcurtain/answer/v1`).
+
+    Attributes:
+        question: Digest of the question.
+        provider: Who gave it: `anthropic`, or `manual` for a person (or a chat that a person used).
+        model: The model's id; None for `manual`.
+        as_given: Digest of what was asked, who answered and what: a file that was edited does not fit it.
+        told: What the question told, as `Question.told`.
+    """
+
+    format: Literal["ironcurtain/answer/v1"] = "ironcurtain/answer/v1"
+    question: Digest
+    stage: str
+    key: str
+    provider: str
+    model: str | None = None
+    content: Json
+    as_given: Digest
+    told: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether nobody changed the answer since it was given; a slip is noticed, a forger is not."""
+        return self.as_given == _given(self.question, self.provider, self.model, self.content)
+
+    def by_a_person(self) -> Answer:
+        """Return the answer as one that a person gave, whoever gave it first."""
+        given = _given(self.question, MANUAL, None, self.content)
+        return self.model_copy(update={"provider": MANUAL, "model": None, "as_given": given})
+
+    @property
+    def file_name(self) -> str:
+        """`<key>-<first 12 digits of the question's digest>.json`."""
+        return f"{self.key}-{self.question.removeprefix('sha256:')[:12]}.json"
+
+
+Keep: TypeAlias = Callable[[Answer], None]
+"""Called with each answer as soon as it is there, so that an interruption loses none that was paid for."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer to a joint question that was asked before, whether or not it would be asked so again.
+
+    Attributes:
+        path: The file that holds it.
+        parts: The digests of the questions that it answers.
+        content: The answer; None if it is not valid JSON.
+        mistakes: Why it is none.
+    """
+
+    path: Path
+    parts: tuple[Digest, ...]
+    content: Json
+    mistakes: tuple[str, ...] = ()
+
+
+class Provider(Protocol):
+    """Whoever answers questions. One file in this package for each."""
+
+    def given(self) -> Sequence[Given]:
+        """Return the answers to joint questions that lie there from earlier runs."""
+        ...
+
+    def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
+        """Return a valid answer to each question, in their order.
+
+        Raises:
+            ModelFailedError: If a model gives none.
+            OpenQuestionError, BadAnswerError: If a person has to act.
+        """
+        ...
+
+    def published(self) -> None:
+        """Hear that the result of all answers is published, so that working files can go."""
+        ...
+
+
+def answer_to(question: Question, content: Json, *, provider: str, model: str | None = None) -> Answer:
+    """Make the record of an answer."""
+    return Answer(
+        question=question.digest,
+        stage=question.stage,
+        key=question.key,
+        provider=provider,
+        model=model,
+        content=content,
+        as_given=_given(question.digest, provider, model, content),
+        told=dict(question.told),
+    )
+
+
+def _given(question: Digest, provider: str, model: str | None, content: Json) -> Digest:
+    given = {"question": question, "provider": provider, "model": model, "content": content}
+    return json_text.digest(given)

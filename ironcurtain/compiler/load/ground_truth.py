@@ -1,0 +1,131 @@
+"""Ground truth before anything is asked: do its clauses exist, and can any rules make it come true.
+
+What people demand is never left out. A scenario of a clause that is not there, or one whose verdict no rule
+can bring about, stops the compile and says what decides instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.analysis.engine.evaluate import prepare_scenarios
+from ironcurtain.compiler.clause_ids import KnownClauses
+from ironcurtain.compiler.clause_record import missing_clause
+from ironcurtain.compiler.scenarios.checks import Unreachable, unreachable
+from ironcurtain.compiler.verify.cited_clauses import clause_mend, clause_words
+from ironcurtain.compiler.verify.report import Mismatch
+from ironcurtain.decision.decide import INVALID, MALFORMED, UNKNOWN_TOOL
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.structural_checks import DOMAIN, PROTECTED, UNREPRESENTABLE, UNRESOLVED
+from ironcurtain.errors import Place, ScenarioError, raise_all
+from ironcurtain.model.policy import Clause
+from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.system.files import read_text
+from ironcurtain.system.text import quoted, visible
+from ironcurtain.system.yaml_text import place_of
+
+_MENDS = {
+    MALFORMED: "Correct the call of the scenario.",
+    UNKNOWN_TOOL: "Correct the names of server and tool: `ironcurtain tools` lists them.",
+    INVALID: "Correct the arguments: the tool's schema refuses them, whatever the policy says.",
+    PROTECTED: "Expect deny: no rule opens what the protection itself consists of.",
+    DOMAIN: "Expect escalate, or add the address to the server's domains, and to those of the scenarios' "
+    "`world`.",
+    UNRESOLVED: "Expect escalate, or describe the repository with its remotes in the scenarios' `world`.",
+    UNREPRESENTABLE: "Expect deny, or write the argument in a form that has one meaning; if the annotation "
+    "reads the argument wrongly, have it annotated anew with --refresh annotate.",
+}
+"""By structural rule, what to do about a scenario that it decides otherwise."""
+_SCHEME = (
+    "Write the address with its scheme. If it is the tool that puts one before it, the tool's annotation has "
+    "to say which, in `assume_scheme`: correct the kept answer, or ask anew with --refresh annotate."
+)
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """The scenarios that people wrote or answered, and the files that they stand in.
+
+    Attributes:
+        document: The scenarios with their world.
+        handwritten: The file of the handwritten scenarios; `answers` that of the answers.
+        read: Returns the text of one of the files, in which places are looked for.
+    """
+
+    document: Scenarios
+    handwritten: Path
+    answers: Path
+    read: Callable[[Path], str] = read_text
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """The scenarios."""
+        return self.document.scenarios
+
+    def require_clauses(self, clauses: Sequence[Clause], before: KnownClauses) -> None:
+        """Refuse scenarios that cite no clause of the constitution.
+
+        Args:
+            clauses: The clauses.
+            before: What ids stood for in the published result.
+
+        Raises:
+            ScenarioError: For each of them.
+        """
+        ids = {clause.id for clause in clauses}
+        raise_all(
+            [
+                ScenarioError(
+                    f"scenario {visible(scenario.id)} is of the clause {quoted(scenario.clause)}, which the "
+                    "constitution does not have",
+                    where=self._place(scenario, "clause"),
+                    hint=missing_clause(scenario.clause, clauses, before),
+                )
+                for scenario in self.scenarios
+                if scenario.clause is not None and scenario.clause not in ids
+            ]
+        )
+
+    def require_reachable(self, structure: LoadedPolicy) -> None:
+        """Refuse scenarios whose verdict no rule can bring about.
+
+        Args:
+            structure: A policy without rules in the scenarios' world.
+
+        Raises:
+            ScenarioError: For each of them, with the structural rule that decides it.
+        """
+        prepared = prepare_scenarios(self.scenarios, structure)
+        raise_all(
+            [
+                ScenarioError(
+                    f"scenario {visible(scenario.id)} expects {scenario.expect}, but {found}",
+                    where=self._place(scenario, "expect"),
+                    hint=_mend(found),
+                )
+                for scenario in self.scenarios
+                if (found := unreachable(scenario, prepared[scenario.id])) is not None
+            ]
+        )
+
+    def wrong_clauses(self, mismatches: Iterable[Mismatch]) -> Iterator[str]:
+        """Yield a line for each scenario that comes true because of another clause than it names."""
+        known = {scenario.id: scenario for scenario in self.scenarios}
+        for mismatch in mismatches:
+            if mismatch.wrong_clause is not None and mismatch.scenario in known:
+                place = self._place(known[mismatch.scenario], "clause")
+                yield f"{place}: {clause_words(mismatch)}. {clause_mend(mismatch)}"
+
+    def _place(self, scenario: Scenario, key: str) -> Place:
+        """Return where a scenario says something, in the file that it was read from."""
+        file = self.answers if scenario.origin == "answer" else self.handwritten
+        own = [each.id for each in self.scenarios if each.origin == scenario.origin]
+        return place_of(self.read(file), str(file), ["scenarios", own.index(scenario.id), key])
+
+
+def _mend(found: Unreachable) -> str:
+    if found.rule == UNREPRESENTABLE and "without a scheme" in found.reason:
+        return _SCHEME
+    return _MENDS.get(found.rule, "Correct the scenario.")

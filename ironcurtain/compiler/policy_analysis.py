@@ -1,0 +1,141 @@
+"""The evidence about one bundle: each part is worked out once, and whoever judges the bundle shares it.
+
+`compile` judges a bundle by it before publishing, `verify` judges a published one. Matrix, guarantees,
+findings and coverage speak of all calls, not of examples (see `evidence`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironcurtain.analysis.clauses.outcomes import clause_outcomes
+from ironcurtain.analysis.clauses.report import ClauseReport
+from ironcurtain.analysis.coverage import coverage
+from ironcurtain.analysis.coverage.report import CoverageReport
+from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.findings import findings
+from ironcurtain.analysis.findings.contradictions import contradictions, overruled
+from ironcurtain.analysis.findings.draft import Decided, Looked, demanded
+from ironcurtain.analysis.findings.report import FindingReport
+from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
+from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
+from ironcurtain.analysis.matrix.report import Matrix
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.compiler.verify.report import Check
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import Opa
+from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, Guarantees
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.system.text import counted
+
+FILE_NAME = "decision-matrix.json"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a bundle; every part may raise what its function in `evidence` raises.
+
+    Attributes:
+        scenarios: The world to assume, and the scenarios that demand something; records count for nothing.
+        guarantees: What it must never and must always do, if there is a file of them.
+    """
+
+    bundle: Bundle
+    scenarios: Scenarios
+    guarantees: Guarantees | None
+    opa: Opa
+
+    @cached_property
+    def engine(self) -> OpaCommand:
+        """OPA's commands."""
+        return OpaCommand(self.opa)
+
+    @cached_property
+    def _exact(self) -> Examination:
+        """The whole policy examined, without guarantees: these tell more places apart."""
+        return examination(self.bundle, self.scenarios.world, self.engine)
+
+    @cached_property
+    def examined(self) -> Examination:
+        """The same, with tools that a scenario shows to be examined wrongly as sampled ones."""
+        return overruled(self._exact, contradictions(self._exact, self._decided))
+
+    @cached_property
+    def guaranteed(self) -> Examination:
+        """The whole policy examined for its guarantees, and held against the scenarios, too."""
+        if self.guarantees is None:
+            return self.examined
+        found = examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+        return overruled(found, contradictions(found, self._decided))
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """The decision matrix."""
+        return matrix_of(self.examined)
+
+    @cached_property
+    def matrix_file(self) -> bytes:
+        """The content of `decision-matrix.json`."""
+        return matrix_json(self.matrix).encode()
+
+    @cached_property
+    def guarantee_report(self) -> GuaranteeReport:
+        """The guarantees, decided over all calls."""
+        return decide_guarantees(self.guaranteed, self.engine)
+
+    @cached_property
+    def findings(self) -> FindingReport:
+        """Everything that stands out, nothing waived."""
+        material = findings.Material(languages, self.scenarios.scenarios, self._decided)
+        return findings.find(self._exact, material, self.engine)
+
+    @cached_property
+    def coverage(self) -> CoverageReport:
+        """What scenarios and guarantees reach."""
+        return coverage.coverage(self.guaranteed, self.scenarios.scenarios, self.engine, self._decided)
+
+    @cached_property
+    def clauses(self) -> ClauseReport:
+        """What becomes of each clause."""
+        outcomes = clause_outcomes(Looked(self.examined), self._decided, self.engine)
+        return ClauseReport(revision=self.bundle.revision, clauses=outcomes)
+
+    @cached_property
+    def _decided(self) -> Decided:
+        return demanded(self._exact, self.scenarios.scenarios, self.engine)
+
+    def gathered(self) -> Evidence:
+        """Work out all parts that speak of all calls, and return the same evidence."""
+        _ = self.matrix_file, self.findings, self.coverage, self.clauses
+        if self.guarantees is not None:
+            _ = self.guarantee_report
+        return self
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The figures of matrix and guarantees for `verification.json`."""
+        found = [_matrix_check(self.matrix)]
+        if self.guarantees is not None:
+            found.append(_guarantee_check(self.guarantee_report))
+        return tuple(found)
+
+
+def _matrix_check(matrix: Matrix) -> Check:
+    tables = [table for found in matrix.servers.values() for table in found]
+    sampled = sorted(tool for table in tables if table.exactness == "sampled" for tool in table.tools)
+    rows = [row for table in tables for row in table.rows]
+    doubtful = sum(row.exactness == "sampled" for row in rows)
+    said = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
+    detail = f"{counted(len(rows), 'row')}, {said}"
+    return Check(name="decision matrix", ok=True, count=sum(len(t.tools) for t in tables), detail=detail)
+
+
+def _guarantee_check(report: GuaranteeReport) -> Check:
+    ids = {status: [each.id for each in report.results if each.status == status] for status in STATUSES}
+    said = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
+    said += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
+    said += [f"{len(ids['not found'])} not proved (no counterexample found)"] if ids["not found"] else []
+    detail = ", ".join(said) or "all hold"
+    return Check(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)

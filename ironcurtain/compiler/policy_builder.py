@@ -1,0 +1,93 @@
+"""The workshop of one compile: makes bundles of policies and tries them on the real engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.compiler.render.custom_modules import CustomModule
+from ironcurtain.compiler.render.policy_tests import with_policy_tests
+from ironcurtain.compiler.scenarios.assumed_relations import assumed_relations
+from ironcurtain.compiler.scenarios.generated import call_id
+from ironcurtain.compiler.verify.repair import Draft, Tried
+from ironcurtain.compiler.verify.verify import verify
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import Opa
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
+from ironcurtain.model.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """All that a bundle is made of beside its rules, and the engine that tries it.
+
+    Attributes:
+        fixed: The scenarios that people wrote, with the world of all scenarios.
+        custom: The project's own modules, checked.
+        release: What bundles say about themselves.
+    """
+
+    annotations: Annotations
+    lists: Lists
+    fixed: Scenarios
+    custom: Sequence[CustomModule]
+    release: Release
+    opa: Opa
+
+    @property
+    def world(self) -> DescribedWorld:
+        """The world in which calls are decided."""
+        return self.fixed.world
+
+    def bundle(self, policy: CompiledPolicy) -> Bundle:
+        """Assemble a bundle, and record in it how its directories lie where its scenarios assume them.
+
+        Raises:
+            RuleError, PatternError, ListError: For each mistake in the rules.
+        """
+        found = assumed_relations(self._assemble(policy, self.release), self.world)
+        assumed = replace(self.release, relations=found)
+        return self._assemble(policy, assumed)
+
+    def tested(self, policy: CompiledPolicy, demanded: Scenarios) -> Bundle:
+        """Assemble a bundle with a Rego test for each scenario that somebody demands."""
+        return with_policy_tests(self.bundle(policy), demanded, OpaCommand(self.opa))
+
+    def demanded(self, draft: Draft) -> Scenarios:
+        """Return the scenarios of people and of models: what a policy has to make come true."""
+        return self.fixed.model_copy(update={"scenarios": (*self.fixed.scenarios, *draft.intent)})
+
+    def run(self, draft: Draft) -> Tried:
+        """Make a draft's bundle and verify it."""
+        demanded = self.demanded(draft)
+        bundle = self.tested(draft.policy, demanded)
+        return Tried(bundle, verify(bundle, demanded, self.opa))
+
+    def attempt(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision]:
+        """Decide calls on a bundle, in their order."""
+        asked = [Scenario(id=call_id(call), call=call, expect=Verdict.DENY) for call in calls]
+        policy = load_described(bundle, self.world)
+        found = decide_prepared(prepare_scenarios(asked, policy), bundle, policy, OpaCommand(self.opa))
+        return [found[scenario.id] for scenario in asked]
+
+    def _assemble(self, policy: CompiledPolicy, release: Release) -> Bundle:
+        registry = Registry(self.annotations.roles)
+        return assemble(
+            policy, self.annotations, self.lists, registry=registry, release=release, custom=self.custom
+        )
+
+
+def without_rules(annotations: Annotations, release: Release, world: DescribedWorld) -> LoadedPolicy:
+    """Return a policy that holds no rule: what can be said of calls whatever the rules are."""
+    empty = CompiledPolicy(format="ironcurtain/policy/v1", rules=())
+    bundle = assemble(empty, annotations, registry=Registry(annotations.roles), release=release)
+    return load_described(bundle, world)

@@ -1,0 +1,162 @@
+"""Stage 8, publish: the whole result replaces the previous one at once, or not at all.
+
+All files are written and synced in a directory beside the target, which is then exchanged with it in one
+step of the kernel. A reader that opens the target sees the old set or the new one, never a mix.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.errors import BusyError, PublishError
+from ironcurtain.system.files import unwritten
+from ironcurtain.system.text import quoted
+
+OURS = frozenset(
+    {
+        "answers",
+        "bundle",
+        SIGNED_ARCHIVE,
+        "bundle.tar.gz",
+        "compiled-policy.json",
+        "decision-matrix.json",
+        "dynamic-lists.json",
+        "provenance.json",
+        "test-scenarios.json",
+        "tool-annotations.json",
+        "tools",
+        "verification.json",
+    }
+)
+"""All that may lie in the published directory: whatever else is there is somebody's work."""
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_CANNOT_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+
+
+@contextmanager
+def only_one(target: Path) -> Iterator[None]:
+    """Hold the right to compile into a directory; the lock file `.<name>.lock` lies beside it.
+
+    Raises:
+        BusyError: If another process holds it.
+        PublishError: If the lock cannot be made, or the directory holds what compile did not write.
+    """
+    target = target.absolute()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(target.parent / f".{target.name}.lock", timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise BusyError(
+            "another process is compiling into this directory",
+            where=str(target),
+            hint="Wait until it is done.",
+        ) from None
+    except OSError as error:
+        raise PublishError(f"the directory cannot be locked: {error.strerror}", where=str(target)) from error
+    try:
+        _refuse_foreign(target)
+        yield
+    finally:
+        lock.release()
+
+
+def publish(target: Path, files: Mapping[str, bytes]) -> None:
+    """Replace a directory by one that holds exactly these files (content by relative path).
+
+    Raises:
+        PublishError: If anything fails; the previous directory is then as it was, and nothing is left over.
+    """
+    target = Path(os.path.realpath(target))
+    _refuse_foreign(target)
+    fresh: Path | None = None
+    try:
+        fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
+        _write(fresh, files)
+        replace_directory(fresh, target)
+    except OSError as error:
+        raise unwritten("the result", target, error) from error
+    finally:
+        if fresh is not None:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _refuse_foreign(target: Path) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise PublishError("the output is no directory", where=str(target), hint="Name another --output.")
+    foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in OURS)
+    if foreign:
+        raise PublishError(
+            f"the directory holds {quoted(foreign[0])}, which compile did not write and would remove",
+            where=str(target),
+            hint="Move it elsewhere, or name another --output.",
+        )
+
+
+def _write(directory: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in sorted(files.items()):
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        path.chmod(0o644)
+    for folder, _, _ in os.walk(directory):
+        Path(folder).chmod(0o755)
+        _sync(Path(folder))
+
+
+def replace_directory(fresh: Path, target: Path) -> None:
+    """Put `fresh` in the place of `target`; afterwards `fresh` is gone or holds what was there before."""
+    if not target.exists():
+        fresh.rename(target)
+    elif not _exchange(fresh, target):
+        # No atomic exchange here: the target is missing for a moment, but never mixed.
+        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old-"))
+        target.rename(old / "old")
+        try:
+            fresh.rename(target)
+        except OSError:
+            (old / "old").rename(target)
+            raise
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
+    _sync(target.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two directories in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "renameat2"):
+        return False
+    result = libc.renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+    code = ctypes.get_errno()
+    if result != 0 and code not in _CANNOT_EXCHANGE:
+        raise OSError(code, os.strerror(code), str(other))
+    return bool(result == 0)
+
+
+def _sync(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

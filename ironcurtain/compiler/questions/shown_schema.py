@@ -1,0 +1,81 @@
+"""A tool's input schema as questions show it: what its arguments are, with references followed.
+
+An enumeration behind a `$ref` is as visible as one that stands in its place. A reference that leads to
+itself, or a schema that would grow beyond bounds, keeps its reference, and what it names is shown once.
+"""
+
+from __future__ import annotations
+
+from ironcurtain.decision.canonical.pointers import tokens
+from ironcurtain.system.frozen import Json
+
+MAX_FOLLOWED = 200
+"""The most references of one schema that are replaced by what they name."""
+
+_SHOWN = ("properties", "required", "anyOf", "oneOf", "allOf")
+
+
+def shown_schema(schema: dict[str, Json] | None) -> dict[str, Json]:
+    """Return the parts of an input schema that say what a call may hold."""
+    if not schema:
+        return {}
+    follower = _Follower(schema)
+    shown = {key: follower.followed(schema[key], ()) for key in _SHOWN if key in schema}
+    return {**shown, **({"definitions": follower.left} if follower.left else {})}
+
+
+class _Follower:
+    """Follows the references of one schema.
+
+    Attributes:
+        left: What the references name that were left in place, by reference.
+    """
+
+    def __init__(self, schema: dict[str, Json]) -> None:
+        self._schema = schema
+        self._count = 0
+        self.left: dict[str, Json] = {}
+
+    def followed(self, node: Json, above: tuple[str, ...]) -> Json:
+        """Return a part of the schema with its references replaced.
+
+        Args:
+            node: The part.
+            above: The references that led here.
+        """
+        if isinstance(node, list):
+            return [self.followed(each, above) for each in node]
+        if not isinstance(node, dict):
+            return node
+        name = node.get("$ref")
+        target = self._target(name) if isinstance(name, str) else None
+        if target is None or not isinstance(name, str):
+            return {key: self.followed(value, above) for key, value in node.items()}
+        beside = {key: self.followed(value, above) for key, value in node.items() if key != "$ref"}
+        if name in above or self._count >= MAX_FOLLOWED:
+            self._leave(target, name)
+            return {"$ref": name, **beside}
+        self._count += 1
+        found = self.followed(target, (*above, name))
+        return {**found, **beside} if isinstance(found, dict) else found
+
+    def _leave(self, node: Json, name: str = "") -> None:
+        """Keep what a reference names, and what that refers to in turn."""
+        if name in self.left:
+            return
+        if name:
+            self.left[name] = node
+        for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            self._leave(each)
+        inner = node.get("$ref") if isinstance(node, dict) else None
+        if isinstance(inner, str) and (target := self._target(inner)) is not None:
+            self._leave(target, inner)
+
+    def _target(self, name: str) -> Json | None:
+        """Return what a reference to a place of this schema names; None for any other."""
+        if not name.startswith("#/"):
+            return None
+        node: Json = self._schema
+        for token in tokens(name[1:]):
+            node = node.get(token) if isinstance(node, dict) else None
+        return node

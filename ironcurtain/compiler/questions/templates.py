@@ -1,0 +1,28 @@
+"""Filling the prompts under `prompts/`: their text is part of every question's digest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Template
+
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+_PROMPTS = Path(__file__).parent / "prompts"
+
+
+def fill(name: str, **values: str) -> str:
+    """Return the prompt `prompts/<name>.md` with its `$placeholders` filled in."""
+    return Template((_PROMPTS / f"{name}.md").read_text(encoding="utf-8")).substitute(values).strip()
+
+
+def as_data(value: Json) -> str:
+    """Return JSON for a prompt: it shows invisible characters as escapes and cannot close its delimiters."""
+    text = json_text.pretty(value).strip()
+    plain = "".join(c if " " <= c <= "~" or c == "\n" else _escaped(c) for c in text)
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

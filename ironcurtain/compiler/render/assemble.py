@@ -1,0 +1,174 @@
+"""From checked rules to a bundle: render, add the library and the data documents, compute the revision.
+
+Everything enforcement needs is in the bundle; `ironcurtain.bundle.content` reads it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.manifest import FORMAT, Metadata
+from ironcurtain.compiler.render.custom_modules import CustomModule
+from ironcurtain.compiler.render.render import render_policy
+from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.compiler.rules.patterns import members
+from ironcurtain.decision.canonical.patterns import canonical_pattern
+from ironcurtain.decision.canonical.public_suffixes import list_digest
+from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
+from ironcurtain.decision.roles import Registry
+from ironcurtain.errors import PatternError
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.system import assets, json_text
+from ironcurtain.system.frozen import Json
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a bundle says about itself beside its rules.
+
+    Attributes:
+        engine_version: The version of OPA that the bundle is checked with.
+        serial: The policy's serial number from configuration.
+        relations: How the policy's directories lie to one another, as verified.
+        case_insensitive_hosts: Hosts on which path segments compare case-folded.
+    """
+
+    engine_version: str
+    serial: int = 0
+    relations: Mapping[str, str] = field(default_factory=dict)
+    case_insensitive_hosts: frozenset[str] = DEFAULT_CASE_INSENSITIVE_HOSTS
+
+
+def assemble(
+    policy: CompiledPolicy,
+    annotations: Annotations,
+    lists: Lists | None = None,
+    *,
+    registry: Registry,
+    release: Release,
+    custom: Sequence[CustomModule] = (),
+) -> Bundle:
+    """Return the bundle of a policy: a pure function of its arguments and of the shipped library.
+
+    Args:
+        policy: The rules, valid in shape.
+        annotations: The tools, already checked against the registry.
+        lists: The named lists.
+        registry: The roles, those of `annotations` included.
+        release: What the bundle says about itself.
+        custom: The project's own modules, checked (`custom.check_modules`).
+
+    Raises:
+        RuleError, PatternError, ListError: For each mistake in the rules (several as `SeveralErrors`).
+    """
+    hosts = release.case_insensitive_hosts
+    checked = check_policy(policy, annotations, lists, registry, case_insensitive_hosts=hosts)
+    documents: dict[str, Json] = {
+        "annotations": annotations.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        "lists": _lists_document(lists, registry),
+        "patterns": {
+            "named": _named_patterns(checked, custom, registry, hosts),
+            "case_insensitive_hosts": sorted(hosts),
+            "suffixes": list_digest(),
+            "relations": dict(release.relations),
+        },
+        "rules": _rules_document(checked),
+    }
+    files = {
+        **_library(),
+        **{module.path: module.text.encode() for module in custom},
+        **{
+            f"{policy_directory(server)}/policy.rego": render_policy(checked, server, annotations).encode()
+            for server in annotations.servers
+        },
+        **{
+            f"ironcurtain/{name}/data.json": json_text.pretty(value).encode()
+            for name, value in documents.items()
+        },
+    }
+    metadata = Metadata(
+        format=FORMAT,
+        serial=release.serial,
+        engine_version=release.engine_version,
+        suffixes=list_digest(),
+    )
+    return Bundle.build(files, metadata)
+
+
+def policy_directory(server: str) -> str:
+    """Return the directory of a server's package in the bundle.
+
+    Names stay distinct where files are compared without case: `_` becomes `__`, a capital `X` becomes `_x`.
+    """
+    return "ironcurtain/policy/" + "".join(
+        "__" if c == "_" else f"_{c.lower()}" if c.isupper() else c for c in server
+    )
+
+
+def _library() -> dict[str, bytes]:
+    root = assets.REGO / "ironcurtain"
+    return {
+        f"ironcurtain/{path.relative_to(root).as_posix()}": path.read_bytes() for path in root.rglob("*.rego")
+    }
+
+
+def _named_patterns(
+    policy: CompiledPolicy, custom: Sequence[CustomModule], registry: Registry, hosts: frozenset[str]
+) -> dict[str, list[str]]:
+    """Return the patterns that the bundle names, by kind; lists stand in their own document."""
+    named: dict[str, set[str]] = {kind: set() for kind in registry.pattern_kinds}
+    for rule in policy.rules:
+        for condition in rule.if_.role_conditions:
+            for role in condition.roles:
+                named[registry[role].pattern_kind] |= {p for p in condition.patterns if not p.startswith("@")}
+    for kind, patterns in named.items():
+        patterns.update(
+            _patterns_among({text for module in custom for text in module.strings}, kind, registry, hosts)
+        )
+    return {kind: sorted(patterns) for kind, patterns in named.items() if patterns}
+
+
+def _patterns_among(texts: set[str], kind: str, registry: Registry, hosts: frozenset[str]) -> Iterator[str]:
+    for text in texts:
+        try:
+            if canonical_pattern(kind, text, registry, case_insensitive_hosts=hosts) == text:
+                yield text
+        except PatternError:
+            continue
+
+
+def _lists_document(lists: Lists | None, registry: Registry) -> dict[str, Json]:
+    return {
+        name: {"type": named.type, "values": list(members(named, registry))}
+        for name, named in (lists.lists if lists else {}).items()
+    }
+
+
+def _rules_document(policy: CompiledPolicy) -> dict[str, Json]:
+    return {
+        "rules": {
+            rule.name: {
+                "order": order,
+                "clause": rule.clause,
+                "then": rule.then.value,
+                "reason": rule.reason,
+                "description": rule.description,
+                # Reports about the policy choose their questions by it; enforcement never reads it.
+                "if": rule.if_.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+            }
+            for order, rule in enumerate(policy.rules, 1)
+        },
+        "clauses": {
+            clause.id: {
+                "text": clause.text,
+                "source": clause.source,
+                **({"principle": True} if clause.principle else {}),
+            }
+            for clause in policy.clauses
+        },
+        "claims": [claim.model_dump(mode="json", exclude_defaults=True) for claim in policy.claims],
+    }

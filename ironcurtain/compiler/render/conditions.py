@@ -1,0 +1,138 @@
+"""Conditions of a rule into lines of Rego: tests of arguments and caller facts, and guards.
+
+A plain test of one argument is written out, with the type guard that OPA's comparisons across types
+need; everything else goes through a function of `rego/ironcurtain/matching`. So does a test of a fact in a
+rule that asks or denies, which holds where the fact is not known, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ironcurtain.analysis.engine.unknown_facts import Needs, Root, demanded_type, holds_unknown, needs
+from ironcurtain.analysis.engine.unknown_facts import reference as value_reference
+from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.model.policy import ArgCondition, RoleCondition
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+MISSING = "null"
+_COMPARISONS = {"equals": "==", "not_equals": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_GUARDED = {"not_equals", "not_in", "lt", "le", "gt", "ge", "matches"}
+
+
+def anchored(pattern: str) -> str:
+    """Return a regular expression that matches whole strings only, line breaks included."""
+    return rf"\A(?s:{pattern})\z"
+
+
+def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[str]:
+    """Return the lines that test one argument or caller fact in a rule of a verdict."""
+    place, path, needed = f"input.{root}", pointers.steps_of(condition.name), needs(root, condition)
+    asks_unknown = needed.any and holds_unknown(then)
+    asks_absence = condition.op == "present" and not condition.value
+    if _is_plain(condition, path) and (asks_absence or not asks_unknown):
+        return _plain_lines(place, path, condition)
+    lines = [_known_line(condition)] if needed.operand and condition.or_absent and not asks_unknown else []
+    test = _test(condition, needed if asks_unknown else None)
+    if pointers.EVERY not in path:
+        return [*lines, f"matching.satisfies({_lookup(place, path)}, {test})"]
+    star = path.index(pointers.EVERY)
+    elements, below = _lookup(place, path[:star]), term(list(path[star + 1 :]))
+    return [*lines, f"matching.{condition.over}_element({elements}, {below}, {test})"]
+
+
+def guard_line(condition: RoleCondition, *, allow: bool, in_sandbox: bool) -> str:
+    """Return the line that holds a condition over subjects of other roles than the one justified."""
+    every = "none_or_every_covered" if condition.or_none else "every_covered"
+    name = every if allow else "some_covered"
+    call = f"matching.{name}{'_anywhere' if in_sandbox else ''}("
+    roles = _set(condition.roles, used=len(call))
+    return f"{call}{roles}, {_set(condition.patterns, used=len(call) + len(roles) + 8)})"
+
+
+def roles_guard_line(roles: Iterable[str], *, in_sandbox: bool) -> str:
+    """Return the line that asks for a subject of one of the roles."""
+    call = f"matching.some_subject{'_anywhere' if in_sandbox else ''}("
+    return f"{call}{_set(roles, used=len(call) + 8)})"
+
+
+def member_line(left: str, values: Iterable[Json]) -> str:
+    """Return a line that tests membership; a single member is compared."""
+    members = [term(value) for value in values]
+    if len(members) == 1:
+        return f"{left} == {members[0]}"
+    return f"{left} in {collection(members, '{}', used=len(left) + 8)}"
+
+
+def _is_plain(condition: ArgCondition, path: tuple[str, ...]) -> bool:
+    """Tell whether a test can be written out, without a function."""
+    simple = condition.measure is None and not condition.or_absent
+    return simple and pointers.EVERY not in path and value_reference(condition.value) is None
+
+
+def _known_line(condition: ArgCondition) -> str:
+    """Return the line that asks for the fact that an argument is compared with.
+
+    A rule that allows needs it even where a missing argument would satisfy the test.
+    """
+    referred = value_reference(condition.value)
+    pointer = referred[1] if referred else ""
+    return f"{reference('input.caller', pointers.steps_of(pointer))} != {MISSING}"
+
+
+def _plain_lines(root: str, path: tuple[str, ...], condition: ArgCondition) -> list[str]:
+    left = reference(root, path)
+    lines = [f"{_type_test(condition)}({left})"] if condition.op in _GUARDED else []
+    if condition.op == "present":
+        return [f"{left} != {MISSING}" if condition.value else f"{_lookup(root, path)} == {MISSING}"]
+    if condition.op == "matches":
+        return [*lines, f"regex.match({raw_string(anchored(condition.value))}, {left})"]
+    if condition.op == "in":
+        return [*lines, member_line(left, condition.value)]
+    if condition.op == "not_in":
+        inside = member_line(left, condition.value)
+        single = len(condition.value) == 1
+        return [*lines, f"{left} != {term(condition.value[0])}" if single else f"not {inside}"]
+    return [*lines, f"{left} {_COMPARISONS[condition.op]} {term(condition.value)}"]
+
+
+def _type_test(condition: ArgCondition) -> str:
+    return f"is_{demanded_type(condition)}"
+
+
+def _lookup(root: str, path: tuple[str, ...]) -> str:
+    return f"matching.lookup({root}, {term(list(path))})"
+
+
+def _test(condition: ArgCondition, needed: Needs | None) -> str:
+    """Return the test as a term; with the facts that it needs, it holds where one is not known."""
+    members = [f'"op": {string(condition.op)}', f'"value": {_operand(condition)}']
+    if condition.or_absent:
+        members.append('"or_absent": true')
+    if condition.measure:
+        members.append(f'"measure": {string(condition.measure)}')
+    if needed is not None:
+        sides = [
+            name for name, is_fact in (("tested", needed.tested), ("operand", needed.operand)) if is_fact
+        ]
+        members.append(f'"facts": {_set(sides, used=0)}')
+        if needed.type is not None:
+            members.append(f'"type": {string(needed.type)}')
+    return "{" + ", ".join(members) + "}"
+
+
+def _operand(condition: ArgCondition) -> str:
+    referred = value_reference(condition.value)
+    if referred:
+        kind, pointer = referred
+        root = "input.caller" if kind == "caller" else "input.args"
+        return _lookup(root, pointers.steps_of(pointer))
+    if condition.op == "matches":
+        return raw_string(anchored(condition.value))
+    return term(condition.value)
+
+
+def _set(items: Iterable[str], *, used: int) -> str:
+    return collection([string(item) for item in items], "{}", used=used)

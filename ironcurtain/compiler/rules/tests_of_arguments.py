@@ -1,0 +1,228 @@
+"""The `args` and `caller` tests of rules: pointers that exist, operands that mean something in OPA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import re2
+
+from ironcurtain.analysis.engine.unknown_facts import reference
+from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
+from ironcurtain.compiler.render.conditions import anchored
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.roles import Registry
+from ironcurtain.errors import RuleError
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import cut, is_hidden, quoted, visible
+
+_NUMERIC = {"lt", "le", "gt", "ge"}
+_LISTED = {"in", "not_in"}
+_EQUALITY = {"equals", "not_equals"}
+
+
+def test_problems(
+    condition: If, then: Verdict, tools: list[ToolAnnotation], registry: Registry
+) -> Iterator[RuleError]:
+    """Yield what is wrong with the tests of one rule.
+
+    Args:
+        condition: The rule's `if`.
+        then: Its verdict.
+        tools: The annotated tools that the rule concerns.
+        registry: The roles.
+    """
+    for test in condition.args or ():
+        yield from _in_place("args", test, _pointer_problem(test.name, tools, registry))
+        yield from _in_place("args", test, *_problems(test, tools, registry))
+    for test in condition.caller or ():
+        yield from _in_place("caller", test, _name_problem(test.name), *_problems(test, tools, registry))
+        takes_absent = test.or_absent or (test.op == "present" and test.value is False)
+        if then is Verdict.ALLOW and takes_absent:
+            problem = "a caller fact that is missing must not make a rule allow"
+            problem += "\nDeny or escalate where it is missing."
+            yield from _in_place("caller", test, problem)
+
+
+def _in_place(key: str, test: ArgCondition, *problems: str) -> Iterator[RuleError]:
+    for problem in problems:
+        if problem:
+            what, _, hint = problem.partition("\n")
+            yield RuleError(f"`{key}` {quoted(test.name)}: {what}", hint=hint)
+
+
+def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registry) -> list[str]:
+    """Return what is wrong with operator, operand and flags; an empty string is no problem."""
+    if pointers.EVERY not in _path(test.name) and test.over == "some":
+        return ["`over` needs a pointer with `*`"]
+    referred = reference(test.value)
+    if referred:
+        return _reference_problems(test, referred, tools, registry)
+    if isinstance(test.value, dict) and {"caller", "arg"} & set(test.value):
+        return ['a value is {"caller": POINTER} or {"arg": POINTER}, or no such object']
+    try:
+        json_text.check(test.value, any_double=True)
+    except json_text.MalformedJsonError as error:
+        return [f"the value is no strict JSON: {error}"]
+    if test.measure:
+        return [_measure_problem(test)]
+    checks: dict[str, Callable[[ArgCondition], str]] = {
+        **dict.fromkeys(_NUMERIC, _bound_problem),
+        **dict.fromkeys(_LISTED, _list_problem),
+        **dict.fromkeys(_EQUALITY, _equality_problem),
+        "matches": _pattern_problem,
+        "present": _present_problem,
+    }
+    return [checks[test.op](test)]
+
+
+def _reference_problems(
+    test: ArgCondition, referred: tuple[str, str], tools: list[ToolAnnotation], registry: Registry
+) -> list[str]:
+    kind, pointer = referred
+    if test.op not in _EQUALITY or test.measure:
+        return ["a value that refers to another value is only compared by equals and not_equals"]
+    if pointers.EVERY in _path(pointer):
+        return [f"the value {quoted(pointer)} names one value, without `*`"]
+    return [_pointer_problem(pointer, tools, registry) if kind == "arg" else _name_problem(pointer)]
+
+
+def _measure_problem(test: ArgCondition) -> str:
+    if test.op in _NUMERIC | _EQUALITY:
+        return (
+            "" if _is_number(test.value) else f"`measure` is compared with a number, not {_shown(test.value)}"
+        )
+    if test.op in _LISTED:
+        return _list_problem(test) or (
+            "" if _is_number(test.value[0]) else "`measure` is compared with numbers"
+        )
+    return f"`measure` cannot be combined with {test.op}"
+
+
+def _bound_problem(test: ArgCondition) -> str:
+    return "" if _is_number(test.value) else f"{test.op} compares with a number, not {_shown(test.value)}"
+
+
+def _list_problem(test: ArgCondition) -> str:
+    if not isinstance(test.value, list | tuple) or not test.value:
+        return f"{test.op} takes a list of values that is not empty"
+    if any(value is None for value in test.value):
+        return f"{test.op} cannot hold null, which counts as absent\nUse op present with value false."
+    if len({_type(value) for value in test.value}) > 1:
+        return f"the values of {test.op} are of several types"
+    return ""
+
+
+def _equality_problem(test: ArgCondition) -> str:
+    if test.value is None:
+        return "null counts as absent\nUse op present with value false."
+    return ""
+
+
+def _present_problem(test: ArgCondition) -> str:
+    if not isinstance(test.value, bool):
+        return f"present takes true or false, not {_shown(test.value)}"
+    return "`or_absent` has no meaning with present" if test.or_absent else ""
+
+
+def _pattern_problem(test: ArgCondition) -> str:
+    if not isinstance(test.value, str):
+        return f"matches takes a regular expression, not {_shown(test.value)}"
+    # \C (one byte) is known to RE2 and not to OPA.
+    if not _compiles(test.value) or r"\C" in test.value.replace("\\\\", ""):
+        return f"{quoted(test.value)} is no regular expression of RE2"
+    if not _compiles(anchored(test.value)):
+        return rf"{quoted(test.value)} means something else when it is anchored{chr(10)}End \Q with \E."
+    return ""
+
+
+def _compiles(pattern: str) -> bool:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error:
+        return False
+    return True
+
+
+def _pointer_problem(name: str, tools: list[ToolAnnotation], registry: Registry) -> str:
+    """Return what is wrong with the name or pointer of an argument."""
+    problem = _name_problem(name)
+    if problem:
+        return problem
+    path = _path(name)
+    with_schema = [tool for tool in tools if tool.input_schema is not None]
+    if tools and not with_schema:
+        return "no tool of this rule has an input_schema, so its arguments cannot be tested"
+    knowing = [tool for tool in with_schema if _is_known(path, tool)]
+    if tools and not knowing:
+        names = ", ".join(visible(tool.tool) for tool in tools[:5])
+        by_index = any(step.isdecimal() for step in path[1:])
+        hint = "Rules reach into an array by `*`, not by an index." if by_index else f"Tools: {names}."
+        return f"no tool of this rule has such an argument\n{hint}"
+    for tool in tools:
+        for argument in tool.args:
+            if any(registry[r].resource for r in argument.possible_roles if r in registry) and _overlap(
+                path, _path(argument.name)
+            ):
+                return (
+                    f"{visible(tool.tool)} takes a resource there ({argument.possible_roles[0]})\n"
+                    "Use paths, domains or lists for it."
+                )
+    return ""
+
+
+def _name_problem(name: str) -> str:
+    if any(is_hidden(character) for character in name):
+        return "the name has a control or invisible character"
+    if _path(name).count(pointers.EVERY) > 1:
+        return "a pointer has at most one `*`"
+    return ""
+
+
+def _is_known(path: tuple[str, ...], tool: ToolAnnotation) -> bool:
+    """Tell whether the tool's schema describes the place, or leaves open what stands there."""
+    leaves = {_path(leaf.name): leaf for leaf in schema_leaves(tool.input_schema or {})}
+    if path in leaves:
+        return True
+    above = [leaves[path[:length]] for length in range(len(path) - 1, 0, -1) if path[:length] in leaves]
+    if not above:
+        return False
+    nearest, beyond = above[0], path[len(_path(above[0].name)) :]
+    types = nearest.schema.get("type", ["object", "array"])
+    kinds = {*types} if isinstance(types, list) else {types}
+    # OPA looks a name up in objects only: an index below what may be an array would test nothing.
+    if any(step.isdecimal() for step in (beyond if "array" in kinds else beyond[1:])):
+        return False
+    extra = nearest.schema.get("additionalProperties")
+    holds_more = ("array" if beyond[0] == pointers.EVERY else "object") in kinds
+    return holds_more and (extra not in (None, False) or (extra is None and not nearest.inner))
+
+
+def _overlap(path: tuple[str, ...], resource: tuple[str, ...]) -> bool:
+    """Tell whether one place is, or lies inside, the other."""
+    return pointers.covers(path, resource) or pointers.covers(resource, path)
+
+
+def _path(name: str) -> tuple[str, ...]:
+    return pointers.steps_of(name)
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _type(value: Json) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "array" if isinstance(value, list | tuple) else type(value).__name__
+
+
+def _shown(value: Json) -> str:
+    return cut(json_text.shown(value))

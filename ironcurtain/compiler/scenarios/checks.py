@@ -1,0 +1,99 @@
+"""Scenarios that can never come true: found before anything is asked, run or paid for.
+
+A model invents calls that no server would take, or verdicts that no policy can reach. Such scenarios
+of a model are left out with a note; one that a person wrote stops the compile (see `ground_truth`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.model.annotations import ToolAnnotation, When
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+_NO_CALL = frozenset(
+    {
+        "structural-malformed-call",
+        "structural-unknown-tool",
+        "structural-invalid-arguments",
+        "structural-unrepresentable-argument",
+    }
+)
+"""Rules under which a call is refused whatever it asks for: nothing about a policy can be learned from it."""
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """What decides a call before any rule is asked, and why.
+
+    Attributes:
+        verdict: The verdict; where it is escalate, a rule can only make it stricter.
+        rule: The structural rule.
+    """
+
+    verdict: Verdict
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Say it as the end of a sentence."""
+        return f"{self.rule} makes it {self.verdict} whatever the rules say: {self.reason}"
+
+
+def unreachable(scenario: Scenario, prepared: Prepared | Decision) -> Unreachable | None:
+    """Say what keeps every policy from making a scenario come true; None if one can.
+
+    Args:
+        scenario: The scenario.
+        prepared: Its call after steps 1 to 5.
+    """
+    if scenario.expect is Verdict.DENY:
+        return None
+    if isinstance(prepared, Prepared):
+        if scenario.expect is not Verdict.ALLOW or not prepared.floor.escalated:
+            return None
+        return Unreachable(Verdict.ESCALATE, *min(prepared.floor.escalated.values()))
+    if not prepared.rule.startswith("structural-"):
+        return None  # a fault of ours: the scenario stays, and fails
+    return Unreachable(prepared.verdict, prepared.rule, prepared.reason)
+
+
+def no_use(scenario: Scenario, prepared: Prepared | Decision, tool: ToolAnnotation | None) -> str | None:
+    """Say why a scenario of a model is not worth running; None if it is.
+
+    Beside what is impossible these are calls that are refused before they are judged, and modes that
+    the model made up.
+    """
+    if isinstance(prepared, Decision) and prepared.rule in _NO_CALL:
+        return f"scenario {visible(scenario.id)}: {prepared.reason}"
+    if found := unreachable(scenario, prepared):
+        return f"scenario {visible(scenario.id)} expects {scenario.expect}, but {found}"
+    return next(_unknown_modes(scenario, tool), None) if tool else None
+
+
+def _unknown_modes(scenario: Scenario, tool: ToolAnnotation) -> Iterator[str]:
+    """Yield the modes that neither an annotation nor the schema knows; they would get the widest roles."""
+    tested: dict[str, list[When]] = {}
+    for argument in tool.args:
+        for when in argument.conditional.when if argument.conditional else ():
+            if when.present is None:
+                tested.setdefault(when.arg, []).append(when)
+    for name, branches in tested.items():
+        value = scenario.call.arguments.get(name)
+        known = [one for when in branches for one in (when.in_ or (when.equals,))]
+        if isinstance(value, str) and value not in known and not _is_listed(value, name, tool):
+            yield (
+                f"scenario {visible(scenario.id)}: {quoted(name)} is {quoted(value)}, a mode that neither "
+                f"the annotation nor the schema of {quoted(tool.tool)} knows"
+            )
+
+
+def _is_listed(value: Json, name: str, tool: ToolAnnotation) -> bool:
+    schema = (tool.input_schema or {}).get("properties", {}).get(name, {})
+    return isinstance(schema, dict) and (value in schema.get("enum", []) or value == schema.get("const"))

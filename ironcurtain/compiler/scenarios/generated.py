@@ -1,0 +1,282 @@
+"""Generated calls: each tool in each place and mode that its annotation and a policy's rules tell apart.
+
+They are derived from annotations and patterns alone, so they need no model and are the same on every
+machine. What a policy makes of them is *recorded* (`origin: generated`): a record shows what changed
+since, and says nothing about whether the policy is right. Stability compares policies over them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from ironcurtain.analysis.engine.rules.predicates import Atom, role_atom, rule_atom
+from ironcurtain.analysis.engine.space.variables import PRESENT, Class, variables_of
+from ironcurtain.analysis.engine.values.witnesses import (
+    Witness,
+    fresh_words,
+    list_witnesses,
+    outside_witnesses,
+    pattern_witnesses,
+)
+from ironcurtain.compiler.rules.checks import concerned_tools
+from ironcurtain.compiler.rules.patterns import members
+from ironcurtain.compiler.scenarios.values import Filler
+from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+MAX_OF_TOOL = 100
+MAX_CALLS = 5_000
+_REMOTE = "git-remote-url"
+_USUAL_REMOTE = "origin"
+_REPOSITORIES = "git repositories"
+_UNUSABLE = ("structural-invalid-arguments", "structural-unrepresentable-argument")
+
+_Places: TypeAlias = Mapping[str, tuple[str, ...]]
+"""By kind of pattern: a value in each place, the first one a harmless place."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What calls are generated over: all that tells two calls apart.
+
+    Attributes:
+        policies: The policies whose patterns and tests count; several where policies are compared.
+    """
+
+    annotations: Annotations
+    policies: tuple[CompiledPolicy, ...]
+    lists: Lists
+    world: DescribedWorld
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Calls in a fixed order.
+
+    Attributes:
+        left_out: How many were not made because a tool, or all together, would have had too many.
+    """
+
+    calls: tuple[ScenarioCall, ...]
+    left_out: int
+
+
+def generate_calls(ground: Ground) -> Generated:
+    """Return calls of every tool: at least one where its schema can be met, each only once."""
+    registry = Registry(ground.annotations.roles)
+    words = _words(ground)
+    places = _places(ground, registry, words[0])
+    repositories = {_REPOSITORIES: tuple(sorted(ground.world.repositories))}
+    calls: list[ScenarioCall] = []
+    left_out = 0
+    for server, annotated in sorted(ground.annotations.servers.items()):
+        for tool in annotated.tools:
+            fitted = FittedTool(tool)
+            if fitted.unusable:
+                continue  # every call of it is invalid
+            filler = Filler(fitted, registry, words)
+            atoms = _atoms(tool, server, ground)
+            found = list(_Calls(server, filler, registry, {**places, **repositories}, atoms, words).all())
+            room = min(MAX_OF_TOOL, MAX_CALLS - len(calls))
+            calls += found[:room]
+            left_out += max(0, len(found) - room)
+    return Generated(tuple(calls), left_out)
+
+
+def record(
+    calls: Sequence[ScenarioCall], decide: Callable[[Sequence[ScenarioCall]], list[Decision]]
+) -> tuple[Scenario, ...]:
+    """Record what comes of calls on the real engine, as scenarios of origin `generated`.
+
+    Args:
+        calls: The calls; those that turn out to be none are left out.
+        decide: Decides calls, in their order.
+    """
+    return tuple(
+        Scenario(
+            id=call_id(call), call=call, expect=decision.verdict, clause=decision.clause, origin="generated"
+        )
+        for call, decision in zip(calls, decide(calls), strict=True)
+        if decision.rule not in _UNUSABLE
+    )
+
+
+def call_id(call: ScenarioCall) -> str:
+    """Return the id of a generated scenario: tool and digest, so that it stays when others come and go."""
+    name = re.sub(r"[^a-z0-9]+", "-", f"{call.server}.{call.tool}".lower()).strip("-")[:80]
+    return f"call.{name or 'tool'}.{hashlib.sha256(call_key(call)).hexdigest()[:12]}"
+
+
+def call_key(call: ScenarioCall) -> bytes:
+    """Return what makes two calls equal: their content as canonical JSON."""
+    return json_text.canonical(call.model_dump(mode="json"))
+
+
+def _words(ground: Ground) -> tuple[str, str]:
+    texts = [
+        # What is claimed of clauses makes no difference to any call.
+        json_text.canonical(policy.model_dump(mode="json", by_alias=True, exclude={"claims"})).decode()
+        for policy in ground.policies
+    ]
+    lists = json_text.canonical(ground.lists.model_dump(mode="json")).decode()
+    return fresh_words([*texts, lists, json_text.canonical(ground.world.model_dump(mode="json")).decode()])
+
+
+def _places(ground: Ground, registry: Registry, fresh: str) -> _Places:
+    """Return the values to try for each kind: sandbox, every place that a rule names, outside them all."""
+    named: dict[str, set[str]] = {kind: set() for kind in registry.pattern_kinds}
+    used: dict[str, set[str]] = {kind: set() for kind in registry.pattern_kinds}
+    for condition in (
+        c for policy in ground.policies for rule in policy.rules for c in rule.if_.role_conditions
+    ):
+        for kind in {registry[role].pattern_kind for role in condition.roles}:
+            named[kind] |= {p for p in condition.patterns if not p.startswith("@")}
+            used[kind] |= {p.removeprefix("@") for p in condition.patterns if p.startswith("@")}
+    home = ground.world.home
+    directories = {p: home + p[1:] if p.startswith("~") else p for p in named["path"]}
+    found: dict[str, tuple[str, ...]] = {}
+    for kind in registry.pattern_kinds:
+        witnesses = pattern_witnesses(kind, named[kind], registry, fresh, directories)
+        witnesses += _of_lists(kind, used[kind], ground.lists, registry, fresh)
+        values = [witness.values[0] for witness in [*witnesses, *outside_witnesses(kind, registry, fresh)]]
+        sandbox = [f"{ground.world.sandbox}/{fresh}"] if kind == "path" and ground.world.sandbox else []
+        found[kind] = tuple(dict.fromkeys([*sandbox, *values]))
+    return found
+
+
+def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fresh: str) -> list[Witness]:
+    found = []
+    for name in sorted(names & lists.lists.keys()):
+        values = members(lists.lists[name], registry)
+        found += list_witnesses(name, kind, values[:1], registry, fresh)
+    return found
+
+
+def _atoms(tool: ToolAnnotation, server: str, ground: Ground) -> tuple[Atom, ...]:
+    """Return every test that tells modes of the tool apart: of its conditional roles, and of rules."""
+    found = [role_atom(when) for a in tool.args if a.conditional for when in a.conditional.when]
+    own = Annotations(
+        format="ironcurtain/annotations/v1",
+        roles=ground.annotations.roles,
+        servers={server: ground.annotations.servers[server].model_copy(update={"tools": (tool,)})},
+    )
+    for rule in (rule for policy in ground.policies for rule in policy.rules):
+        if concerned_tools(rule.if_, own):
+            found += _tests(rule)
+    return tuple({atom.key: atom for atom in found}.values())
+
+
+def _tests(rule: Rule) -> list[Atom]:
+    return [
+        *(rule_atom("args", test, rule.then) for test in rule.if_.args or ()),
+        *(rule_atom("caller", test, rule.then) for test in rule.if_.caller or ()),
+    ]
+
+
+class _Calls:
+    """Makes the calls of one tool."""
+
+    def __init__(
+        self,
+        server: str,
+        filler: Filler,
+        registry: Registry,
+        places: _Places,
+        atoms: Sequence[Atom],
+        words: tuple[str, str],
+    ) -> None:
+        self._server = server
+        self._filler = filler
+        self._registry = registry
+        self._places = places
+        tool = FittedTool(filler.annotation)
+        self._variables = variables_of(atoms, tool, registry, words).values
+        self._seen: set[bytes] = set()
+
+    def all(self) -> Iterator[ScenarioCall]:
+        """Yield the calls: first each place, then mixtures of places, then each mode in each place."""
+        base = self._filler.base({a.name: of[0] for a in self._filler.resources() if (of := self._of(a))})
+        yield from self._made(base, {})
+        yield from self._placed(base, {})
+        yield from self._mixed(base)
+        yield from self._composed(base)
+        for chosen in (each for variable in self._variables for each in variable.classes):
+            arguments, caller = self._with(base, chosen)
+            yield from self._made(arguments, caller)
+            yield from self._placed(arguments, caller)
+
+    def _placed(self, base: dict[str, Json], caller: dict[str, Json]) -> Iterator[ScenarioCall]:
+        for argument in self._filler.resources():
+            for value in self._of(argument):
+                yield from self._made(self._filler.placed(base, argument, [value]), caller)
+
+    def _mixed(self, base: dict[str, Json]) -> Iterator[ScenarioCall]:
+        for argument in self._filler.resources():
+            places = self._of(argument)
+            if self._filler.takes_several(argument):
+                for value in places[1:]:
+                    yield from self._made(self._filler.placed(base, argument, [places[0], value]), {})
+
+    def _composed(self, base: dict[str, Json]) -> Iterator[ScenarioCall]:
+        for composite in self._filler.annotation.composites:
+            for value in self._places[self._registry[composite.role].pattern_kind]:
+                parts = value.split(composite.with_)
+                if len(parts) == len(composite.join):
+                    yield from self._made(self._filler.joined(base, composite.join, parts), {})
+
+    def _with(self, base: dict[str, Json], chosen: Class) -> tuple[dict[str, Json], dict[str, Json]]:
+        """Return arguments and caller facts in one mode."""
+        arguments, caller = dict(base), {}
+        for (root, name), value in chosen.raw:
+            if root == "caller":
+                caller[name] = value
+            elif value != PRESENT or name not in self._resource_names():
+                arguments[name] = value
+            elif name not in arguments:
+                argument = next(a for a in self._filler.resources() if a.top_level == name)
+                arguments = self._filler.placed(arguments, argument, list(self._of(argument)[:1]) or [""])
+        return arguments, caller
+
+    def _resource_names(self) -> set[str]:
+        return {argument.top_level for argument in self._filler.resources()}
+
+    def _of(self, argument: Argument) -> tuple[str, ...]:
+        """Return the places of an argument, of all kinds that its roles have, which its schema takes."""
+        roles = [self._registry[role] for role in argument.possible_roles if self._registry[role].resource]
+        values = [value for role in roles for value in self._places[role.pattern_kind]]
+        if any(role.name == _REMOTE for role in roles):
+            values.append(_USUAL_REMOTE)
+        elif argument.repository and self._contacts_remotes:
+            values += self._places[_REPOSITORIES]
+        return tuple(value for value in dict.fromkeys(values) if self._filler.accepts(argument, value))
+
+    @cached_property
+    def _contacts_remotes(self) -> bool:
+        return any(_REMOTE in argument.possible_roles for argument in self._filler.resources())
+
+    def _made(self, arguments: dict[str, Json], caller: dict[str, Json]) -> Iterator[ScenarioCall]:
+        fitted = self._filler.fitted(arguments)
+        if fitted is None:
+            return
+        # Two calls that differ only in whether a default is written out are one.
+        key = json_text.canonical([fitted, caller])
+        if key not in self._seen:
+            self._seen.add(key)
+            yield ScenarioCall(
+                server=self._server,
+                tool=self._filler.annotation.tool,
+                arguments=arguments,
+                caller=caller or None,
+            )

@@ -1,0 +1,232 @@
+"""Stage intent: what the author means, as concrete calls, written by a model that sees no rules.
+
+One question for all servers (two where their tools are too many for one). What comes back is held
+against the tools' schemas and the structural checks at once: a call that cannot be made, or a verdict
+that no policy can reach, is left out with a note, and costs no further call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from ironcurtain.analysis.engine.evaluate import prepare_scenarios
+from ironcurtain.compiler.llm.question import Question
+from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.shown_schema import shown_schema
+from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, told_clauses
+from ironcurtain.compiler.scenarios.checks import no_use
+from ironcurtain.compiler.scenarios.generated import call_key
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.lists import Lists
+from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+MAX_SCENARIOS = 120
+_OUTDATED = (
+    "the scenarios that --intent had a model write are left out: clauses, tools, lists or the scenarios' "
+    "world changed since; compile with --intent to have them written anew"
+)
+_ONE_QUESTION = 150_000
+"""Characters of tool data up to which one question is enough."""
+
+
+@dataclass(frozen=True)
+class IntentContext:
+    """What the model is told, and what its scenarios are held against.
+
+    Attributes:
+        fixed: Scenarios that people wrote, with the world of all scenarios; a call among them is decided.
+        policy: A policy without rules in the scenarios' world, for the structural checks.
+    """
+
+    clauses: tuple[PlacedClause, ...]
+    annotations: Annotations
+    lists: Lists
+    fixed: Scenarios
+    policy: LoadedPolicy
+
+
+@dataclass(frozen=True)
+class Intent:
+    """The stage's result.
+
+    Attributes:
+        notes: For each scenario that was left out, why; one line each.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    notes: tuple[str, ...]
+
+
+def ask_intent(context: IntentContext, book: AnswerBook, *, ask: bool) -> Intent:
+    """Ask for the scenarios and keep those that can come true.
+
+    Args:
+        context: What the model is told.
+        book: Where answers come from.
+        ask: Whether to ask what no kept answer tells; otherwise the scenarios are those that are kept, if
+            they were written for the clauses, tools and lists as they are.
+
+    Raises:
+        OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
+    """
+    groups = _groups(context.annotations)
+    questions = [_question(f"intent-{number}", servers, context) for number, servers in enumerate(groups, 1)]
+    if not ask and not all(book.has(question) for question in questions):
+        return Intent((), (_OUTDATED,) if book.holds("intent") else ())
+    entries = [entry for answer in book.ask(questions) for entry in answer.content["scenarios"]]
+    taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
+    names = {scenario.id for scenario in context.fixed.scenarios}
+    scenarios: list[Scenario] = []
+    notes: list[str] = []
+    for entry in entries[:MAX_SCENARIOS]:
+        scenario, why = _read(entry, context)
+        if scenario is None:
+            notes.append(f"left out, {why}")
+        elif call_key(scenario.call) not in taken:
+            taken.add(call_key(scenario.call))
+            scenario = scenario.model_copy(update={"id": _free(scenario.id, names)})
+            scenarios.append(scenario)
+    return Intent(tuple(scenarios), tuple(notes))
+
+
+def _groups(annotations: Annotations) -> list[list[str]]:
+    """Put all servers into one question, or into two of about the same size."""
+    sizes = {
+        server: len(as_data([tool_data(server, tool) for tool in annotated.tools]))
+        for server, annotated in sorted(annotations.servers.items())
+        if annotated.tools
+    }
+    if sum(sizes.values()) <= _ONE_QUESTION or len(sizes) == 1:
+        return [list(sizes)] if sizes else []
+    first: list[str] = []
+    for server, size in sizes.items():
+        if not first or sum(sizes[name] for name in first) + size <= sum(sizes.values()) / 2:
+            first.append(server)
+    return [first, [server for server in sizes if server not in first]]
+
+
+def _question(key: str, servers: Sequence[str], context: IntentContext) -> Question:
+    tools = [tool_data(s, tool) for s in servers for tool in context.annotations.servers[s].tools]
+    world = context.fixed.world.model_dump(mode="json", exclude_defaults=True)
+    lists = {name: [*(found.resolved or ()), *found.added] for name, found in context.lists.lists.items()}
+    return Question(
+        stage="intent",
+        key=key,
+        system=fill("intent.system"),
+        prompt=fill(
+            "intent.user",
+            servers=", ".join(servers),
+            clauses=as_data(clause_data(context.clauses)),
+            tools=as_data(tools),
+            world=as_data({"home": context.fixed.world.home, **world, "lists": dict(sorted(lists.items()))}),
+        ),
+        schema=_schema(servers, context),
+        check=lambda content: [] if content["scenarios"] else ["there is no scenario"],
+        told=told_clauses(context.clauses),
+        rename=rename_clauses,
+        about=f"scenarios of what the constitution means for {', '.join(servers)}",
+    )
+
+
+def tool_data(server: str, tool: ToolAnnotation) -> dict[str, Json]:
+    """Return a tool as prompts show it: what it is called with, and what its arguments are."""
+    return {
+        "server": server,
+        **tool.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_unset=True,
+            include={"tool", "contained", "args", "composites"},
+        ),
+        "input_schema": shown_schema(tool.input_schema),
+    }
+
+
+def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, Json]:
+    """Return the schema of a call to one of the servers' tools, as properties of an object.
+
+    Arguments and what is known of the caller are JSON objects as text.
+    """
+    tools = sorted({tool.tool for server in servers for tool in annotations.servers[server].tools})
+    return {
+        "server": {"enum": list(servers)},
+        "tool": {"enum": tools},
+        "arguments": {"type": "string"},
+        "caller": {"type": "string"},
+    }
+
+
+def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, Json]:
+    properties = {
+        "id": {"type": "string"},
+        "clause": {"enum": [placed.clause.id for placed in context.clauses]},
+        **call_schema(servers, context.annotations),
+        "expect": {"enum": [verdict.value for verdict in Verdict]},
+        "why": {"type": "string"},
+    }
+    return closed_object({"scenarios": array_of(closed_object(properties))})
+
+
+def read_call(entry: Json) -> ScenarioCall | str:
+    """Return the call of an answer, or say why it is none."""
+    objects: dict[str, dict[str, Json]] = {}
+    for key, what in (("arguments", "the arguments are"), ("caller", "what is known of the caller is")):
+        try:
+            value = json_text.parse(entry[key])
+        except json_text.MalformedJsonError as error:
+            return f"{what} no JSON: {visible(str(error))}"
+        if not isinstance(value, dict):
+            return f"{what} no JSON object"
+        objects[key] = value
+    return ScenarioCall(
+        server=entry["server"],
+        tool=entry["tool"],
+        arguments=objects["arguments"],
+        caller=objects["caller"] or None,
+    )
+
+
+def _read(entry: Json, context: IntentContext) -> tuple[Scenario | None, str]:
+    """Return a scenario, or None and why it is left out."""
+    name = f"scenario {quoted(entry['id'], 60)}"
+    call = read_call(entry)
+    if isinstance(call, str):
+        return None, f"{name}: {call}"
+    try:
+        scenario = Scenario(
+            id=_slug(entry["id"]),
+            call=call,
+            expect=Verdict(entry["expect"]),
+            clause=entry["clause"],
+            why=visible(entry["why"]),
+            origin="intent",
+        )
+    except ValidationError:
+        return None, f"{name}: it is not of the right shape"
+    prepared = prepare_scenarios([scenario], context.policy)[scenario.id]
+    why = no_use(scenario, prepared, context.annotations.find(call.server, call.tool))
+    return (None, why) if why else (scenario, "")
+
+
+def _slug(text: str) -> str:
+    return f"intent.{re.sub(r'[^a-z0-9]+', '-', text.lower()).strip('-')[:80] or 'scenario'}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    free = next(each for each in names if each not in taken)
+    taken.add(free)
+    return free

@@ -1,0 +1,74 @@
+"""Part of the stage `compare and record`: the gate judges what was recorded, before it is published.
+
+It is the gate of `ironcurtain verify`, so what a compile publishes is what `verify` accepts. The gate lies
+above the pipeline and is passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ironcurtain.compiler.baseline import Recorded
+from ironcurtain.compiler.progress import Progress
+from ironcurtain.compiler.verify.gate_report import GateReport
+from ironcurtain.compiler.verify.report import Check, Verification
+from ironcurtain.errors import VerificationError
+
+_FIGURES = ("findings", "coverage", "mutation")
+"""The checks of the gate that `verification.json` does not know from elsewhere."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the gate says.
+
+    Attributes:
+        lines: The report as lines of plain text.
+    """
+
+    report: GateReport
+    lines: tuple[str, ...]
+
+
+Gate: TypeAlias = Callable[[Recorded], Judged]
+
+
+def judge(recorded: Recorded, gate: Gate, progress: Progress, unread: Sequence[str]) -> Verification:
+    """Let the gate judge a policy; return its verification with everything that was found.
+
+    Args:
+        recorded: The policy and what is known of it.
+        gate: The gate.
+        progress: What is shown where it refuses the policy.
+        unread: What stands in the constitution and is no clause, one line each.
+
+    Raises:
+        VerificationError: If a check fails; progress shows the report.
+        IronCurtainError: If something cannot be judged.
+    """
+    judged = gate(recorded)
+    if not judged.report.ok:
+        for line in judged.lines:
+            progress.show(line)
+        failed = [check for check in judged.report.checks if check.status == "failed"]
+        said = ", ".join(f"{check.name} ({check.summary})" for check in failed)
+        raise VerificationError(
+            f"the compiled policy does not verify: {said}",
+            hint="Nothing was published. Correct the answer, the constitution or the scenario; a finding "
+            "that is right as it is can be accepted in waivers.yaml by its id.",
+        )
+    found = [check for check in judged.report.checks if check.name in _FIGURES and check.status == "passed"]
+    figures = [Check(name=each.name, ok=True, count=each.count, detail=each.summary) for each in found]
+    warnings = [
+        problem.message
+        for check in judged.report.checks
+        for problem in check.problems
+        if problem.severity == "warning"
+    ]
+    checks = (*recorded.verification.checks, *recorded.evidence.checks, *figures)
+    clauses = recorded.evidence.clauses.clauses
+    return recorded.verification.model_copy(
+        update={"checks": checks, "warnings": (*unread, *warnings), "clauses": clauses}
+    )

@@ -1,0 +1,201 @@
+"""Stage judge: where the mistake lies when a scenario does not come true, in a model's opinion.
+
+The judge sees the table, the clauses and the rules, may have further calls tried, and attributes each
+discrepancy to the rules, the scenario or both. It changes nothing, and passes nothing: whatever follows
+from its words is checked, and the engine decides every scenario again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ironcurtain.compiler.llm.question import Question
+from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.compiler.rules.clause_routes import clause_data
+from ironcurtain.compiler.scenarios.intent import call_schema, read_call
+from ironcurtain.compiler.verify.report import Mismatch
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.scenarios import Scenario, ScenarioCall
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+MAX_PROBE_ROUNDS = 3
+MAX_PROBES = 10
+MAX_JUDGED = 60
+"""Failures in one question; what lies beyond waits for the next round."""
+
+Blame = Literal["rule", "scenario", "both", "undecided"]
+Try = Callable[[Sequence[ScenarioCall]], list[Decision]]
+"""Decides calls on the policy that is judged, in their order."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the judge says about one scenario.
+
+    Attributes:
+        expect: The verdict that the scenario should have.
+    """
+
+    scenario: str
+    blame: Blame
+    expect: Verdict
+    why: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the judge is shown: the policy, and where it differs from which scenarios."""
+
+    clauses: tuple[PlacedClause, ...]
+    annotations: Annotations
+    policy: CompiledPolicy
+    failed: tuple[tuple[Scenario, Mismatch], ...]
+
+
+class Judge:
+    """Asks a model; one judge serves a whole compile, since its probes are counted over all rounds.
+
+    Args:
+        book: Where answers come from.
+    """
+
+    def __init__(self, book: AnswerBook) -> None:
+        self.book = book
+        self._asked = 0
+        self._probe_rounds = 0
+
+    def judge(self, case: Case, attempt: Try) -> tuple[Judgement, ...]:
+        """Return a judgement of each failed scenario that fits into one question.
+
+        Args:
+            case: What is judged.
+            attempt: Tries the calls that the judge asks for.
+
+        Raises:
+            ModelFailedError, AnswerMissingError: From the answers.
+        """
+        failed = case.failed[:MAX_JUDGED]
+        probes: list[Json] = []
+        while True:
+            may_probe = self._probe_rounds < MAX_PROBE_ROUNDS
+            self._asked += 1
+            question = _question(f"judge-{self._asked}", case, failed, probes, may_probe=may_probe)
+            content = self.book.ask([question])[0].content
+            calls = _calls(content["probes"]) if may_probe else []
+            if not calls:
+                return tuple(_judgement(entry) for entry in content["judgements"])
+            self._probe_rounds += 1
+            probes += [_outcome(call, found) for call, found in zip(calls, attempt(calls), strict=True)]
+
+
+def _question(
+    key: str,
+    case: Case,
+    failed: Sequence[tuple[Scenario, Mismatch]],
+    probes: Sequence[Json],
+    *,
+    may_probe: bool,
+) -> Question:
+    servers = sorted(name for name, annotated in case.annotations.servers.items() if annotated.tools)
+    return Question(
+        stage="judge",
+        key=key,
+        system=fill("judge.system"),
+        prompt=fill(
+            "judge.user",
+            count=str(len(failed)),
+            clauses=as_data(clause_data(case.clauses)),
+            rules=as_data(rules_data(case.policy)),
+            table=as_data([failure_data(scenario, mismatch) for scenario, mismatch in failed]),
+            probes=as_data(list(probes)),
+            last="" if may_probe else "No more calls can be tried: leave `probes` empty.",
+        ),
+        schema=_schema(servers, [scenario.id for scenario, _ in failed], case.annotations),
+        check=lambda content: _mistakes(content, failed, may_probe=may_probe),
+    )
+
+
+def rules_data(policy: CompiledPolicy) -> list[Json]:
+    """Return rules as prompts show them, in their order."""
+    return [rule.model_dump(mode="json", by_alias=True, exclude_defaults=True) for rule in policy.rules]
+
+
+def failure_data(scenario: Scenario, mismatch: Mismatch) -> Json:
+    """Return a failed scenario as prompts show it."""
+    return {
+        "scenario": scenario.id,
+        "origin": scenario.origin,
+        "clause": scenario.clause,
+        "why": scenario.why,
+        "call": scenario.call.model_dump(mode="json", exclude_none=True),
+        "expected": scenario.expect,
+        "expected_rule": scenario.rule,
+        "got": mismatch.got,
+        "by": mismatch.rule,
+        "reason": mismatch.reason,
+    }
+
+
+def _outcome(call: ScenarioCall, decision: Decision) -> Json:
+    return {
+        "call": call.model_dump(mode="json", exclude_none=True),
+        "got": decision.verdict,
+        "by": decision.rule,
+        "reason": decision.reason,
+    }
+
+
+def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations) -> dict[str, Json]:
+    judgement = {
+        "scenario": {"enum": list(ids)},
+        "blame": {"enum": ["rule", "scenario", "both", "undecided"]},
+        "expect": {"enum": [verdict.value for verdict in Verdict]},
+        "why": {"type": "string"},
+    }
+    members = {
+        "judgements": array_of(closed_object(judgement)),
+        "probes": array_of(closed_object(call_schema(servers, annotations))),
+    }
+    return closed_object(members)
+
+
+def _mistakes(content: Json, failed: Sequence[tuple[Scenario, Mismatch]], *, may_probe: bool) -> list[str]:
+    if content["probes"] and may_probe:
+        return []  # it asks before it judges
+    counts = Counter(entry["scenario"] for entry in content["judgements"])
+    scenarios = {scenario.id: (scenario, mismatch.got) for scenario, mismatch in failed}
+    mistakes = [f"scenario {quoted(name)} is not judged" for name in scenarios if not counts[name]]
+    mistakes += [f"scenario {quoted(name)} is judged {n} times" for name, n in counts.items() if n > 1]
+    for entry in content["judgements"]:
+        mistakes += _entry_mistakes(entry, *scenarios[entry["scenario"]])
+    return mistakes
+
+
+def _entry_mistakes(entry: Json, scenario: Scenario, got: Verdict) -> list[str]:
+    blame = entry["blame"]
+    if blame in ("scenario", "both") and scenario.origin in ("handwritten", "answer"):
+        return [f"scenario {quoted(scenario.id)} is the author's own word: say rule or undecided"]
+    third = next((v for v in Verdict if v not in (scenario.expect, got)), scenario.expect)
+    wanted = {"scenario": got, "both": third}.get(blame, scenario.expect)
+    if entry["expect"] != wanted:
+        return [f"scenario {quoted(scenario.id)}: with blame {blame}, `expect` must be {wanted}"]
+    return []
+
+
+def _calls(entries: Json) -> list[ScenarioCall]:
+    calls = [read_call(entry) for entry in entries[:MAX_PROBES]]
+    return [call for call in calls if isinstance(call, ScenarioCall)]
+
+
+def _judgement(entry: Json) -> Judgement:
+    return Judgement(entry["scenario"], entry["blame"], Verdict(entry["expect"]), visible(entry["why"]))

@@ -1,0 +1,384 @@
+"""Stage repair: verify, let the judge attribute what fails, correct scenarios or rules, verify again.
+
+Corrections go to the scenarios of a model first, then named-rule patches to the rules; what people wrote
+is never changed. The engine alone says what passes. After three rounds, or when a state comes back that
+was there before, what is still open becomes questions to a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol, TypeAlias
+
+from pydantic import ValidationError
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.compiler.lists.lists import used_lists
+from ironcurtain.compiler.llm.question import Question
+from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
+from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.compiler.rules.answer_schema import rules_schema
+from ironcurtain.compiler.rules.clause_routes import clause_data
+from ironcurtain.compiler.rules.compile_rules import (
+    RuleContext,
+    model_mistakes,
+    read_rules,
+    rule_prefix,
+    unconfirmed_rules,
+)
+from ironcurtain.compiler.rules.patches import Patch, apply_patches
+from ironcurtain.compiler.scenarios.intent import tool_data
+from ironcurtain.compiler.verify.judge import Case, Judge, Judgement, failure_data, rules_data
+from ironcurtain.compiler.verify.report import Mismatch, Verification
+from ironcurtain.decision.roles import Registry
+from ironcurtain.errors import AnswerMissingError, IronCurtainError, SeveralErrors
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+MAX_REPAIRS = 3
+_OPS = ("update", "add", "prepend", "delete")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a repair may change: the rules, and the scenarios that a model wrote."""
+
+    policy: CompiledPolicy
+    intent: tuple[Scenario, ...]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A draft as the engine saw it."""
+
+    bundle: Bundle
+    verification: Verification
+
+
+class Bench(Protocol):
+    """Where drafts are tried."""
+
+    @property
+    def fixed(self) -> Scenarios:
+        """The scenarios that people wrote."""
+        ...
+
+    def run(self, draft: Draft) -> Tried:
+        """Build a draft's bundle and verify it."""
+        ...
+
+    def attempt(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision]:
+        """Decide calls on a bundle, in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The draft after all repairs.
+
+    Attributes:
+        questions: What no model could decide, for a person.
+        notes: What was corrected, one line each.
+        rounds: How often something was corrected.
+    """
+
+    draft: Draft
+    tried: Tried
+    questions: tuple[OpenQuestion, ...]
+    notes: tuple[str, ...]
+    rounds: int
+
+
+_Failure: TypeAlias = tuple[Scenario, Mismatch]
+
+
+@dataclass(frozen=True)
+class _Blamed:
+    """A failure that the rules are to blame for."""
+
+    scenario: Scenario
+    mismatch: Mismatch
+    judgement: Judgement
+
+    @property
+    def data(self) -> dict[str, Json]:
+        shown = failure_data(self.scenario, self.mismatch)
+        return {**shown, "demanded": self.judgement.expect, "judge": self.judgement.why}
+
+
+_DONE = {"update": "changed", "add": "added", "prepend": "added at the beginning", "delete": "deleted"}
+
+
+@dataclass(frozen=True)
+class _State:
+    """A draft that was tried, and how many notes led to it."""
+
+    draft: Draft
+    tried: Tried
+    notes: int
+
+    @property
+    def badness(self) -> tuple[bool, int, int]:
+        """What fails, the worst first: the bundle itself, scenarios of people, all scenarios."""
+        verification = self.tried.verification
+        of_people = sum(mismatch.origin != "intent" for mismatch in verification.mismatches)
+        is_broken = not verification.ok and not verification.mismatches
+        return is_broken, of_people, len(verification.mismatches)
+
+
+@dataclass
+class _Progress:
+    """What the rounds have found so far.
+
+    Attributes:
+        notes: What was corrected, in this order.
+        remarks: What else is to be told.
+        undecided: By scenario, why it is.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    undecided: dict[str, str] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    rounds: int = 0
+
+
+def settle(draft: Draft, bench: Bench, context: RuleContext, book: AnswerBook) -> Settled:
+    """Verify a draft and repair it as far as models can.
+
+    Args:
+        draft: The rules and scenarios to begin with; they are not changed.
+        bench: Where drafts are tried.
+        context: What rules are judged against.
+        book: Where the judge's and the repairer's answers come from. Where it asks nobody and keeps no
+            answer, what fails stays as it is.
+
+    Raises:
+        ModelFailedError, OpenQuestionError, BadAnswerError: From the answers.
+        EngineFailedError, VerificationError: If the engine gives no answer.
+    """
+    progress = _Progress(seen={_state(draft)})
+    judge = Judge(book)
+    tried = bench.run(draft)
+    history = [_State(draft, tried, 0)]
+    while progress.rounds < MAX_REPAIRS:
+        failed = [pair for pair in _failed(draft, tried, bench) if pair[0].id not in progress.undecided]
+        if not failed:
+            break
+        try:
+            changed = _round(draft, tried, failed, bench, context, judge, progress)
+        except (AnswerMissingError, SeveralErrors) as error:
+            if not _nobody_asked(error):
+                raise
+            break
+        if changed is None:
+            break
+        if changed != draft:
+            draft, tried = changed, bench.run(changed)
+            history.append(_State(draft, tried, len(progress.notes)))
+    # What did not help is not kept: of all states the one that fails least, the earliest of equals.
+    best = min(history, key=lambda state: state.badness)
+    questions = _questions(_failed(best.draft, best.tried, bench), progress.undecided)
+    notes = [*progress.notes[: best.notes], *progress.remarks]
+    return Settled(best.draft, best.tried, questions, tuple(notes), progress.rounds)
+
+
+def _nobody_asked(error: IronCurtainError) -> bool:
+    errors = error.errors if isinstance(error, SeveralErrors) else [error]
+    return all(isinstance(each, AnswerMissingError) for each in errors)
+
+
+def _round(
+    draft: Draft,
+    tried: Tried,
+    failed: Sequence[_Failure],
+    bench: Bench,
+    context: RuleContext,
+    judge: Judge,
+    progress: _Progress,
+) -> Draft | None:
+    """Do one round; return the draft to go on with, or None if there is nothing more to do."""
+    case = Case(context.clauses, context.annotations, draft.policy, tuple(failed))
+    judged = {each.scenario: each for each in judge.judge(case, partial(bench.attempt, tried.bundle))}
+    undecided = {name: each.why for name, each in judged.items() if each.blame == "undecided"}
+    changed, notes = _correct_scenarios(draft, judged)
+    blamed = [
+        _Blamed(scenario, mismatch, judged[scenario.id])
+        for scenario, mismatch in failed
+        if scenario.id in judged and judged[scenario.id].blame in ("rule", "both")
+    ]
+    if blamed:
+        policy, said = _patch_rules(changed.policy, blamed, context, judge.book, progress.rounds + 1)
+        changed, notes = replace(changed, policy=policy), [*notes, *said]
+    progress.undecided.update(undecided)
+    if changed == draft:
+        return draft if undecided else None
+    if _state(changed) in progress.seen:
+        progress.remarks.append("the corrections go in circles; what they could not settle is asked")
+        return None
+    progress.seen.add(_state(changed))
+    progress.notes += notes
+    progress.rounds += 1
+    return changed
+
+
+def _failed(draft: Draft, tried: Tried, bench: Bench) -> list[_Failure]:
+    scenarios = {scenario.id: scenario for scenario in (*bench.fixed.scenarios, *draft.intent)}
+    # Which clause a person named no model corrects: there the verdict is as demanded.
+    wrong = [m for m in tried.verification.mismatches if m.wrong_clause is None]
+    return [(scenarios[mismatch.scenario], mismatch) for mismatch in wrong if mismatch.scenario in scenarios]
+
+
+def _state(draft: Draft) -> str:
+    """Return what tells two drafts apart: the rules and what the scenarios expect."""
+    expected = {scenario.id: scenario.expect for scenario in draft.intent}
+    return json_text.digest([rules_data(draft.policy), expected])
+
+
+def _correct_scenarios(draft: Draft, judged: dict[str, Judgement]) -> tuple[Draft, list[str]]:
+    """Give scenarios of a model the verdict that the judge reads in the clauses."""
+    corrected, notes = [], []
+    for scenario in draft.intent:
+        judgement = judged.get(scenario.id)
+        if judgement and judgement.blame in ("scenario", "both"):
+            verdicts = f"from {scenario.expect} to {judgement.expect}"
+            notes.append(f"scenario {scenario.id} was corrected {verdicts}: {judgement.why}")
+            corrected.append(scenario.model_copy(update={"expect": judgement.expect}))
+        else:
+            corrected.append(scenario)
+    return replace(draft, intent=tuple(corrected)), notes
+
+
+def _patch_rules(
+    policy: CompiledPolicy, blamed: Sequence[_Blamed], context: RuleContext, book: AnswerBook, number: int
+) -> tuple[CompiledPolicy, list[str]]:
+    """Ask for patches of the rules of each server that is to blame, and apply them."""
+    servers = sorted({each.scenario.call.server for each in blamed} & context.annotations.servers.keys())
+    answers = book.ask(
+        [
+            _question(
+                server, policy, [b for b in blamed if b.scenario.call.server == server], context, number
+            )
+            for server in servers
+        ]
+    )
+    notes = []
+    for server, answer in zip(servers, answers, strict=True):
+        patches = _read(server, answer.content)
+        policy = _patched(server, policy, patches)
+        notes += [f"rule {patch.name} was {_DONE[patch.op]} to repair what failed" for patch in patches]
+    return policy, notes
+
+
+def _question(
+    server: str, policy: CompiledPolicy, blamed: Sequence[_Blamed], context: RuleContext, number: int
+) -> Question:
+    annotated = context.annotations.servers[server]
+    own = policy.model_copy(update={"rules": tuple(_of_server(server, policy))})
+    return Question(
+        stage="repair",
+        key=f"repair-{server}-{number}",
+        system=fill("repair.system", conditions=fill("conditions")),
+        prompt=fill(
+            "repair.user",
+            server=server,
+            prefix=rule_prefix(server),
+            clauses=as_data(clause_data(context.clauses)),
+            rules=as_data(rules_data(own)),
+            tools=as_data([tool_data(server, tool) for tool in annotated.tools]),
+            table=as_data([each.data for each in blamed]),
+        ),
+        schema=_schema(server, context),
+        check=lambda content: _mistakes(server, content, policy, context),
+    )
+
+
+def _schema(server: str, context: RuleContext) -> dict[str, Json]:
+    registry = Registry(context.annotations.roles)
+    rules = rules_schema(context.annotations.servers[server], context.clauses, registry)
+    text = {"type": "string"}
+    patch = closed_object(
+        {"op": {"enum": list(_OPS)}, "name": text},
+        {"after": text, "rule": rules["properties"]["rules"]["items"]},
+    )
+    return {
+        **{key: value for key, value in rules.items() if key.startswith("$")},
+        **closed_object({"patches": array_of(patch)}),
+    }
+
+
+def _read(server: str, content: Json) -> list[Patch]:
+    patches = []
+    for entry in content["patches"]:
+        rules = read_rules(server, {"rules": [entry["rule"]]}) if entry.get("rule") is not None else [None]
+        patches.append(Patch(op=entry["op"], name=entry["name"], after=entry.get("after"), rule=rules[0]))
+    return patches
+
+
+def _patched(server: str, policy: CompiledPolicy, patches: Sequence[Patch]) -> CompiledPolicy:
+    """Apply patches to one server's rules; the servers stay in alphabetical order."""
+    rules = {server: apply_patches(_of_server(server, policy), patches)}
+    for rule in policy.rules:
+        owner = _owner(rule)
+        if owner != server:
+            rules[owner] = (*rules.get(owner, ()), rule)
+    merged = [rule for _, owned in sorted(rules.items()) for rule in owned]
+    return policy.model_copy(update={"rules": tuple(merged)})
+
+
+def _of_server(server: str, policy: CompiledPolicy) -> list[Rule]:
+    return [rule for rule in policy.rules if _owner(rule) == server]
+
+
+def _owner(rule: Rule) -> str:
+    """Return the one server that a compiled rule is confined to."""
+    return rule.if_.server[0] if rule.if_.server else ""
+
+
+def _mistakes(server: str, content: Json, policy: CompiledPolicy, context: RuleContext) -> list[str]:
+    """Return what is wrong with patches that fit their schema: each, and the rules that they make."""
+    try:
+        patches = _read(server, content)
+        changed = _patched(server, policy, patches)
+    except ValidationError as error:
+        return [visible(f"{'/'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
+    except SeveralErrors as error:
+        return [each.what for each in error.errors]
+    except IronCurtainError as error:
+        return [f"{error.what} ({error.hint})" if error.hint else error.what]
+    prefix = rule_prefix(server)
+    wrong = [p.name for p in patches if p.op in ("add", "prepend") and not p.name.startswith(prefix)]
+    if wrong:
+        return [f"rule {visible(name)}: its name does not begin with {prefix}" for name in wrong]
+    lists = used_lists(changed).keys() - context.lists.lists.keys() - used_lists(policy).keys()
+    if lists:
+        return [f"there is no list {quoted('@' + name)}" for name in sorted(lists)]
+    written = [patch.rule for patch in patches if patch.rule is not None]
+    return [
+        *model_mistakes(_of_server(server, changed), context),
+        # Nobody has confirmed what was written just now, so a repair opens nothing without a limit.
+        *(error.what for error in unconfirmed_rules(written, {}, context)),
+    ]
+
+
+def _questions(failed: Iterable[_Failure], undecided: dict[str, str]) -> tuple[OpenQuestion, ...]:
+    """Return a question for each scenario of a model that still fails."""
+    return tuple(
+        ask_about(
+            scenario.call,
+            (scenario.expect, mismatch.got),
+            clause=scenario.clause,
+            why=undecided.get(scenario.id)
+            or f"a model expects {scenario.expect}, the rules say {mismatch.got}",
+        )
+        for scenario, mismatch in failed
+        if scenario.origin == "intent" and scenario.expect is not mismatch.got
+    )

@@ -1,0 +1,68 @@
+"""What a verification found (`verification.json`): checks with figures, failures, assumptions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ironcurtain.analysis.clauses.report import ClauseOutcome
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Frozen
+
+
+class Check(Frozen):
+    """One check.
+
+    Attributes:
+        count: How many things were looked at.
+        detail: What was found, in one sentence.
+    """
+
+    name: str
+    ok: bool
+    count: int
+    detail: str
+
+
+class Mismatch(Frozen):
+    """A scenario that did not come true.
+
+    Attributes:
+        wrong_clause: Set where verdict and rule are as demanded: the clause that it names does not exist
+            (`unknown`), or the rules of others decide the call (`other`).
+        deciding: By clause, a rule of it that decides the call, where `wrong_clause` is set.
+    """
+
+    scenario: str
+    call: str
+    expected: Verdict
+    expected_rule: str | None = None
+    got: Verdict
+    rule: str
+    reason: str
+    clause: str | None = None
+    origin: str
+    wrong_clause: Literal["unknown", "other"] | None = None
+    deciding: dict[str, str] = Field(default_factory=dict)
+
+
+class Verification(Frozen):
+    """The result of one verification; it holds for exactly one revision.
+
+    Attributes:
+        assumptions: The world that the scenarios were decided in.
+        warnings: What a person should know although nothing failed.
+        clauses: What becomes of each clause of the constitution, where that was looked at.
+    """
+
+    format: Literal["ironcurtain/verification/v1"] = "ironcurtain/verification/v1"
+    ok: bool
+    revision: str
+    engine_version: str
+    checks: tuple[Check, ...]
+    mismatches: tuple[Mismatch, ...]
+    warnings: tuple[str, ...] = ()
+    assumptions: DescribedWorld
+    clauses: tuple[ClauseOutcome, ...] = ()

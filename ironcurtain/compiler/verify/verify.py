@@ -1,0 +1,188 @@
+"""Verifying a bundle: what it is, whether OPA accepts it, and whether it does what its scenarios say.
+
+The stage after `scenarios` and before `publish`; `ironcurtain verify` runs it alone. It needs neither
+a model nor a network, and every scenario is prepared by the code that prepares calls at run time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_clause, wrong_clause
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.compiler.verify.bundle_checks import check_bundle
+from ironcurtain.compiler.verify.report import Check, Mismatch, Verification
+from ironcurtain.decision.roles import Registry
+from ironcurtain.engine.background import beside
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import Opa
+from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.system.text import counted, marked, visible
+
+_MAX_CALL = 160
+REJECTED = "opa check"
+_TESTED = "opa check, opa test"
+
+
+def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
+    """Verify a bundle against scenarios.
+
+    Returns:
+        The result, whether good or bad; `ok` says which.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined, so that nothing can be said.
+    """
+    engine = OpaCommand(opa)
+    with beside(partial(_scenarios, bundle, scenarios, engine)) as deciding:
+        checks = [_revision(bundle), _opa_check(bundle, engine)]
+        # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
+        outcome = deciding.result() if checks[-1].name != REJECTED else _Outcome()
+    checks += outcome.checks
+    return Verification(
+        ok=all(check.ok for check in checks),
+        revision=bundle.revision,
+        engine_version=opa.version,
+        checks=tuple(checks),
+        mismatches=outcome.mismatches,
+        assumptions=scenarios.world,
+    )
+
+
+def verify_itself(bundle: Bundle, opa: Opa) -> tuple[Check, ...]:
+    """Check what needs no scenarios: the content's revision, and that OPA accepts and tests the Rego.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+    """
+    return _revision(bundle), _opa_check(bundle, OpaCommand(opa))
+
+
+def with_records(verification: Verification, records: Sequence[Scenario]) -> Verification:
+    """Return a verification with what its bundle was seen to decide, which so comes true by itself."""
+    if not records:
+        return verification
+    check = _check("records", [scenario.id for scenario in records], ())
+    return verification.model_copy(update={"checks": (*verification.checks, check)})
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    checks: tuple[Check, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+
+
+def _revision(bundle: Bundle) -> Check:
+    # Reading a bundle has already held its content against the revision.
+    return Check(
+        name="manifest", ok=True, count=len(bundle.files), detail=f"content is that of {bundle.revision}"
+    )
+
+
+def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
+    """Let OPA compile the modules strictly and run their tests."""
+    registry = Registry(PolicyContent.of(bundle).annotations.roles)
+    try:
+        report = check_bundle(bundle, registry, opa)
+    except (RegoRejectedError, VerificationError, SeveralErrors) as error:
+        errors = error.errors if isinstance(error, SeveralErrors) else [error]
+        said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])
+        name = REJECTED if any(isinstance(each, RegoRejectedError) for each in errors) else _TESTED
+        return Check(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
+    detail = f"{counted(len(bundle.modules), 'module compiles', 'modules compile')}, all tests passed"
+    return Check(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
+
+
+def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:
+    policy = load_described(bundle, scenarios.world)
+    prepared = prepare_scenarios(scenarios.scenarios, policy)
+    decisions = decide_prepared(prepared, bundle, policy, opa)
+    listed, content = scenarios.scenarios, PolicyContent.of(bundle)
+    found = ((s.id, _mismatch(s, decisions[s.id], content)) for s in listed)
+    failed = {id_: mismatch for id_, mismatch in found if mismatch is not None}
+    # A record repeats what a policy did; only what somebody demanded can show that it is right.
+    demanded = [s.id for s in listed if s.origin != "generated"]
+    records = [s.id for s in listed if s.origin == "generated"]
+    checks = [
+        _check("scenarios", demanded, failed),
+        *([_check("records", records, failed)] if records else []),
+    ]
+    return _Outcome(tuple(checks), tuple(failed.values()))
+
+
+def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> Check:
+    if not ids:
+        return Check(name=name, ok=False, count=0, detail="no scenarios, which proves nothing")
+    count = sum(id_ in failed for id_ in ids)
+    detail = f"{count} of {len(ids)} fail" if count else "all come true"
+    return Check(name=name, ok=not count, count=len(ids), detail=detail)
+
+
+def _is_met(scenario: Scenario, decision: Decision) -> bool:
+    return decision.verdict is scenario.expect and scenario.rule in (None, decision.rule)
+
+
+def _mismatch(scenario: Scenario, decision: Decision, content: PolicyContent) -> Mismatch | None:
+    """Return how a scenario did not come true, None if it did."""
+    wrong = wrong_clause(scenario, decision, content) if _is_met(scenario, decision) else None
+    if _is_met(scenario, decision) and (wrong is None or not demands_its_clause(scenario, wrong)):
+        return None
+    call = scenario.call
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return Mismatch(
+        scenario=scenario.id,
+        call=f"{visible(call.server)}/{visible(call.tool)} {marked(arguments)[:_MAX_CALL]}",
+        expected=scenario.expect,
+        expected_rule=scenario.rule,
+        got=decision.verdict,
+        rule=decision.rule,
+        reason=decision.reason,
+        clause=scenario.clause,
+        origin=scenario.origin,
+        wrong_clause=wrong,
+        deciding=dict(deciding_clauses(content, decision)) if wrong is not None else {},
+    )
+
+
+def report_lines(result: Verification) -> list[str]:
+    """Return the result as lines of plain text, the failures as a table."""
+    lines = [
+        f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.count}, {check.detail}"
+        for check in result.checks
+    ]
+    lines += [f"warning  {warning}" for warning in result.warnings]
+    if result.mismatches:
+        lines += ["", *_table([_row(mismatch) for mismatch in result.mismatches])]
+    lines.append(f"{'verified' if result.ok else 'NOT verified'}  {result.revision}")
+    return lines
+
+
+def _row(mismatch: Mismatch) -> Mapping[str, str]:
+    expected, got = f"{mismatch.expected}", f"{mismatch.got}"
+    if mismatch.expected_rule:
+        expected += f" by {mismatch.expected_rule}"
+    if mismatch.wrong_clause is not None:
+        expected += f" of {visible(mismatch.clause or '')}"
+        got += f" of {', '.join(map(visible, sorted(mismatch.deciding)))}" if mismatch.deciding else ""
+    return {
+        "scenario": mismatch.scenario,
+        "expected": expected,
+        "got": got,
+        "by rule": mismatch.rule,
+        "call": mismatch.call,
+    }
+
+
+def _table(rows: list[Mapping[str, str]]) -> list[str]:
+    columns = list(rows[0])
+    widths = {column: max(len(column), *(len(row[column]) for row in rows)) for column in columns}
+    header = {column: column for column in columns}
+    return ["  ".join(row[c].ljust(widths[c]) for c in columns).rstrip() for row in [header, *rows]]

@@ -1,0 +1,353 @@
+"""Step 4: every annotated leaf under every role it carries, as subjects in canonical form.
+
+What comes out is exactly what is judged and exactly what is sent: each leaf of a resource role is
+replaced by its canonical form, and whatever cannot be represented exactly refuses the call.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.codecs import decode, encode
+from ironcurtain.decision.canonical.conditional import roles_in_call
+from ironcurtain.decision.canonical.git.remotes import RemoteJudge
+from ironcurtain.decision.canonical.host_view import RepositoryPlaces, UnreadableError, World
+from ironcurtain.decision.canonical.identifiers import canonical_identifier, check_branch_name
+from ironcurtain.decision.canonical.json_schema import type_name
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.resources import Subject, SubjectCollector, SubjectLimit
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import parse_fetch_url
+from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+GIT_REMOTE = "git-remote-url"
+BRANCH_NAME = "branch-name"
+READ_PATH = "read-path"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What canonicalisation needs to know of the place where a call happens.
+
+    Attributes:
+        server: The server that the call goes to; git is asked in its environment.
+        home: The home directory, absolute.
+        working_root: Directory that the server's relative paths resolve against, or None.
+        directories_inside: Given a real directory, the real directories inside it that the policy names.
+    """
+
+    world: World
+    server: str
+    home: str
+    working_root: str | None
+    registry: Registry
+    directories_inside: Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The outcome of step 4.
+
+    Attributes:
+        arguments: The canonical arguments: what is judged, and what is sent.
+        subjects: The subjects in document order, at least one.
+        resolver: The resolver with its memo of this call's look-ups, for the structural checks.
+        path_places: Pointers of the leaves that were judged as paths.
+    """
+
+    arguments: dict[str, Json]
+    subjects: tuple[Subject, ...]
+    resolver: Resolver
+    path_places: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A scalar below an annotated argument, with the roles that it carries in this call."""
+
+    steps: tuple[str, ...]
+    value: Json
+    argument: Argument
+    roles: tuple[Role, ...]
+
+    @cached_property
+    def pointer(self) -> str:
+        return pointers.join(self.steps)
+
+
+def canonicalise(tool: ToolAnnotation, arguments: dict[str, Json], around: Surroundings) -> Canonical:
+    """Turn the filled arguments of a call into canonical arguments and subjects.
+
+    Raises:
+        UnrepresentableError: If something under a resource role cannot be judged exactly.
+    """
+    return _Call(tool, arguments, around).run()
+
+
+class _Call:
+    """The working state of one canonicalisation."""
+
+    def __init__(self, tool: ToolAnnotation, arguments: dict[str, Json], around: Surroundings) -> None:
+        self.tool = tool
+        self.given = arguments
+        self.arguments = copy.deepcopy(arguments)
+        self.around = around
+        self.resolver = Resolver(around.world, home=around.home)
+        self.remotes = RemoteJudge(
+            around.world, around.server, self.resolver, around.registry, around.working_root
+        )
+        self.found: dict[tuple[str, ...], list[Subject]] = {}
+        self.limit = SubjectLimit()
+        self.paths: dict[tuple[str, ...], list[str]] = {}
+        self.repository: str | None = None
+
+    def run(self) -> Canonical:
+        leaves = list(self._leaves())
+        self._check_all_covered(leaves)
+        # A path may be relative to another argument, and a remote belongs to the repository argument,
+        # so plain leaves come first, then relative ones, then remotes.
+        for leaf in sorted(leaves, key=_stage):
+            self._judge(leaf)
+        self._judge_absent_remotes(leaves)
+        for composite in self.tool.composites:
+            self._judge_composite(composite)
+        return Canonical(self.arguments, self._collect(), self.resolver, self._path_places(leaves))
+
+    # -- finding the leaves ---------------------------------------------------------------------
+
+    def _leaves(self) -> Iterator[_Leaf]:
+        for argument in self.tool.args:
+            roles = tuple(self.around.registry[name] for name in roles_in_call(argument, self.given))
+            pattern = pointers.steps_of(argument.name)
+            for steps, value in pointers.matches(self.given, pattern):
+                if value is None and not self._is_element(steps):
+                    continue  # it counts as absent: step 3 let it pass
+                for below, scalar in _scalars(value, roles):
+                    yield _Leaf((*steps, *below), scalar, argument, roles)
+
+    def _is_element(self, steps: tuple[str, ...]) -> bool:
+        parent = next(found for _, found in pointers.matches(self.given, steps[:-1]))
+        return isinstance(parent, list)
+
+    def _check_all_covered(self, leaves: list[_Leaf]) -> None:
+        """Where pointers below an argument are annotated, every leaf below it must be matched by one."""
+        patterns = [pointers.tokens(a.name) for a in self.tool.args if a.name.startswith("/")]
+        if not patterns:
+            return
+        annotated = {leaf.steps for leaf in leaves}
+        for name in [name for name in self.given if any(pattern[0] == name for pattern in patterns)]:
+            for below, value in pointers.ends(self.given[name]):
+                steps = (name, *below)
+                # What is empty holds no leaf, but a key or an element that nothing annotates is a part, too.
+                known = isinstance(value, dict | list) and any(pointers.meets(p, steps) for p in patterns)
+                if not known and steps not in annotated and value is not None:
+                    raise UnrepresentableError(
+                        f"has a part that no annotation covers, at {_shown(pointers.join(steps))}"
+                    )
+
+    # -- judging them ---------------------------------------------------------------------------
+
+    def _judge(self, leaf: _Leaf) -> None:
+        try:
+            self._judge_roles(leaf)
+        except UnrepresentableError as error:
+            raise UnrepresentableError(f"{_shown(leaf.pointer)} {error.reason}") from None
+
+    def _judge_roles(self, leaf: _Leaf) -> None:
+        if any(role.name == BRANCH_NAME for role in leaf.roles):
+            check_branch_name(_as_text(leaf.value))
+        roles = [role for role in leaf.roles if role.resource]
+        if not roles:
+            return
+        value, codec = leaf.value, leaf.argument.codec
+        if codec is None or not isinstance(value, str):
+            self._replace(leaf, self._canonical(leaf, roles, value))
+            return
+        values = [str(self._canonical(leaf, roles, part)) for part in decode(codec, value)]
+        self._replace(leaf, encode(codec, value, values))
+
+    def _canonical(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
+        """Record the subjects of one decoded value; return the value to send."""
+        category = roles[0].category
+        if category == "path":
+            return self._path(leaf, roles, _as_text(value))
+        if category == "url":
+            return self._url(leaf, roles, _as_text(value))
+        return self._identifier(leaf, roles, value)
+
+    def _path(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
+        path = self.resolver.resolve(text, self._base(leaf.argument))
+        self.paths.setdefault(leaf.steps, []).append(path)
+        for role in roles:
+            recursive = leaf.argument.recursive or role.name == "delete-path"
+            inside = self.around.directories_inside(path) if recursive else ()
+            subject = Subject("", role, path, leaf.pointer, resource=path, recursive=recursive)
+            named = [Subject("", role, each, leaf.pointer, resource=each) for each in inside]
+            self._record(leaf, [subject, *named])
+        if leaf.argument.repository:
+            self._repository(leaf, roles, path)
+        return path
+
+    def _repository(self, leaf: _Leaf, roles: list[Role], path: str) -> None:
+        """A git tool also touches the work-tree top and the git directory, wherever they lie."""
+        if self.repository not in {None, path}:
+            raise UnrepresentableError("is a second repository, and a call is judged in one")
+        self.repository = path
+        try:
+            places = self.around.world.repository(path, server=self.around.server)
+        except UnreadableError as error:
+            raise UnrepresentableError(f"is no repository that git can work in: {error}") from None
+        if places is None:
+            return
+        top = self.resolver.resolve(places.top, None) if places.top else None
+        common = self.resolver.resolve(places.common, None)
+        for role in roles:
+            if top and not is_within(top, path):
+                self._record(leaf, [Subject("", role, top, leaf.pointer, resource=top)])
+            if not is_within(common, path):
+                self._record(
+                    leaf, [Subject("", role, common, leaf.pointer, resource=common, git_directory=True)]
+                )
+        self._linked(leaf, roles, places)
+
+    def _linked(self, leaf: _Leaf, roles: list[Role], places: RepositoryPlaces) -> None:
+        """What a repository borrows is read; a submodule is worked in; other work trees can be changed."""
+        reads = [self.around.registry[READ_PATH]]
+        changes = [role for role in roles if role.writes]
+        for others, judged in (
+            (places.stores, reads),
+            (places.submodules, [*roles, *reads]),
+            (places.worktrees, changes),
+        ):
+            for place in (self.resolver.resolve(other, None) for other in others):
+                found = [Subject("", role, place, leaf.pointer, resource=place) for role in judged]
+                self._record(leaf, found)
+
+    def _base(self, argument: Argument) -> str | None:
+        if argument.relative_to is None:
+            return self.around.working_root
+        bases = self.paths.get(pointers.steps_of(argument.relative_to), [])
+        return bases[0] if len(bases) == 1 else None
+
+    def _url(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
+        fetched = [role for role in roles if role.name != GIT_REMOTE]
+        scheme = leaf.argument.assume_scheme
+        sent = text
+        if fetched:
+            url = parse_fetch_url(text, assume_scheme=scheme)
+            self._record(leaf, [Subject("", role, url.text, leaf.pointer, resource=url) for role in fetched])
+            sent = url.text
+        if len(fetched) == len(roles):
+            return sent
+        subjects, remote = self.remotes.given(sent, leaf.pointer, self.repository, assume_scheme=scheme)
+        if fetched and remote != sent:
+            raise UnrepresentableError("has one spelling as a web address and another one as a git remote")
+        self._record(leaf, subjects)
+        return remote
+
+    def _identifier(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
+        sent: Json
+        numbers = all(role.identifier and role.identifier.numbers for role in roles)
+        if isinstance(value, int) and not isinstance(value, bool) and numbers:
+            text, sent = str(value), value
+        else:
+            text = _as_text(value)
+            for role in roles:
+                text = canonical_identifier(role, text)
+            sent = text
+        forms = {role: canonical_identifier(role, text) for role in roles}
+        if set(forms.values()) != {text}:
+            raise UnrepresentableError("has another canonical spelling under each of its roles")
+        self._record(leaf, [Subject("", role, text, leaf.pointer, resource=text) for role in forms])
+        return sent
+
+    def _judge_absent_remotes(self, leaves: list[_Leaf]) -> None:
+        """A git tool without a remote contacts the one that git would choose in the call's repository."""
+        if self.repository is None:
+            return
+        given = {leaf.argument.name for leaf in leaves}
+        for argument in self.tool.args:
+            if GIT_REMOTE in roles_in_call(argument, self.given) and argument.name not in given:
+                steps = pointers.steps_of(argument.name)
+                self._record_at(steps, self.remotes.absent(pointers.join(steps), self.repository))
+
+    def _judge_composite(self, composite: Composite) -> None:
+        places = [pointers.steps_of(name) for name in composite.join]
+        found = [[v for _, v in pointers.matches(self.given, steps) if v is not None] for steps in places]
+        if not any(found):
+            return
+        names = ", ".join(composite.join)
+        texts = [v for values in found for v in values if isinstance(v, str) and v]
+        if not (len(texts) == len(places) == sum(map(len, found)) and all(found)):
+            raise UnrepresentableError(f"{names} do not make one {composite.role}")
+        if any(composite.with_ in text for text in texts):
+            raise UnrepresentableError(f"{names} do not make one {composite.role}: one holds the separator")
+        role = self.around.registry[composite.role]
+        try:
+            form = canonical_identifier(role, composite.with_.join(texts))
+        except UnrepresentableError as error:
+            raise UnrepresentableError(f"{names} together: {error.reason}") from None
+        first, *others = (pointers.join(steps) for steps in places)
+        self._record_at(places[0], [Subject("", role, form, first, also_at=tuple(others), resource=form)])
+
+    # -- putting the outcome together -----------------------------------------------------------
+
+    def _record(self, leaf: _Leaf, subjects: list[Subject]) -> None:
+        self._record_at(leaf.steps, subjects)
+
+    def _record_at(self, steps: tuple[str, ...], subjects: list[Subject]) -> None:
+        for subject in subjects:
+            self.limit.add(subject)
+        self.found.setdefault(steps, []).extend(subjects)
+
+    def _replace(self, leaf: _Leaf, value: Json) -> None:
+        if value != leaf.value or type(value) is not type(leaf.value):
+            pointers.assign(self.arguments, leaf.steps, value)
+
+    def _collect(self) -> tuple[Subject, ...]:
+        collector = SubjectCollector()
+        order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
+        # An absent remote stands in no argument; it comes last.
+        for steps in sorted(self.found, key=lambda steps: order.get(steps, len(order))):
+            for subject in self.found[steps]:
+                collector.add(subject)
+        return collector.finish(self.around.registry)
+
+    def _path_places(self, leaves: list[_Leaf]) -> frozenset[str]:
+        return frozenset(
+            leaf.pointer for leaf in leaves if any(role.category == "path" for role in leaf.roles)
+        )
+
+
+def _scalars(value: Json, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Yield the leaves of an annotated value; a resource role takes a scalar or a flat array of them."""
+    if not any(role.resource for role in roles):
+        yield from pointers.leaves(value)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield (str(index),), item
+    else:
+        yield (), value
+
+
+def _as_text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise UnrepresentableError(f"must be a string (got {type_name(value)})")
+    return value
+
+
+def _shown(pointer: str) -> str:
+    return quoted(pointer)[1:-1]
+
+
+def _stage(leaf: _Leaf) -> int:
+    if any(role.name == GIT_REMOTE for role in leaf.roles):
+        return 2
+    return 1 if leaf.argument.relative_to else 0

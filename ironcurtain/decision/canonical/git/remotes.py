@@ -1,0 +1,96 @@
+"""Git remotes as subjects: everything that git could contact for one remote argument (semantics 4)."""
+
+from __future__ import annotations
+
+from ironcurtain.decision.canonical.host_view import RemoteUrls, World
+from ironcurtain.decision.canonical.paths import Resolver
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import check_remote_text, is_local_remote, parse_remote_url
+from ironcurtain.decision.roles import Registry
+from ironcurtain.system.text import visible
+
+
+class RemoteJudge:
+    """Turns remote arguments of one call into subjects."""
+
+    def __init__(
+        self, world: World, server: str, resolver: Resolver, registry: Registry, working_root: str | None
+    ) -> None:
+        self._world = world
+        self._server = server
+        self._resolver = resolver
+        self._registry = registry
+        self._working_root = working_root
+
+    def given(
+        self, text: str, at: str, repository: str | None, *, assume_scheme: str | None = None
+    ) -> tuple[list[Subject], str]:
+        """Judge a remote that the call names; return its subjects and the text to send.
+
+        A URL is sent re-serialised, a local path as its real path, a name as given: git's own
+        rewriting rules are applied to what is sent, never to another spelling of it.
+
+        Raises:
+            UnrepresentableError: If it is a transport helper, an option, or no remote at all.
+        """
+        local = is_local_remote(text)
+        if local is None and assume_scheme is not None and "://" not in text:
+            check_remote_text(text)
+            text = f"{assume_scheme}://{text}"
+        if local is not None:
+            sent = self._resolver.resolve(local, repository or self._working_root)
+        elif _is_url(text):
+            sent = parse_remote_url(text).text
+            self._refuse_local_namesake(sent, repository)
+        else:
+            sent = _checked_name(text)
+        found = self._world.remote(repository, sent, server=self._server)
+        return self._subjects(found, at, repository, name=sent), sent
+
+    def absent(self, at: str, repository: str) -> list[Subject]:
+        """Judge the remote that git itself chooses in the repository when none is given."""
+        found = self._world.remote(repository, None, server=self._server)
+        return self._subjects(found, at, repository, name="")
+
+    def _subjects(self, found: RemoteUrls, at: str, repository: str | None, *, name: str) -> list[Subject]:
+        subjects = [subject for url in found.urls for subject in self._contacted(url, at, repository)]
+        if found.unresolved is not None or not subjects:
+            reason = found.unresolved or "git names no URL for it"
+            subjects.append(self._unresolved(name, at, reason))
+        return subjects
+
+    def _contacted(self, url: str, at: str, repository: str | None) -> list[Subject]:
+        local = is_local_remote(url)
+        if local is None and _is_url(url):
+            parsed = parse_remote_url(url)
+            return [Subject("", self._registry["git-remote-url"], parsed.text, at, resource=parsed)]
+        path = url if local is None else local
+        if path.startswith("~"):
+            # Who expands it, and to what, depends on the transport that git picks.
+            return [self._unresolved(path, at, "a configured path that begins with a tilde")]
+        real = self._resolver.resolve(path, repository or self._working_root)
+        roles = (self._registry["read-path"], self._registry["write-path"])
+        return [Subject("", role, real, at, resource=real) for role in roles]
+
+    def _unresolved(self, value: str, at: str, reason: str) -> Subject:
+        return Subject("", self._registry["git-remote-url"], visible(value), at, unresolved=reason)
+
+    def _refuse_local_namesake(self, url: str, repository: str | None) -> None:
+        """Outside a repository git takes an existing path of that name before it takes a URL."""
+        if repository is None and self._working_root is not None:
+            namesake = f"{self._working_root}/{url.replace('//', '/')}"
+            if self._world.entry(namesake) is not None:
+                raise UnrepresentableError("is a URL and also the name of a local directory")
+
+
+def _is_url(text: str) -> bool:
+    """Tell a URL or scp-like form from a name or a relative path, as git does: by its colon."""
+    colon, slash = text.find(":"), text.find("/")
+    return colon != -1 and (slash == -1 or colon < slash)
+
+
+def _checked_name(text: str) -> str:
+    if not text or text.startswith("-") or any(not c.isprintable() for c in text):
+        raise UnrepresentableError("is no name of a git remote")
+    return text

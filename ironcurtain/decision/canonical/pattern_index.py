@@ -1,0 +1,146 @@
+"""The patterns of one policy, indexed: which cover a subject, at a cost that their number does not change."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ironcurtain.decision.canonical.patterns import (
+    DOMAIN,
+    Chain,
+    canonical_member,
+    canonical_pattern,
+    identifier_chain,
+    path_chain,
+    pattern_chain,
+    url_chain,
+)
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import Url
+from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.errors import PatternError
+from ironcurtain.system.text import quoted
+
+
+@dataclass
+class _Node:
+    """One place in a kind's tree, with what the policy calls it."""
+
+    names: set[str] = field(default_factory=set)
+    children: dict[str, _Node] = field(default_factory=dict)
+
+
+class PatternIndex:
+    """What a policy's patterns cover. Built once at load; reads nothing afterwards.
+
+    A subject's chain is walked through the tree of its kind, so a look-up costs the subject's depth and
+    the number of patterns that do cover it.
+
+    Args:
+        named: The patterns that rules name, by pattern kind (`path`, `url`, an identifier role's name).
+        lists: The named lists: list name (without `@`) to its type and its values.
+        registry: The roles.
+        home: The real home directory that `~` stands for.
+        resolve_directory: Resolves an absolute directory to its real path.
+        case_insensitive_hosts: Hosts whose path segments compare case-folded.
+
+    Raises:
+        PatternError: If a pattern is not canonical, a list's value is none of its type, or a directory
+            cannot be resolved.
+    """
+
+    def __init__(
+        self,
+        named: Mapping[str, Iterable[str]],
+        lists: Mapping[str, tuple[str, Iterable[str]]],
+        *,
+        registry: Registry,
+        home: str,
+        resolve_directory: Callable[[str], str],
+        case_insensitive_hosts: frozenset[str],
+    ) -> None:
+        self._registry = registry
+        self._home = home
+        self._resolve = resolve_directory
+        self._case_insensitive_hosts = case_insensitive_hosts
+        self._roots: dict[str, _Node] = {}
+        self._directories: dict[str, str] = {}
+        for kind, patterns in named.items():
+            for pattern in patterns:
+                self._add(kind, pattern)
+        for name, (kind, values) in lists.items():
+            for value in values:
+                self._add_member(name, kind, value)
+        self._real_directories = sorted({_with_slash(real) for real in self._directories.values()})
+
+    @property
+    def directories(self) -> Mapping[str, str]:
+        """The path patterns, as the policy writes them, with their real paths."""
+        return MappingProxyType(self._directories)
+
+    def directories_inside(self, path: str) -> tuple[str, ...]:
+        """Return the real directories of path patterns that lie strictly inside a real path, sorted."""
+        start = _with_slash(path)
+        first = bisect.bisect_right(self._real_directories, start)
+        found = []
+        for directory in self._real_directories[first:]:
+            if not directory.startswith(start):
+                break
+            found.append(directory.removesuffix("/"))
+        return tuple(sorted(found))
+
+    def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:
+        """Return the patterns and `@lists` that cover a subject, as the policy writes them, sorted.
+
+        Args:
+            role: The subject's role.
+            resource: Its canonical value: a real absolute path, a `Url`, or a canonical identifier.
+        """
+        node = self._roots.get(role.pattern_kind)
+        if node is None:
+            return ()
+        found = set(node.names)
+        for part in self._chain(role, resource):
+            node = node.children.get(part)
+            if node is None:
+                break
+            found |= node.names
+        return tuple(sorted(found))
+
+    def _chain(self, role: Role, resource: str | Url) -> Chain:
+        if isinstance(resource, Url):
+            return url_chain(resource, self._case_insensitive_hosts)
+        return path_chain(resource) if role.category == "path" else identifier_chain(role, resource)
+
+    def _add(self, kind: str, pattern: str) -> None:
+        canonical = canonical_pattern(
+            kind, pattern, self._registry, case_insensitive_hosts=self._case_insensitive_hosts
+        )
+        if kind == "path":
+            canonical = self._directories[pattern] = self._real_directory(canonical)
+        self._name(kind, canonical, pattern)
+
+    def _add_member(self, name: str, kind: str, value: str) -> None:
+        canonical = canonical_member(kind, value, self._registry)
+        self._name("url" if kind == DOMAIN else kind, canonical, f"@{name}")
+
+    def _name(self, kind: str, canonical: str, name: str) -> None:
+        node = self._roots.setdefault(kind, _Node())
+        for part in pattern_chain(kind, canonical, self._registry):
+            node = node.children.setdefault(part, _Node())
+        node.names.add(name)
+
+    def _real_directory(self, pattern: str) -> str:
+        absolute = self._home + pattern[1:] if pattern.startswith("~") else pattern
+        try:
+            return self._resolve(absolute)
+        except UnrepresentableError as error:
+            raise PatternError(
+                f"the directory {quoted(pattern)} cannot be resolved: it {error.reason}"
+            ) from error
+
+
+def _with_slash(path: str) -> str:
+    return path if path.endswith("/") else f"{path}/"

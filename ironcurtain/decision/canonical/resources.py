@@ -1,0 +1,98 @@
+"""Subjects: the (leaf, role) pairs of a call that a policy must justify one by one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.urls import Url
+from ironcurtain.decision.roles import NONE, Registry, Role
+
+MAX_SUBJECTS = 10_000
+MAX_PLACES = 100_000
+"""Most mentions of subjects in one call, equal ones counted too."""
+
+CALL = "call"
+"""Id and value of the one subject of a call without resources."""
+
+_ID_WIDTH = len(str(MAX_SUBJECTS - 1))
+_Key: TypeAlias = tuple[str, str, bool]
+
+
+class Subject(NamedTuple):
+    """One resource in canonical form, under one role.
+
+    Attributes:
+        id: Position in document order, zero-padded, so that ids sort as text; `call` without resources.
+        value: The canonical text: a real absolute path, a URL, an identifier.
+        at: JSON pointer of the first leaf that holds it; empty for the subject `call`.
+        also_at: Further pointers with the same role and value.
+        resource: What patterns are matched against: the parsed URL, otherwise `value`.
+        recursive: Whether the tool acts on the whole tree below.
+        git_directory: Whether it is the git directory of the call's own repository, as git reports it.
+        unresolved: Why it is not known what this names; no pattern covers such a subject.
+    """
+
+    id: str
+    role: Role
+    value: str
+    at: str
+    also_at: tuple[str, ...] = ()
+    resource: str | Url = ""
+    recursive: bool = False
+    git_directory: bool = False
+    unresolved: str | None = None
+
+
+class SubjectCollector:
+    """Collects subjects in document order; equal (role, value) pairs are one subject."""
+
+    def __init__(self) -> None:
+        self._found: dict[_Key, Subject] = {}
+        self._places: dict[_Key, dict[str, None]] = {}
+
+    def add(self, subject: Subject) -> None:
+        """Add a subject (its id is given later) or another place of one that is known."""
+        key = key_of(subject)
+        known = self._found.setdefault(key, subject)
+        if known is not subject:
+            self._found[key] = known._replace(
+                recursive=known.recursive or subject.recursive,
+                git_directory=known.git_directory and subject.git_directory,
+            )
+        self._places.setdefault(key, {}).update(dict.fromkeys((subject.at, *subject.also_at)))
+
+    def finish(self, registry: Registry) -> tuple[Subject, ...]:
+        """Return the subjects with their ids; a call without resources has the one subject `call`."""
+        if not self._found:
+            return (Subject(CALL, registry[NONE], CALL, at=""),)
+        return tuple(
+            subject._replace(id=f"{number:0{_ID_WIDTH}d}", also_at=tuple(self._places[key])[1:])
+            for number, (key, subject) in enumerate(self._found.items())
+        )
+
+
+class SubjectLimit:
+    """Counts a call's subjects while they are found, so that endless ones are refused before they exist."""
+
+    def __init__(self) -> None:
+        self._keys: set[_Key] = set()
+        self._count = 0
+
+    def add(self, subject: Subject) -> None:
+        """Count a subject.
+
+        Raises:
+            UnrepresentableError: If the call has more subjects, or more places of them, than can be judged.
+        """
+        self._keys.add(key_of(subject))
+        self._count += 1
+        if len(self._keys) > MAX_SUBJECTS:
+            raise UnrepresentableError(f"names more than {MAX_SUBJECTS:,} resources")
+        if self._count > MAX_PLACES:
+            raise UnrepresentableError(f"names resources at more than {MAX_PLACES:,} places")
+
+
+def key_of(subject: Subject) -> _Key:
+    """Return what two mentions of one subject share."""
+    return subject.role.name, subject.value, subject.unresolved is not None

@@ -1,0 +1,150 @@
+"""The world as the running kernel and real git tell it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from ironcurtain.decision.canonical.git.process import Git
+from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places
+from ironcurtain.decision.canonical.host_view import (
+    Entry,
+    Kind,
+    RemoteUrls,
+    RepositoryPlaces,
+    UnreadableError,
+)
+from ironcurtain.decision.canonical.process_links import is_own_process, is_process_relative
+
+_NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+
+
+class DiskWorld:
+    """A `World` that asks the kernel at every question and remembers nothing but where git is.
+
+    Args:
+        home: Absolute path of the user's home directory; git's `HOME` where a server has no environment.
+        git_environ: By server, the variables that git has when that server runs it.
+        reachable: Directories that tools or servers can write: no git is taken from there.
+    """
+
+    def __init__(
+        self,
+        *,
+        home: str,
+        git_environ: Mapping[str, Mapping[str, str]] = _NO_ENVIRONMENTS,
+        reachable: tuple[Path, ...] = (),
+    ) -> None:
+        self._minimal = Git.of({"HOME": home}, reachable)
+        self._gits = {server: Git.of(environ, reachable) for server, environ in git_environ.items()}
+
+    def entry(self, path: str) -> Entry | None:
+        """See `World.entry`; the name is the stored one where the file system accepts several spellings."""
+        status = _lstat(path)
+        if status is None:
+            return None
+        return Entry(
+            kind=_kind(status.st_mode),
+            identity=(status.st_dev, status.st_ino),
+            links=status.st_nlink,
+            name=_stored_name(path, status),
+        )
+
+    def readlink(self, path: str) -> str:
+        """See `World.readlink`."""
+        try:
+            return _text(os.readlink(_bytes(path)))  # noqa: PTH115 - a `Path` cannot hold bytes
+        except OSError as error:
+            raise UnreadableError(error.strerror) from error
+
+    def children(self, path: str) -> Sequence[str]:
+        """See `World.children`."""
+        try:
+            with os.scandir(_bytes(path)) as listing:
+                return sorted(_text(each.name) for each in listing)
+        except OSError as error:
+            raise UnreadableError(error.strerror) from error
+
+    def is_process_link(self, path: str) -> bool:
+        """See `World.is_process_link`."""
+        return is_process_relative(path) or is_own_process(path)
+
+    def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
+        """See `World.repository`."""
+        return repository_places(path, git=self._git(server))
+
+    def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
+        """See `World.remote`."""
+        return remote_urls(repository, remote, git=self._git(server))
+
+    def _git(self, server: str) -> Git:
+        return self._gits.get(server, self._minimal)
+
+
+# Paths cross to the kernel as bytes: servers write UTF-8 whatever the locale of this process is.
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def _lstat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(_bytes(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(error.strerror) from error
+
+
+def _kind(mode: int) -> Kind:
+    if stat.S_ISDIR(mode):
+        return Kind.DIRECTORY
+    if stat.S_ISREG(mode):
+        return Kind.FILE
+    return Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.OTHER
+
+
+def _stored_name(path: str, status: os.stat_result) -> str:
+    """Return the name by which the directory holds the entry at the path.
+
+    A directory is listed only where another spelling of the name finds the same file.
+    """
+    place, name = path.rsplit("/", 1)
+    if not any(_is_same(f"{place}/{other}", status) for other in _respelled(name)):
+        return name
+    try:
+        with os.scandir(_bytes(place or "/")) as listing:
+            same = [_text(each.name) for each in listing if _is_listed(each, name, status)]
+    except OSError as error:
+        raise UnreadableError(error.strerror) from error
+    if name in same:
+        return name
+    if len(same) != 1:
+        raise UnreadableError("the stored spelling of a name cannot be told")
+    return same[0]
+
+
+def _respelled(name: str) -> set[str]:
+    """Return spellings of the name that some file systems hold to be the same."""
+    if name.isascii():
+        return {name.swapcase()} - {name}
+    return {name.swapcase(), *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))} - {name}
+
+
+def _is_same(path: str, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.lstat(_bytes(path)), status)
+    except OSError:
+        return False
+
+
+def _is_listed(listed: os.DirEntry[bytes], name: str, status: os.stat_result) -> bool:
+    # The inode of a listing is that of the covered directory at a mount point, so it is asked anew.
+    return _text(listed.name) == name or os.path.samestat(os.lstat(listed.path), status)

@@ -1,0 +1,122 @@
+"""Step 3: do the arguments fit the tool, and what are they once its defaults are filled in?"""
+
+from __future__ import annotations
+
+import copy
+
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+
+class InvalidArgumentsError(Exception):
+    """The arguments do not fit the tool; the message says why and names the valid arguments."""
+
+
+class FittedTool:
+    """A tool's annotation with its schema prepared once, at load.
+
+    Attributes:
+        annotation: The annotation.
+        unusable: Why the schema cannot be evaluated, if it cannot.
+        schema: The schema, if there is one that can be used.
+    """
+
+    def __init__(self, annotation: ToolAnnotation) -> None:
+        """Prepare the annotation; a schema that cannot be evaluated makes every call of the tool invalid."""
+        self.annotation = annotation
+        self.unusable: str | None = None
+        self.schema: ArgumentSchema | None = None
+        if annotation.input_schema is not None:
+            try:
+                self.schema = ArgumentSchema(annotation.input_schema)
+            except UnusableSchemaError as error:
+                self.unusable = str(error)
+        named = {(name,): None for name in annotation.argument_names}
+        annotated = {pointers.steps_of(a.name): None for a in annotation.args}
+        # Whole arguments come first: what is filled in may itself lack members that have defaults.
+        self._places = sorted(named | annotated, key=len)
+
+    def fit(self, arguments: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+        """Return the arguments as judged and sent: validated, with defaults filled in.
+
+        A null that passes validation counts as absent. A `repository` argument without default is the
+        working root when absent, since that is where the tool would work.
+
+        Raises:
+            InvalidArgumentsError: If they do not fit.
+        """
+        self._check_names(arguments)
+        if self.unusable:
+            raise InvalidArgumentsError(f"the tool's schema cannot be evaluated: {self.unusable}")
+        if problems := self.schema.problems(arguments) if self.schema else []:
+            raise InvalidArgumentsError(f"{'; '.join(problems)}. {self._valid_names()}")
+        self._check_required(arguments)
+        return self.filled(arguments, has_working_root=has_working_root)
+
+    def filled(self, arguments: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+        """Return arguments with defaults filled in, whether or not they are valid.
+
+        Raises:
+            InvalidArgumentsError: If a repository is absent that has to be given.
+        """
+        found = self.with_defaults(arguments)
+        return found | self._repositories(found, has_working_root=has_working_root)
+
+    def with_defaults(self, arguments: dict[str, Json]) -> dict[str, Json]:
+        """Return arguments with the schema's defaults filled in, whether or not they are valid."""
+        schema = self.schema
+        if schema is None:
+            return arguments
+        filled = copy.deepcopy(arguments)
+        for steps in self._places:
+            _fill(filled, schema.schema, steps, schema)
+        return filled
+
+    def _check_names(self, arguments: dict[str, Json]) -> None:
+        unknown = [name for name in arguments if name not in self.annotation.argument_names]
+        if unknown:
+            raise InvalidArgumentsError(
+                f"unknown argument {', '.join(quoted(name) for name in unknown[:5])}. {self._valid_names()}"
+            )
+
+    def _check_required(self, arguments: dict[str, Json]) -> None:
+        for argument in self.annotation.args:
+            steps = pointers.steps_of(argument.name)
+            if argument.required and pointers.is_missing(arguments, steps):
+                raise InvalidArgumentsError(f"{argument.name} must be given. {self._valid_names()}")
+
+    def _repositories(self, filled: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+        """Return the working root for every repository argument that is absent."""
+        found: dict[str, Json] = {}
+        for argument in self.annotation.args:
+            steps = pointers.steps_of(argument.name)
+            if not argument.repository or not pointers.is_missing(filled, steps):
+                continue
+            if len(steps) > 1 or not has_working_root:
+                raise InvalidArgumentsError(
+                    f"pass {argument.name}: there is no working directory to fall back on"
+                )
+            found[steps[0]] = "."
+        return found
+
+    def _valid_names(self) -> str:
+        names = self.annotation.argument_names
+        return f"Valid arguments: {', '.join(names)}." if names else "The tool takes no arguments."
+
+
+def _fill(value: Json, described: dict[str, Json], steps: tuple[str, ...], schema: ArgumentSchema) -> None:
+    """Put the schema's default at every place below `value` that the steps name and that is absent."""
+    head, rest = steps[0], steps[1:]
+    if isinstance(value, list) and head == pointers.EVERY and rest:
+        for child in value:
+            _fill(child, schema.below(described, None), rest, schema)
+    if not isinstance(value, dict):
+        return
+    below = schema.below(described, head)
+    if rest and head in value:
+        _fill(value[head], below, rest, schema)
+    elif not rest and value.get(head) is None and below.get("default") is not None:
+        value[head] = copy.deepcopy(below["default"])

@@ -1,0 +1,245 @@
+"""One tool call's way to its decision: the seven steps of the specification, in their order.
+
+`prepare` is steps 1 to 5 and the input of step 6. Verification prepares its scenarios with the same
+function, so what is verified is what runs. Nothing here reads a clock, the environment or the network;
+the engine is asked through `ask`, and ids come from the caller.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from ironcurtain.decision import structural_checks
+from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.engine_answer import read_answer
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.merge import merge
+from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+MALFORMED = "structural-malformed-call"
+UNKNOWN_TOOL = "structural-unknown-tool"
+DRIFT = "structural-tool-drift"
+INVALID = "structural-invalid-arguments"
+INTERNAL = "internal-error"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call as it arrives.
+
+    Attributes:
+        arguments: JSON text as received, or an already parsed object.
+        caller: Facts about whom the agent acts for, from a verified source, never from the call.
+        live_digest: Digest of the live tool's schema and description, or None: no drift check is made.
+        live_listing: Digest of all that clients are told of the live tool, or None where that is not known.
+        id: The caller's id for the call, carried into the decision.
+        meta: What a deployment lets through to the server beside the arguments: strict JSON, which is not
+            judged, but shown to the person who is asked, part of what they approve, and recorded.
+        client: Whose connection it came by; like `meta` it is shown, approved and recorded.
+    """
+
+    server: str
+    tool: str
+    arguments: Json
+    caller: Mapping[str, Json] | None = None
+    live_digest: str | None = None
+    live_listing: str | None = None
+    id: str | None = None
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    client: str = ""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call after steps 1 to 5: what OPA is asked, what its answer is merged with, what goes along."""
+
+    input: dict[str, Json]
+    call: Canonical
+    floor: structural_checks.Floor
+    base: Decision
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    client: str = ""
+
+
+async def decide(
+    call: Call, policy: LoadedPolicy, ask: Callable[[dict[str, Json]], Awaitable[Json]]
+) -> Decision:
+    """Decide one call. Total: every input yields a decision, and any failure is a deny.
+
+    Args:
+        call: The call as it arrived.
+        policy: The policy, loaded where the call happens.
+        ask: Asks the engine; raises Refusal with an `engine-…` rule when it gives no answer.
+    """
+    return await judge(prepare(call, policy), policy, ask)  # steps 1 to 5, then 6 and 7
+
+
+async def judge(
+    prepared: Prepared | Decision, policy: LoadedPolicy, ask: Callable[[dict[str, Json]], Awaitable[Json]]
+) -> Decision:
+    """Do steps 6 and 7 for a call that `prepare` has brought there; total, as `decide` is."""
+    if isinstance(prepared, Decision):
+        return prepared
+    try:
+        answer = await ask(prepared.input)  # step 6
+        return conclude(prepared, answer, policy)  # step 7
+    except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
+        return _refused(prepared.base, error, prepared.call)
+
+
+def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
+    """Do steps 1 to 5: return what to ask the engine, or the decision if the call ends there."""
+    if not isinstance(call, Call):  # whoever embeds this may not check types
+        return _no_call(call, policy)
+    base = _base(call, policy)
+    canonical = None
+    try:
+        arguments, caller = _parse(call), _facts(call)  # 1
+        tool = _know(call, policy)  # 2
+        filled = _fit(tool, arguments, policy, call.server)  # 3
+        canonical = _canonicalise(tool, filled, policy, call.server)  # 4
+        floor = structural_checks.check(tool.annotation, canonical, policy.boundaries(call.server))  # 5
+        question = policy_input(
+            call.server,
+            tool.annotation,
+            canonical.arguments,
+            caller,
+            canonical.subjects,
+            floor.discharged,
+            policy.patterns,
+        )
+    except Exception as error:  # noqa: BLE001 - totality, as in decide
+        return _refused(base, error, canonical)
+    return Prepared(question, canonical, floor, base, call.meta, call.client)
+
+
+def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision:
+    """Do step 7: merge the engine's answer with the structural floor.
+
+    Raises:
+        Refusal: If the answer is not a well-formed decision about this call.
+    """
+    subjects = prepared.call.subjects
+    read = read_answer(answer, {subject.id for subject in subjects})
+    return merge(prepared.base, prepared.call.arguments, subjects, prepared.floor, read, policy.clauses)
+
+
+def _parse(call: Call) -> dict[str, Json]:
+    try:
+        is_text = isinstance(call.arguments, str | bytes)
+        arguments = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
+        json_text.check([call.server, call.tool])
+    except json_text.MalformedJsonError as error:
+        raise Refusal(MALFORMED, f"The call is not strict JSON: {visible(str(error))}.") from None
+    if not (isinstance(call.server, str) and isinstance(call.tool, str)):
+        raise Refusal(MALFORMED, "The names of server and tool are no strings.")
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise Refusal(MALFORMED, "The arguments are no JSON object.")
+    return arguments
+
+
+def _facts(call: Call) -> dict[str, Json]:
+    try:
+        return json_text.plain(dict(call.caller or {}))  # type: ignore[no-any-return]
+    except (json_text.MalformedJsonError, TypeError, ValueError):
+        raise Refusal(MALFORMED, "The facts about the caller are no strict JSON object.") from None
+
+
+def _know(call: Call, policy: LoadedPolicy) -> FittedTool:
+    tool = policy.tool(call.server, call.tool)
+    if tool is None:
+        raise Refusal(UNKNOWN_TOOL, f"No annotated tool {quoted(call.tool)} of server {quoted(call.server)}.")
+    if is_drifted(tool.annotation, call.live_digest, call.live_listing):
+        raise Refusal(DRIFT, "The tool is no longer the one that was annotated; annotate it again.")
+    return tool
+
+
+def is_drifted(annotated: ToolAnnotation, digest: str | None, listing: str | None) -> bool:
+    """Tell whether a live tool is no longer the annotated one, as far as its digests are known.
+
+    Args:
+        annotated: The tool's annotation.
+        digest: Of its live name, description and input schema.
+        listing: Of all that clients are told of it.
+    """
+    pinned = annotated.listing_digest
+    return (digest is not None and digest != annotated.schema_digest) or (
+        listing is not None and pinned is not None and listing != pinned
+    )
+
+
+def _fit(tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str) -> dict[str, Json]:
+    try:
+        return tool.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
+    except InvalidArgumentsError as error:
+        raise Refusal(INVALID, f"The arguments do not fit the tool: {error}") from None
+
+
+def _canonicalise(
+    tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
+) -> Canonical:
+    try:
+        return canonicalise(tool.annotation, arguments, policy.surroundings(server))
+    except UnrepresentableError as error:
+        raise Refusal(
+            structural_checks.UNREPRESENTABLE, f"An argument cannot be judged exactly: {error.reason}."
+        ) from None
+
+
+def _no_call(given: object, policy: LoadedPolicy) -> Decision:
+    base = _base(Call(server="", tool="", arguments=None), policy)
+    reason = f"A {quoted(type(given).__name__)} was given, not a call of a server, a tool and arguments."
+    return base.model_copy(update={"rule": MALFORMED, "reason": reason})
+
+
+def _base(call: Call, policy: LoadedPolicy) -> Decision:
+    """Return the decision's frame: everything that is known before the verdict; a deny until replaced."""
+    return Decision(
+        id=None if call.id is None else _encodable(call.id),
+        server=_encodable(call.server),
+        tool=_encodable(call.tool),
+        verdict=Verdict.DENY,
+        rule=INTERNAL,
+        reason="",
+        revision=policy.revision,
+        drift_checked=call.live_digest is not None,
+    )
+
+
+def _refused(base: Decision, error: Exception, canonical: Canonical | None) -> Decision:
+    """Return the deny that an early end of the call means; the arguments are shown once they exist."""
+    if not isinstance(error, Refusal):
+        _log.error("internal error while deciding a call", exc_info=error)
+    refusal = (
+        error
+        if isinstance(error, Refusal)
+        else Refusal(INTERNAL, f"An internal error ({type(error).__name__}).")
+    )
+    arguments = canonical.arguments if canonical else None
+    return base.model_copy(
+        update={
+            "rule": refusal.rule,
+            "reason": refusal.reason,
+            "subjects": refusal.subjects,
+            "arguments": arguments,
+        }
+    )
+
+
+def _encodable(name: object) -> str:
+    return str(name).encode("utf-8", "replace").decode()

@@ -1,0 +1,172 @@
+"""A policy loaded at a site: everything that deciding needs, resolved and checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.arguments import GIT_REMOTE, Surroundings
+from ironcurtain.decision.canonical.host_view import World
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.pattern_index import PatternIndex
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.protected_paths import Protection
+from ironcurtain.decision.relations import SANDBOX, check_relations
+from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
+from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
+from ironcurtain.errors import RefusedRootError
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.text import quoted, visible
+
+CONFIGURATION_DIRECTORY = ".ironcurtain"
+
+
+class LoadedPolicy:
+    """A bundle's content at a site: tools, patterns, clauses, and the boundaries of each server."""
+
+    def __init__(self, content: PolicyContent, site: Site, world: World) -> None:
+        """Resolve the site's directories and the policy's patterns, once.
+
+        Raises:
+            RefusedRootError: If home or sandbox is a directory that can never be safe.
+            BundleRelationError: If the policy's directories lie otherwise than was verified.
+        """
+        self.site = site
+        self.revision = content.revision
+        self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
+        self._world = world
+        self._registry = Registry(with_reserved_roles(content.annotations.roles))
+        self._resolver = Resolver(world, home=site.home)
+        self._sandbox = self._real(site.sandbox) if site.sandbox is not None else None
+        self._refuse_roots()
+        self.patterns = self._index(content.patterns, content.lists, content.case_insensitive_hosts)
+        self._check_relations(content.relations)
+        self._protection = self._protect()
+        self._gates = {
+            server: self._index({"url": domains}, {}, content.case_insensitive_hosts)
+            for server, domains in site.domains.items()
+        }
+        self._annotated = {
+            (server, tool.tool): tool
+            for server, annotated in content.annotations.servers.items()
+            for tool in annotated.tools
+        }
+        self._servers = frozenset(content.annotations.servers)
+        self._tools: dict[tuple[str, str], FittedTool] = {}
+        self._costs: dict[tuple[str, str], int | None] = {}
+
+    def annotation(self, server: str, tool: str) -> ToolAnnotation | None:
+        """Return the annotation of a tool, or of a reserved tool, which every server has; else None."""
+        found = self._annotated.get((server, tool))
+        return found or (RESERVED.get(tool) if server in self._servers else None)
+
+    def tool(self, server: str, tool: str) -> FittedTool | None:
+        """Return the tool of an annotation, ready to use; None where there is no annotation.
+
+        A tool's schema is prepared when it is first asked for: that takes longer than a decision, and most
+        runs call only a few tools.
+        """
+        place = (server, tool)
+        annotated = self.annotation(server, tool)
+        if annotated is not None and place not in self._tools:
+            fitted = FittedTool(annotated)
+            self._costs[place] = self._cost(fitted)
+            self._tools[place] = fitted
+        return self._tools.get(place)
+
+    def cost(self, server: str, tool: str) -> int | None:
+        """Return what one value of a call can cost at most: see `ArgumentSchema.cost`.
+
+        Returns:
+            None where there is no bound, where annotation or schema can make an argument a path or a
+            repository, and for a tool that has not been prepared yet.
+        """
+        return self._costs.get((server, tool)) if self.annotation(server, tool) is not None else 0
+
+    def _cost(self, tool: FittedTool) -> int | None:
+        if self._can_name_places(tool.annotation):
+            return None
+        return tool.schema.cost if tool.schema is not None else 0
+
+    def _can_name_places(self, tool: ToolAnnotation) -> bool:
+        roles = {self._registry[name] for argument in tool.args for name in argument.possible_roles}
+        return (
+            any(role.category == "path" or role.name == GIT_REMOTE for role in roles)
+            or any(argument.repository for argument in tool.args)
+            or any(looks_like_path(text) for _, text in pointers.leaves(tool.input_schema or {}))
+        )
+
+    def boundaries(self, server: str) -> Boundaries:
+        """Return what the structural checks of a server hold against."""
+        return Boundaries(
+            protection=self._protection,
+            sandbox=self._sandbox,
+            working_root=self.site.working_root(server),
+            gate=self._gates.get(server),
+        )
+
+    def surroundings(self, server: str) -> Surroundings:
+        """Return what canonicalisation needs to know for a call to a server."""
+        return Surroundings(
+            world=self._world,
+            server=server,
+            home=self.site.home,
+            working_root=self.site.working_root(server),
+            registry=self._registry,
+            directories_inside=self.patterns.directories_inside,
+        )
+
+    def _index(
+        self,
+        named: Mapping[str, tuple[str, ...]],
+        lists: Mapping[str, tuple[str, tuple[str, ...]]],
+        case_insensitive_hosts: frozenset[str],
+    ) -> PatternIndex:
+        return PatternIndex(
+            named,
+            lists,
+            registry=self._registry,
+            home=self._real(self.site.home),
+            resolve_directory=self._real,
+            case_insensitive_hosts=case_insensitive_hosts,
+        )
+
+    def _real(self, path: str) -> str:
+        try:
+            return self._resolver.resolve(path, None)
+        except UnrepresentableError as error:
+            raise RefusedRootError(f"the directory {quoted(path)} {error.reason}") from None
+
+    def _refuse_roots(self) -> None:
+        home = self._real(self.site.home)
+        if home == "/":
+            raise RefusedRootError("the home directory is /", hint="Give a real home directory.")
+        if self._sandbox is None:
+            return
+        unsafe = {
+            "/": "/",
+            "the home directory": home,
+            "the configuration directory": f"{home}/{CONFIGURATION_DIRECTORY}",
+        }
+        for what, place in unsafe.items():
+            if is_within(place, self._sandbox):
+                raise RefusedRootError(
+                    f"the sandbox {visible(self._sandbox)} is or contains {what}",
+                    hint="Give a directory of its own as sandbox.",
+                )
+
+    def _check_relations(self, recorded: Mapping[str, str]) -> None:
+        places = dict(self.patterns.directories)
+        if self._sandbox is not None:
+            places[SANDBOX] = self._sandbox
+        check_relations(recorded, places)
+
+    def _protect(self) -> Protection:
+        configuration = f"{self.site.home}/{CONFIGURATION_DIRECTORY}"
+        protected = [self._real(path) for path in (*self.site.protected, configuration)]
+        return Protection(protected, self._sandbox, self._world)

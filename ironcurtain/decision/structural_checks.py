@@ -1,0 +1,152 @@
+"""Step 5: the structural checks. They are hardcoded; no artifact can change them.
+
+All checks run over all subjects and the most severe result counts: a deny ends the call, an escalate
+is a floor under what the policy says, and containment takes subjects out of the policy's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.arguments import Canonical
+from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
+from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.pattern_index import PatternIndex
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.protected_paths import Guard, Protection
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+PROTECTED = "structural-protected-path"
+DOMAIN = "structural-domain-escalate"
+UNRESOLVED = "structural-unresolved-remote"
+UNREPRESENTABLE = "structural-unrepresentable-argument"
+
+_CHANGING = frozenset({"write-path", "delete-path"})
+_WRITING = "write-path"
+_MAX_PATH_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """What the checks of one server hold against: protected paths, the sandbox, the domain gate.
+
+    Attributes:
+        gate: The server's domain list as patterns; None if the server has no gate.
+    """
+
+    protection: Protection
+    sandbox: str | None
+    working_root: str | None
+    gate: PatternIndex | None
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The outcome of the checks when none of them denies.
+
+    Attributes:
+        escalated: By subject id, the rule under which it must at least be escalated, and why.
+        discharged: Ids of the subjects that containment has discharged.
+    """
+
+    escalated: dict[str, tuple[str, str]]
+    discharged: frozenset[str]
+
+
+def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> Floor:
+    """Run every structural check over every subject of a call.
+
+    Raises:
+        Refusal: If a protected path is touched.
+    """
+    _refuse_protected(tool, call, bounds)
+    return Floor(
+        escalated={s.id: floor for s in call.subjects if (floor := _floor(s, bounds))},
+        discharged=frozenset(s.id for s in call.subjects if _is_contained(tool, s, call.resolver, bounds)),
+    )
+
+
+def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> None:
+    guard = bounds.protection.guard(call.resolver)
+    try:
+        touched = [s for s in call.subjects if _is_protected(s, guard)]
+        hidden = next(_protected_leaves(call, bounds, guard), None)
+    except UnreadableError as error:
+        raise Refusal(UNREPRESENTABLE, f"It cannot be told whether a path is protected: {error}") from None
+    if not touched and hidden is None:
+        return
+    decided = tuple(
+        SubjectDecision(
+            at=s.at, also_at=s.also_at, role=s.role.name, value=s.value, verdict=Verdict.DENY, rule=PROTECTED
+        )
+        for s in touched
+    )
+    place = quoted((touched[0].at if touched else hidden) or "")[1:-1]
+    raise Refusal(
+        PROTECTED,
+        f"{place} of {tool.tool} names, or contains, a path that belongs to the protection itself.",
+        decided,
+    )
+
+
+def _is_protected(subject: Subject, guard: Guard) -> bool:
+    if subject.role.category != "path":
+        return False
+    if guard.refuses(subject.value) or (subject.recursive and guard.refuses_below(subject.value)):
+        return True
+    if subject.role.name not in _CHANGING or subject.git_directory:
+        return False
+    if guard.refuses_change(subject.value):
+        return True
+    return subject.role.name == _WRITING and guard.refuses_writing(subject.value)
+
+
+def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iterator[str]:
+    """Yield the pointers of leaves without a path role that name a protected path all the same."""
+    seen: set[str] = set()
+    for steps, value in pointers.leaves(call.arguments):
+        pointer = pointers.join(steps)
+        if pointer in call.path_places or not looks_like_path(value) or value in seen:
+            continue
+        seen.add(value)
+        try:
+            path = call.resolver.resolve(value, bounds.working_root)
+        except UnrepresentableError:
+            continue
+        if guard.refuses(path):
+            yield pointer
+
+
+def looks_like_path(value: Json) -> bool:
+    """Tell whether a leaf without a path role is looked at as a path all the same."""
+    return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
+
+
+def _floor(subject: Subject, bounds: Boundaries) -> tuple[str, str] | None:
+    if subject.unresolved is not None:
+        return UNRESOLVED, f"It cannot be told what git would contact: {subject.unresolved}."
+    if subject.role.category != "url" or bounds.gate is None:
+        return None
+    if bounds.gate.covering(subject.role, subject.resource):
+        return None
+    return DOMAIN, "The address is not on the domain list of this server."
+
+
+def _is_contained(tool: ToolAnnotation, subject: Subject, resolver: Resolver, bounds: Boundaries) -> bool:
+    if not (tool.contained and subject.role.containable and bounds.sandbox is not None):
+        return False
+    if not is_within(subject.value, bounds.sandbox):
+        return False
+    if not subject.role.writes:
+        return True
+    # A second name of the same file may lie outside, and writing here would change it there.
+    entry = resolver.entry(subject.value)
+    return entry is None or entry.kind is not Kind.FILE or entry.links <= 1

@@ -1,0 +1,163 @@
+"""The approver's side of the approvals directory: see what waits, and answer it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.key import ApprovalKey
+from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalRequest, ApprovalStatus, Scope
+from ironcurtain.enforcement.approvals.private_directory import Closing, PrivateDirectory, UntrustedFileError
+from ironcurtain.enforcement.approvals.request import shown_digest
+from ironcurtain.enforcement.approvals.store import CLOCK_TOLERANCE, Names, Store
+from ironcurtain.errors import ApprovalsError
+
+Recorded = Literal["recorded", "answered", "expired", "gone", "clock"]
+"""What became of an answer; only `recorded` was kept. `answered`: somebody else was first."""
+
+CONFIGURATION = ".ironcurtain"
+
+
+def default_place() -> tuple[Path, Path]:
+    """Return the directory and the key that proxies and approvers share unless told otherwise.
+
+    No environment variable but HOME moves them: what protects is not set by the environment.
+    """
+    own = Path.home() / CONFIGURATION
+    return own / "approvals", own / "approvals.key"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person says about one request.
+
+    Attributes:
+        reason: In their own words; it reaches the agent.
+    """
+
+    verdict: Literal["approved", "denied"]
+    scope: Scope = "once"
+    reason: str = ""
+
+
+class Desk(Closing):
+    """Where a person answers requests; use it as a context manager."""
+
+    def __init__(self, store: Store) -> None:
+        """Take a store that is ready; `open` is the way to get one."""
+        self._store = store
+        self._read: dict[str, tuple[ApprovalRequest, str]] = {}
+
+    @classmethod
+    def open(cls, path: Path, key: Path, *, clock: Clock | None = None) -> Desk | None:
+        """Open an approvals directory; None if no proxy has ever asked there.
+
+        Raises:
+            ApprovalsError: If directory or key are not private.
+        """
+        if not os.path.lexists(path):
+            return None
+        sealing = ApprovalKey.read(key)
+        if sealing is None:
+            raise ApprovalsError(
+                "the key is missing", where=str(key), hint="The proxy that asks makes it; name the same file."
+            )
+        return cls(Store(PrivateDirectory.open(path, create=False), sealing, clock or Clock()))
+
+    def close(self) -> None:
+        """Close the directory."""
+        self._store.place.close()
+
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all requests that are not settled, sorted."""
+        names = self._names()
+        return tuple(sorted(names.request - names.done))
+
+    def statuses(self) -> tuple[ApprovalStatus, ...]:
+        """Return every request that is not settled, the oldest first, untrusted ones last."""
+        names = self._names()
+        waiting = names.request - names.done
+        self._read = {id_: request for id_, request in self._read.items() if id_ in waiting}
+        found = (self._status(id_, names) for id_ in waiting)
+        return tuple(sorted((each for each in found if each is not None), key=_age))
+
+    def status(self, id_: str) -> ApprovalStatus | None:
+        """Return one request; None if there is none of that id, or it is settled."""
+        names = self._names()
+        return self._status(id_, names) if id_ in names.request - names.done else None
+
+    def answer(self, request: ApprovalRequest, said: Answer, *, by: str | None = None) -> Recorded:
+        """Answer a request as it was shown; of several answers the first one counts.
+
+        Args:
+            request: The request as the person saw it: the answer is good for exactly this.
+            said: The answer.
+            by: Who answers (default: the user's name on this system).
+
+        Raises:
+            OSError: If the answer cannot be written.
+        """
+        now = self._store.clock.wall()
+        if self._store.is_late(request):
+            return "expired"
+        if now < request.asked - CLOCK_TOLERANCE:
+            return "clock"
+        if self.status(request.id) is None:
+            return "gone"
+        answer = ApprovalAnswer(
+            request=request.id,
+            binding=request.binding,
+            shown=shown_digest(request),
+            verdict=said.verdict,
+            scope=said.scope,
+            by=by or _user(),
+            reason=said.reason,
+            answered=now,
+        )
+        return "recorded" if self._store.write_answer(answer) else "answered"
+
+    def _names(self) -> Names:
+        self._store.place.check()
+        return self._store.names()
+
+    def _status(self, id_: str, names: Names) -> ApprovalStatus | None:
+        try:
+            found = self._request(id_)
+        except UntrustedFileError as error:
+            return ApprovalStatus(
+                id=id_, state="unreadable", problem=f"its file does not count: {error.reason}"
+            )
+        if found is None:
+            return None
+        request, shown = found
+        is_late = self._store.is_late(request)
+        state: Literal["answered", "expired", "pending"] = "expired" if is_late else "pending"
+        if id_ in names.response:
+            state = "answered"
+        return ApprovalStatus(id=id_, state=state, shown=shown, request=request)
+
+    def _request(self, id_: str) -> tuple[ApprovalRequest, str] | None:
+        """Read a request once: what was sealed under an id never changes."""
+        if id_ not in self._read:
+            found = self._store.read_request(id_)
+            if found is None:
+                return None
+            self._read[id_] = found
+        return self._read[id_]
+
+
+def _age(status: ApprovalStatus) -> tuple[bool, str, str]:
+    asked = status.request.asked.isoformat() if status.request else ""
+    return status.request is None, asked, status.id
+
+
+def _user() -> str:
+    # Not from the environment, which whoever starts us could set.
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"

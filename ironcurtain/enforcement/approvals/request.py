@@ -1,0 +1,92 @@
+"""What a person is asked: made from a decision, exactly as it was judged."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.enforcement.approvals.binding import binding_of
+from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.grants import offer_of
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.system import json_text
+
+ANSWER_SECONDS = 600.0
+"""How long a person has to answer, by default."""
+
+MAX_SECONDS = 86_400.0
+
+
+def new_request(
+    decision: Decision,
+    prepared: Prepared,
+    tool: ToolAnnotation,
+    *,
+    session: str,
+    seconds: float = ANSWER_SECONDS,
+    clock: Clock | None = None,
+) -> ApprovalRequest:
+    """Return the question about an escalated call, under a new id.
+
+    Args:
+        decision: The decision, an `escalate`.
+        prepared: The call that it was made about.
+        tool: The tool's annotation.
+        session: The asking session's name; give the same one after a restart, so that answers are found.
+        seconds: How long the person has to answer.
+        clock: Where time comes from (default: the machine).
+
+    Raises:
+        ValueError: If the time to answer is not positive, or longer than a day.
+    """
+    if not 0 < seconds <= MAX_SECONDS:
+        raise ValueError(f"a person has more than 0 and at most {MAX_SECONDS:g} seconds to answer")
+    clock = clock or Clock()
+    asked = clock.wall()
+    return ApprovalRequest(
+        id=_new_id(),
+        binding=binding_of(decision, prepared, tool, session=session),
+        session=session,
+        asked=asked,
+        expires=asked + timedelta(seconds=seconds),
+        deadline=round(clock.monotonic() + seconds, 3),
+        server=decision.server,
+        tool=decision.tool,
+        side_effects=tool.side_effects,
+        contained=tool.contained,
+        schema_digest=tool.schema_digest,
+        caller=prepared.input["caller"],
+        arguments=prepared.call.arguments,
+        meta=dict(prepared.meta),
+        client=prepared.client,
+        subjects=decision.subjects,
+        revision=decision.revision,
+        rule=decision.rule,
+        clause=decision.clause,
+        clause_text=decision.clause_text,
+        reason=decision.reason,
+        session_offer=offer_of(decision, prepared, tool),
+    )
+
+
+def ask_again(request: ApprovalRequest, clock: Clock) -> ApprovalRequest:
+    """Return the same question under a new id, asked now."""
+    asked, allowed = clock.wall(), request.expires - request.asked
+    times = {
+        "asked": asked,
+        "expires": asked + allowed,
+        "deadline": round(clock.monotonic() + allowed.total_seconds(), 3),
+    }
+    return request.model_copy(update={"id": _new_id(), **times})
+
+
+def shown_digest(request: ApprovalRequest) -> str:
+    """Return the digest of a request as a person sees it: an answer is good for nothing else."""
+    return json_text.digest(request.model_dump(mode="json"))
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)

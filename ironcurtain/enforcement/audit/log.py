@@ -1,0 +1,273 @@
+"""Writing an audit log: what is decided is on the disk before the call has any effect.
+
+Calls that are decided side by side share one synchronisation of the file: whatever is waiting when one ends
+is written together and synchronised by the next. A call waits for the one that holds its record, which begins
+at the latest when the running one ends. How a call ended waits for the next decision, so that calls one after
+the other cost one synchronisation each; where none comes, it is written a moment later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from ironcurtain.enforcement.audit.hash_chain import record_bytes
+from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.record_types import (
+    GENESIS,
+    Approval,
+    DecisionRecord,
+    EventRecord,
+    ResultRecord,
+)
+from ironcurtain.enforcement.audit.recovery import Recovered
+from ironcurtain.enforcement.audit.segments import LOCK_PATIENCE, Segments
+from ironcurtain.errors import AuditError
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+MAX_BYTES = 64 << 20
+"""The size at which a segment ends, unless configured."""
+
+RECOVERED = "recovered"
+"""The event that tells of lines, or of a part of one, that a killed writer left behind."""
+
+_RESULT_PAUSE = 0.1
+"""Seconds that the result of a call waits at most for a decision to be written with."""
+
+_log = logging.getLogger(__name__)
+
+
+def now() -> str:
+    """Return the time as records hold it: RFC 3339, UTC, microseconds."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class AuditLog:
+    """The audit log of one session, open for writing; use it as an asynchronous context manager.
+
+    Every method raises AuditError where the record cannot be written: then the call must be refused.
+
+    Args:
+        place: The log's files (`places.log_place`).
+        key: Key of the head; None leaves it unkeyed.
+        max_bytes: Size at which a segment is closed and the next one begun.
+        patience: Seconds to wait for the end of whoever wrote it before.
+    """
+
+    def __init__(
+        self,
+        place: LogPlace,
+        *,
+        key: bytes | None = None,
+        max_bytes: int = MAX_BYTES,
+        patience: float = LOCK_PATIENCE,
+    ) -> None:
+        self._place, self._key, self._max_bytes, self._patience = place, key, max_bytes, patience
+        self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
+        self._segments: Segments | None = None
+        self._wake = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._closing = False
+        self._trouble = ""
+        self._began = datetime.now(UTC)
+        self._used: set[str] = set()
+        self._writer: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ironcurtain-audit")
+
+    @property
+    def trouble(self) -> str:
+        """Why the last records could not be written; empty where they could."""
+        return self._trouble
+
+    @property
+    def state(self) -> tuple[int, str]:
+        """How many lines the log has, and the seal of the last."""
+        return (self._segments.count, self._segments.seal) if self._segments is not None else (0, GENESIS)
+
+    @property
+    def place(self) -> LogPlace:
+        """The log's files."""
+        return self._place
+
+    async def __aenter__(self) -> Self:
+        """Become the log's one writer, continuing it if it is there already.
+
+        Raises:
+            AuditError: If another process writes it (`busy`), or it is not what was written.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            self._segments = await loop.run_in_executor(self._thread, self._open)
+        except BaseException:
+            self._thread.shutdown()
+            raise
+        if began := self._segments.recovered.began:
+            self._began = datetime.fromisoformat(began)
+        self._writer = asyncio.create_task(self._write(self._segments), name="audit log")
+        try:
+            await self._tell_of_recovery(self._segments.recovered)
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Write what is waiting, and give up the log."""
+        await self._close()
+
+    async def _tell_of_recovery(self, found: Recovered) -> None:
+        if found.torn or found.after_head:
+            detail: dict[str, Json] = {
+                "after_head": found.after_head,
+                "torn_bytes": found.torn,
+                "torn_digest": found.torn_digest,
+            }
+            await self.event(EventRecord(time=now(), event=RECOVERED, detail=detail))
+
+    async def _close(self) -> None:
+        # Whoever is being cancelled still has records waiting, and a lock to give up.
+        with anyio.CancelScope(shield=True):
+            await self._finish()
+
+    async def _finish(self) -> None:
+        self._closing = True
+        self._wake.set()
+        if self._writer is not None:
+            await self._writer
+        if self._segments is not None:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._segments.close)
+        self._thread.shutdown()
+
+    def is_usable(self, request: str, asked: datetime) -> bool:
+        """Tell whether an answer to a request of this session may still be used, as far as this log knows.
+
+        Whoever can write the approvals directory can bring back a request, its answer, and the time before
+        it was settled there. What was asked before this log began may be told in one that is gone.
+        """
+        return request not in self._recovered().used and asked >= self._began
+
+    async def decision(self, record: DecisionRecord) -> None:
+        """Record a decision; when this returns, the record is on the disk.
+
+        An approval is recorded once, or under a session's grant as long as the log is open.
+        """
+        self._use_up(record.approval)
+        await self._durable(record)
+
+    def _use_up(self, approval: Approval | None) -> None:
+        if approval is None or approval.request is None or approval.verdict is not Verdict.ALLOW:
+            return
+        is_again = approval.request in self._used and approval.scope == "once"
+        if is_again or approval.request in self._recovered().used:
+            raise AuditError(
+                "an approval that this log tells to be used up was to be used again",
+                where=str(self._place.path),
+            )
+        self._used.add(approval.request)
+
+    def _recovered(self) -> Recovered:
+        return self._segments.recovered if self._segments is not None else Recovered()
+
+    async def event(self, record: EventRecord) -> None:
+        """Record an event; when this returns, the record is on the disk."""
+        await self._durable(record)
+
+    async def result(self, record: ResultRecord) -> None:
+        """Record how a call ended; it is written with the next group, and the call does not wait for that.
+
+        Where it cannot be written, the log says so by its absence: the effect has happened already.
+        """
+        self._enqueue(record).add_done_callback(_tell_of_loss)
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(_RESULT_PAUSE, self._wake.set)
+
+    async def _durable(self, record: DecisionRecord | EventRecord) -> None:
+        written = self._enqueue(record)
+        self._wake.set()
+        await written
+
+    def _enqueue(self, record: DecisionRecord | ResultRecord | EventRecord) -> asyncio.Future[None]:
+        if self._closing or self._writer is None or self._writer.done():
+            raise AuditError("the audit log is closed", where=str(self._place.path))
+        written = asyncio.get_running_loop().create_future()
+        self._pending.append((record_bytes(record), written))
+        return written
+
+    def _open(self) -> Segments:
+        return Segments(self._place, key=self._key, max_bytes=self._max_bytes, patience=self._patience)
+
+    async def _write(self, segments: Segments) -> None:
+        loop = asyncio.get_running_loop()
+        while self._pending or not self._closing:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+            group, self._pending = self._pending, []
+            if not group:
+                continue
+            try:
+                await loop.run_in_executor(self._thread, segments.commit, [record for record, _ in group])
+            except Exception as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
+                told = _as_audit_error(error, self._place)
+                self._trouble = told.what
+                _end(group, told)
+            else:
+                self._trouble = ""
+                _end(group, None)
+
+
+async def open_first_free(logs: Iterable[AuditLog], stack: AsyncExitStack) -> AuditLog:
+    """Open the first of several logs that no other process writes, until the stack is closed.
+
+    Raises:
+        AuditError: If others write all of them, or one that would be opened is not what was written: then a
+            person has to look at it, and no other log may take its place.
+    """
+    busy: AuditError | None = None
+    for log in logs:
+        try:
+            return await stack.enter_async_context(log)
+        except AuditError as error:
+            if not error.busy:
+                raise
+            busy = error
+    assert busy is not None  # noqa: S101 - there is at least one log
+    raise busy
+
+
+def _end(group: list[tuple[bytes, asyncio.Future[None]]], error: AuditError | None) -> None:
+    for _, written in group:
+        if written.done():
+            continue  # whoever waited for it has gone
+        if error is None:
+            written.set_result(None)
+        else:
+            written.set_exception(error)
+
+
+def _as_audit_error(error: Exception, place: LogPlace) -> AuditError:
+    if isinstance(error, AuditError):
+        return error
+    return AuditError(f"the audit log cannot be written ({type(error).__name__})", where=str(place.path))
+
+
+def _tell_of_loss(written: asyncio.Future[None]) -> None:
+    error = None if written.cancelled() else written.exception()
+    if error is not None:
+        _log.error("the result of a call is not in the audit log: %s", error)

@@ -1,0 +1,340 @@
+"""Making records of what was decided and what came of it.
+
+A record is made whole, with every value in it, and then goes through a keeper, which takes out what the log
+must not hold: `Redaction`, or an abstraction that leaves no value at all.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.decide import Call, Prepared
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.structural_checks import Floor
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.audit.hash_chain import keyed_digest
+from ironcurtain.enforcement.audit.log import now
+from ironcurtain.enforcement.audit.record_types import (
+    Approval,
+    DecisionRecord,
+    EventRecord,
+    FilteredOutput,
+    ResultRecord,
+    ResultStatus,
+    Sandbox,
+    SubjectRecord,
+)
+from ironcurtain.enforcement.audit.redaction import Redaction
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Digest, Json
+
+_TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
+"""What people say about a tool, or where it came from: it does not change what a call is."""
+
+KEY_BYTES = 32
+WITHHELD = "[withheld]"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen while a call was decided.
+
+    Attributes:
+        decision_id: OPA's own id of its decision.
+        phases: Milliseconds by phase.
+        sandbox: The sandbox of the call's server, as observed.
+    """
+
+    decision_id: str | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)
+    sandbox: Sandbox = field(default_factory=Sandbox)
+
+
+class Keeper(Protocol):
+    """Takes out of records what the log must not hold."""
+
+    def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:
+        """Return a decision's record without it.
+
+        Args:
+            record: The record with everything in it.
+            prepared: The call after step 5; None where it was refused before.
+        """
+
+    def text(self, text: str) -> str:
+        """Return a text of a server or a person without it."""
+
+
+class RedactingKeeper:
+    """Keeps values, redacted.
+
+    Args:
+        loaded: The policy: its annotations say what is marked as personal.
+        key: The key of the digests that stand for what is redacted.
+        roles: Roles whose values are redacted whole.
+    """
+
+    def __init__(self, loaded: LoadedPolicy, key: bytes, roles: frozenset[str] = frozenset()) -> None:
+        self._loaded = loaded
+        self._redaction = Redaction(key, roles)
+
+    def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:  # noqa: ARG002
+        """Return a decision's record redacted."""
+        return self._redaction.keep(record, annotation_of(self._loaded, record.server, record.tool))
+
+    def text(self, text: str) -> str:
+        """Return a text redacted."""
+        return self._redaction.text(text)
+
+
+class Recorder:
+    """Makes the records of one session under one policy.
+
+    Args:
+        content: The bundle's content.
+        loaded: The policy as it is enforced.
+        bundle: Digest of the bundle's archive.
+        key: The log's key; without one, digests are keyed with a key that nobody keeps.
+        keeper: Makes the keeper of a key; `RedactingKeeper` unless something else is given.
+        clock: The time, as records hold it.
+    """
+
+    def __init__(
+        self,
+        content: PolicyContent,
+        loaded: LoadedPolicy,
+        *,
+        bundle: Digest | None = None,
+        key: bytes | None = None,
+        keeper: Callable[[bytes], Keeper] | None = None,
+        clock: Callable[[], str] = now,
+    ) -> None:
+        self._content, self._loaded, self._bundle, self._clock = content, loaded, bundle, clock
+        self._key = key if key is not None else secrets.token_bytes(KEY_BYTES)
+        self._keeper: Keeper = keeper(self._key) if keeper else RedactingKeeper(loaded, self._key)
+        self._bases: dict[tuple[str, str], Digest | None] = {}
+
+    def decision(
+        self,
+        call: Call,
+        prepared: Prepared | Decision,
+        decision: Decision,
+        *,
+        id_: str,
+        forwarded: bool,
+        approval: Approval | None = None,
+        observed: Observed | None = None,
+    ) -> DecisionRecord:
+        """Return the record of a decision.
+
+        Args:
+            call: The call as it arrived.
+            prepared: What `prepare` made of it.
+            decision: What `judge` made of that, before any approval.
+            id_: The decision's id, unique in the log.
+            forwarded: Whether the call is now sent.
+            approval: What a person made of it.
+            observed: What else was seen.
+        """
+        ready = prepared if isinstance(prepared, Prepared) else None
+        tool = annotation_of(self._loaded, decision.server, decision.tool)
+        reason = approval.reason if approval is not None else ""
+        seen = observed or Observed()
+        record = DecisionRecord(
+            time=self._clock(),
+            id=id_,
+            server=decision.server,
+            tool=decision.tool,
+            raw_digest=self._raw_digest(call.arguments),
+            arguments=ready.call.arguments if ready is not None else decision.arguments,
+            meta=dict(call.meta),
+            client=call.client,
+            caller=ready.input["caller"] if ready is not None else {},
+            schema_digest=tool.schema_digest if tool is not None else None,
+            listing_digest=call.live_listing,
+            drift_checked=decision.drift_checked,
+            basis=self.basis(decision.server, decision.tool),
+            verdict=decision.verdict,
+            rule=decision.rule,
+            clause=decision.clause,
+            reason=decision.reason,
+            subjects=_subjects(ready, decision),
+            approval=approval.model_copy(update={"reason": self._keeper.text(reason)}) if approval else None,
+            forwarded=forwarded,
+            revision=decision.revision,
+            bundle=self._bundle,
+            decision_id=seen.decision_id,
+            phases=dict(seen.phases),
+            sandbox=seen.sandbox,
+        )
+        return self._keeper.keep(record, ready)
+
+    def result(
+        self,
+        id_: str,
+        status: ResultStatus,
+        *,
+        result: Json = None,
+        duration: float = 0.0,
+        error: str = "",
+        output: FilteredOutput | None = None,
+    ) -> ResultRecord:
+        """Return the record of how a forwarded call ended.
+
+        Args:
+            id_: The decision's id.
+            status: How it ended.
+            result: The result as JSON; None where there is none.
+            duration: Milliseconds from sending the call to its end.
+            error: What went wrong.
+            output: What became of the answer on its way out.
+        """
+        text = _bytes(result) if result is not None else None
+        return ResultRecord(
+            time=self._clock(),
+            id=id_,
+            status=status,
+            digest=keyed_digest(text, self._key, "result") if text is not None else None,
+            size=len(text or b""),
+            duration=duration,
+            error=self._keeper.text(error),
+            output=output,
+        )
+
+    def redacted(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return a request to a person with what the log keeps of it, to be told elsewhere.
+
+        No arguments, no `_meta` and no facts about whom the agent acts for are in it; a resource whose value
+        the log does not keep is `[withheld]`.
+        """
+        kept = self._keeper.keep(
+            DecisionRecord(
+                time=self._clock(),
+                id=request.id,
+                server=request.server,
+                tool=request.tool,
+                raw_digest=self._raw_digest(request.arguments),
+                verdict=Verdict.ESCALATE,
+                rule=request.rule,
+                clause=request.clause,
+                reason=request.reason,
+                subjects=tuple(map(_early, request.subjects)),
+                forwarded=False,
+                revision=request.revision,
+            ),
+            None,
+        )
+        values = [each.value if each.value is not None else WITHHELD for each in kept.subjects]
+        subjects = tuple(
+            subject.model_copy(update={"value": value})
+            for subject, value in zip(request.subjects, values, strict=True)
+        )
+        bare: dict[str, Json] = {"arguments": {}, "meta": {}, "caller": {}}
+        names = {"server": kept.server, "tool": kept.tool, "reason": kept.reason}
+        return request.model_copy(update={**bare, **names, "subjects": subjects})
+
+    def event(self, event: str, **detail: Json) -> EventRecord:
+        """Return the record of an event; texts in the detail are kept as the values of calls are."""
+        return EventRecord(time=self._clock(), event=event, detail=self._kept(detail))
+
+    def basis(self, server: str, tool: str) -> Digest | None:
+        """Return the digest of what records of a tool rest on; None for a tool that there is not."""
+        place = (server, tool)
+        if place not in self._bases:
+            self._bases[place] = basis_of(self._content, self._loaded, server, tool)
+        return self._bases[place]
+
+    def _kept(self, value: Json) -> Json:
+        if isinstance(value, dict):
+            return {name: self._kept(below) for name, below in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._kept(one) for one in value]
+        return self._keeper.text(value) if isinstance(value, str) else value
+
+    def _raw_digest(self, arguments: Json) -> str:
+        if isinstance(arguments, str | bytes):
+            data = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else arguments
+        else:
+            data = _bytes(arguments)
+        return keyed_digest(data, self._key, "arguments")
+
+
+def annotation_of(loaded: LoadedPolicy, server: str, tool: str) -> ToolAnnotation | None:
+    """Return a tool's annotation, None if there is no such tool."""
+    found: FittedTool | None = loaded.tool(server, tool)
+    return found.annotation if found is not None else None
+
+
+def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: str) -> Digest | None:
+    """Return the digest of everything beside rules and lists that a tool's subjects and floors depend on."""
+    annotation = annotation_of(loaded, server, tool)
+    if annotation is None:
+        return None
+    means = annotation.model_dump(mode="json", by_alias=True, exclude=_TOLD)
+    return json_text.digest(
+        {
+            "annotation": {**means, "args": [{**one, "pii": False} for one in means["args"]]},
+            "roles": [role.model_dump(mode="json") for role in content.annotations.roles],
+            "hosts": sorted(content.case_insensitive_hosts),
+            "home": loaded.site.home,
+            "sandbox": loaded.boundaries(server).sandbox,
+        }
+    )
+
+
+def _subjects(prepared: Prepared | None, decision: Decision) -> tuple[SubjectRecord, ...]:
+    if prepared is None:
+        return tuple(_early(subject) for subject in decision.subjects)
+    decided = decision.subjects or (None,) * len(prepared.call.subjects)
+    return tuple(
+        _subject(subject, prepared.floor, said, decision)
+        for subject, said in zip(prepared.call.subjects, decided, strict=True)
+    )
+
+
+def _subject(
+    subject: Subject, floor: Floor, said: SubjectDecision | None, decision: Decision
+) -> SubjectRecord:
+    escalated = floor.escalated.get(subject.id)
+    return SubjectRecord(
+        at=subject.at,
+        also_at=subject.also_at,
+        role=subject.role.name,
+        value=subject.value,
+        verdict=said.verdict if said else Verdict.DENY,
+        rule=said.rule if said else decision.rule,
+        discharged=subject.id in floor.discharged,
+        floor=escalated[0] if escalated else None,
+        recursive=subject.recursive,
+        unresolved=subject.unresolved is not None,
+    )
+
+
+def _early(subject: SubjectDecision) -> SubjectRecord:
+    return SubjectRecord(
+        at=subject.at,
+        also_at=subject.also_at,
+        role=subject.role,
+        value=subject.value,
+        verdict=subject.verdict,
+        rule=subject.rule,
+        discharged=subject.discharged,
+    )
+
+
+def _bytes(value: Json) -> bytes:
+    """Return some bytes of any value, canonical where it is JSON."""
+    try:
+        return json_text.canonical(value)
+    except Exception:  # noqa: BLE001 - a digest must exist even of what is no JSON
+        return json.dumps(value, default=repr, skipkeys=True).encode()

@@ -1,0 +1,256 @@
+"""What an audit log must not hold: keys, tokens, card and social-security numbers, and what is marked.
+
+Redaction works on the record only; what is judged and what is sent stays as it is. A redacted value is shown
+as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal values can be told to be equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+import re2
+
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.enforcement.audit.hash_chain import keyed_digest
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
+from ironcurtain.enforcement.audit.secret_forms import compiled, named
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.frozen import Json
+
+_SHOWN = 8
+_MOST = 20_000
+"""A text with so much in it that could be secret is redacted whole: nobody's call may hold up the others."""
+_TOKEN, _NAMED = compiled(), named()
+_LEAST = 4
+"""Characters that a value has at least which its name alone makes a secret, as in a text."""
+_LONG, _FOURS, _UNEVEN = (
+    r"[0-9]{12,18}",
+    r"[0-9]{3}(?:[ -][0-9]{4}){3}",
+    r"[0-9]{3}[ -][0-9]{6}[ -][0-9]{4,5}",
+)
+_ROW = r"(?:[ -]?[0-9]){12,18}"
+"""How card numbers go on after their first digit: in groups, beside other numbers, or in any way if alone."""
+_CARD_SHAPE = re2.compile(
+    rf"(?:^|[^0-9])[0-9](?:{_LONG}|{_FOURS}|{_UNEVEN})(?:[^0-9]|$)"
+    rf"|(?:^|[^0-9 -]|[^0-9][ -]|^[ -])[0-9]{_ROW}(?:[^0-9 -]|[ -][^0-9]|[ -]?$)"
+)
+_CARD_FORMS = (
+    re.compile(
+        rf"[0-9](?<![0-9]{{2}})(?=[0-9]{{3}})(?:(?=({_LONG})(?![0-9]))|(?=({_UNEVEN})(?![0-9]))"
+        rf"|(?=({_FOURS})(?![0-9]))(?=({_FOURS}[ -][0-9]{{3}})(?![0-9]))?)"
+    ),
+    re.compile(rf"[0-9](?<![0-9]{{2}})(?<![0-9][ -].)({_ROW})(?![ -]?[0-9])"),
+)
+_ZERO = ord("0")
+_DOUBLED = bytes(sum(divmod(2 * (code - _ZERO), 10)) if 0 <= code - _ZERO <= 9 else 0 for code in range(256))  # noqa: PLR2004
+_DOTTED = re2.compile(r"\b[0-9]{4}\.(?:[0-9]{4}\.){2}[0-9]{1,7}\b|\b[0-9]{4}\.[0-9]{6}\.[0-9]{4,5}\b")
+_SEPARATORS = {
+    **dict.fromkeys(
+        map(ord, "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"), " "
+    ),
+    **dict.fromkeys(map(ord, "\u202f\u205f\u3000\u00b7\u2022\t"), " "),
+    **dict.fromkeys(map(ord, "\u00ad\u2010\u2011\u2012\u2013\u2014\u2212\u30fb"), "-"),
+}
+"""Other blanks and strokes that stand between the groups of a card's number."""
+_SOCIAL = re2.compile(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
+_NUMBERS = re2.compile(r"(?:[0-9][^0-9]?){8}[0-9]")
+"""What every number of a card or of social security has: nine digits, each at most one character apart."""
+_BETWEEN = "\0"
+"""No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What is redacted, beside keys, tokens, card and social-security numbers.
+
+    Attributes:
+        key: The key of the digests that stand for what is redacted.
+        roles: Arguments under one of these roles are redacted whole.
+    """
+
+    key: bytes = field(repr=False)
+    roles: frozenset[str] = frozenset()
+
+    def text(self, text: str) -> str:
+        """Return a text without what looks like a secret."""
+        if not _may_hold_a_secret(text):
+            return text
+        shown, tokens = _TOKEN.subn(lambda found: self.mark(found.group()), text, _MOST)
+        shown, socials = _SOCIAL.subn(self._social, shown, _MOST)
+        cards = _card_places(_plainly(shown))
+        if cards is None or max(tokens, socials) >= _MOST:
+            return self.mark(text)
+        parts, at = [], 0
+        for start, end in cards:
+            parts += [shown[at:start], self.mark(shown[start:end])]
+            at = end
+        return "".join([*parts, shown[at:]])
+
+    def mark(self, text: str) -> str:
+        """Return what stands for a redacted text."""
+        digest = keyed_digest(text.encode(), self.key, "redaction").partition(":")[2]
+        return f"[redacted:{digest[:_SHOWN]}]"
+
+    def keep(self, record: DecisionRecord, tool: ToolAnnotation | None) -> DecisionRecord:
+        """Return a decision's record redacted.
+
+        Args:
+            record: The record with everything in it.
+            tool: The tool's annotation: it says what is marked as personal.
+        """
+        hidden = tuple(self._hidden(tool)) if tool is not None else ()
+        texts = _BETWEEN.join(_texts_of(record))
+        if not (hidden or self.roles or _NAMED.search(texts)) and not _may_hold_a_secret(texts):
+            return record
+        found: list[str] = []
+        arguments = None
+        if record.arguments is not None:
+            arguments = self._object(record.arguments, ("arguments",), hidden, found)
+        meta = self._object(record.meta, ("meta",), (), found)
+        caller = self._object(record.caller, ("caller",), (), found)
+        subjects = tuple(self._subject(each, hidden) for each in record.subjects)
+        return record.model_copy(
+            update={
+                "arguments": arguments,
+                "meta": meta,
+                "caller": caller,
+                "redacted": tuple(found),
+                "subjects": subjects,
+                "reason": self._reason(record, subjects),
+                "tool": self.text(record.tool),
+                "server": self.text(record.server),
+            }
+        )
+
+    def _hidden(self, tool: ToolAnnotation) -> Iterator[tuple[str, ...]]:
+        """Yield the places that are redacted whole."""
+        for argument in tool.args:
+            if argument.pii or self.roles & set(argument.possible_roles):
+                yield pointers.tokens(pointers.of_name(argument.name))
+        for composite in tool.composites:
+            if composite.role in self.roles:
+                yield from (pointers.tokens(pointers.of_name(name)) for name in composite.join)
+
+    def _reason(self, record: DecisionRecord, subjects: tuple[SubjectRecord, ...]) -> str:
+        reason = self.text(record.reason)
+        for before, after in zip(record.subjects, subjects, strict=True):
+            if before.value and after.redacted:
+                reason = reason.replace(before.value, after.value or "")
+        return reason
+
+    def _subject(self, subject: SubjectRecord, hidden: tuple[tuple[str, ...], ...]) -> SubjectRecord:
+        if subject.value is None:
+            return subject
+        places = [pointers.tokens(place) for place in (subject.at, *subject.also_at)]
+        is_hidden = (
+            subject.role in self.roles
+            or any(pointers.covers(one, place) for one in hidden for place in places)
+            or any(_is_named_a_secret(place, subject.value) for place in places)
+        )
+        value = self.mark(subject.value) if is_hidden else self.text(subject.value)
+        return subject.model_copy(update={"value": value, "redacted": value != subject.value})
+
+    def _object(
+        self, value: Json, steps: tuple[str, ...], hidden: tuple[tuple[str, ...], ...], found: list[str]
+    ) -> Json:
+        """Return a value redacted; the pointers of what is redacted are added to `found`."""
+        if isinstance(value, dict):
+            members = {}
+            for name, below in value.items():
+                shown = self.text(name)
+                if shown != name:
+                    found.append(pointers.join((*steps, shown)))
+                members[shown] = self._object(below, (*steps, name), hidden, found)
+            return members
+        if isinstance(value, list):
+            return [self._object(one, (*steps, str(n)), hidden, found) for n, one in enumerate(value)]
+        is_hidden = steps[0] == "arguments" and any(pointers.covers(one, steps[1:]) for one in hidden)
+        is_hidden = is_hidden or _is_named_a_secret(steps[1:], value)
+        redacted = self._scalar(value, is_hidden=is_hidden)
+        if redacted != value:
+            found.append(self.text(pointers.join(steps)))
+        return redacted
+
+    def _scalar(self, value: Json, *, is_hidden: bool) -> Json:
+        if value is None or isinstance(value, bool):
+            return value
+        text = value if isinstance(value, str) else str(value)
+        redacted = self.mark(text) if is_hidden else self.text(text)
+        return redacted if redacted != text else value
+
+    def _social(self, found: Any) -> str:  # noqa: ANN401 - as above
+        area, group, serial = found.groups()
+        never = area in {"000", "666"} or area.startswith("9") or group == "00" or serial == "0000"
+        text: str = found.group()
+        return text if never else self.mark(text)
+
+
+def _is_named_a_secret(steps: tuple[str, ...], value: Json) -> bool:
+    """Tell whether a value is a secret by the name that it stands under; elements of a list have its name."""
+    name = next((step for step in reversed(steps) if not step.isdecimal()), "")
+    return len(str(value)) >= _LEAST and _NAMED.search(name) is not None
+
+
+def _may_hold_a_secret(text: str) -> bool:
+    """Tell whether anything in a text has the form of a secret."""
+    if _TOKEN.search(text) is not None:
+        return True
+    if _NUMBERS.search(text) is None:
+        return False
+    plain = _plainly(text)
+    return any(form.search(plain) is not None for form in (_CARD_SHAPE, _SOCIAL))
+
+
+def _plainly(text: str) -> str:
+    """Return a text, of the same length, with plain blanks and hyphens between the groups of card numbers."""
+    plain = text if text.isascii() else text.translate(_SEPARATORS)
+    return _DOTTED.sub(lambda found: found.group().replace(".", "-"), plain) if "." in plain else plain
+
+
+def _card_places(text: str) -> list[tuple[int, int]] | None:
+    """Return where card numbers stand; overlapping ones are one place. None: too many to look at them all."""
+    if _CARD_SHAPE.search(text) is None:
+        return []
+    matches = islice(chain.from_iterable(form.finditer(text) for form in _CARD_FORMS), _MOST)
+    spans = [(m.start(), m.end(n)) for m in matches for n, one in enumerate(m.groups(), 1) if one]
+    if len(spans) >= _MOST:
+        return None
+    places: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if _luhn(text[start:end].replace(" ", "").replace("-", "").encode()):
+            overlaps = bool(places) and start < places[-1][1]
+            before = places.pop() if overlaps else (start, end)
+            places.append((before[0], max(before[1], end)))
+    return places
+
+
+def _texts_of(record: DecisionRecord) -> Iterator[str]:
+    """Yield every text of a record that is looked at for secrets."""
+    yield from (record.server, record.tool, record.reason)
+    yield from (subject.value for subject in record.subjects if subject.value is not None)
+    yield from _texts(record.arguments)
+    yield from _texts(record.meta)
+    yield from _texts(record.caller)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for below in value.values():
+            yield from _texts(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _texts(below)
+    elif value is not None:
+        yield str(value)
+
+
+def _luhn(digits: bytes) -> bool:
+    """Tell whether the digits, not all of them 0, end in the right check digit."""
+    kept, doubled = digits[-1::-2], digits[-2::-2].translate(_DOUBLED)
+    total = sum(kept) - len(kept) * _ZERO + sum(doubled)
+    return total % 10 == 0 and bool(digits.strip(b"0"))

@@ -1,0 +1,238 @@
+"""The files of a log as its writer holds them: locked, checked, appended to and synchronised.
+
+Everything here blocks; `AuditLog` runs it in a thread. An object is used by one thread at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.enforcement.audit.hash_chain import HEAD_BYTES, head_text, seal_line
+from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.recovery import Recovered, recover
+from ironcurtain.errors import AuditError
+from ironcurtain.system.text import visible
+
+_FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+_LOCK_PAUSE = 0.02
+_GLANCE = 10.0
+_OPEN = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+LOCK_PATIENCE = 1.0
+"""Seconds that a log's writer of before has to end, unless somebody knows better."""
+
+
+@dataclass
+class _Segment:
+    """The segment that is written: its number, its file and how long it must be."""
+
+    number: int
+    path: Path
+    handle: int
+    size: int
+
+
+class Segments:
+    """The one writer of a log.
+
+    Args:
+        place: The log's files; what is missing is made, private to the user.
+        key: Key of the head.
+        max_bytes: Size at which a segment is closed and the next one begun.
+        patience: Seconds to wait for another writer's end.
+
+    Raises:
+        AuditError: If another process writes this log (`busy`), or what is there is not what was written.
+    """
+
+    def __init__(
+        self, place: LogPlace, *, key: bytes | None, max_bytes: int, patience: float = LOCK_PATIENCE
+    ) -> None:
+        self._place, self._key, self._max_bytes = place, key, max_bytes
+        self._broken = ""
+        with contextlib.ExitStack() as stack, _told(place):
+            for directory in (place.path.parent, place.head.parent):
+                directory.mkdir(parents=True, exist_ok=True, mode=_DIRECTORY_MODE)
+                _check_private(directory)
+            self._head = os.open(
+                place.head, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE_MODE
+            )
+            stack.callback(os.close, self._head)
+            _lock(self._head, place, patience)
+            self.recovered: Recovered = recover(place, os.pread(self._head, HEAD_BYTES + 1, 0), key)
+            self._count, self._seal = self.recovered.count, self.recovered.seal
+            self._segment = self._open_segment(max(self.recovered.segments, 1), self.recovered.size)
+            self._write_head()
+            os.fsync(self._head)
+            stack.pop_all()
+
+    @property
+    def count(self) -> int:
+        """How many lines the log has."""
+        return self._count
+
+    @property
+    def seal(self) -> str:
+        """The seal of the last line."""
+        return self._seal
+
+    def commit(self, records: Sequence[bytes]) -> None:
+        """Append records, as `seal.record_bytes` makes them, and return when they are on the disk.
+
+        Raises:
+            AuditError: If that failed; then none of them is in the log.
+        """
+        if self._broken:
+            raise AuditError(self._broken, where=str(self._place.path))
+        with _told(self._place):
+            self._check_files()
+            if self._segment.size >= self._max_bytes:
+                self._rotate()
+            lines, seal = [], self._seal
+            for record in records:
+                line, seal = seal_line(record, seal)
+                lines.append(line)
+            self._append(b"".join(lines))
+            self._count, self._seal = self._count + len(lines), seal
+            self._write_head()
+
+    def close(self) -> None:
+        """Close the files and give up the log."""
+        with contextlib.suppress(OSError):
+            os.fsync(self._head)
+        os.close(self._segment.handle)
+        os.close(self._head)
+
+    def _append(self, data: bytes) -> None:
+        segment = self._segment
+        try:
+            _write_all(segment.handle, data)
+        except OSError:
+            self._take_back()
+            raise
+        try:
+            os.fdatasync(segment.handle)
+        except OSError as error:
+            # What the disk holds after a failed synchronisation is not known, and will not get better.
+            self._broken = f"the disk failed: {error.strerror}"
+            raise
+        segment.size += len(data)
+
+    def _take_back(self) -> None:
+        """Remove what was written of records that nobody was told are written."""
+        try:
+            os.ftruncate(self._segment.handle, self._segment.size)
+        except OSError as error:
+            self._broken = f"an incomplete record could not be removed: {error.strerror}"
+
+    def _check_files(self) -> None:
+        """Refuse to go on in files that are no longer the ones in place."""
+        segment = self._segment.path
+        for path, handle in ((segment, self._segment.handle), (self._place.head, self._head)):
+            try:
+                there = os.lstat(path)
+            except FileNotFoundError:
+                self._broken = f"{visible(path.name)} was removed"
+                raise AuditError(self._broken, where=str(path)) from None
+            own = os.fstat(handle)
+            if (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+                self._broken = f"{visible(path.name)} was replaced by another file"
+                raise AuditError(self._broken, where=str(path))
+        if os.fstat(self._segment.handle).st_size != self._segment.size:
+            self._broken = f"{visible(segment.name)} was changed by somebody else"
+            raise AuditError(self._broken, where=str(segment))
+
+    def _rotate(self) -> None:
+        following = self._open_segment(self._segment.number + 1, 0)
+        os.close(self._segment.handle)
+        self._segment = following
+
+    def _open_segment(self, number: int, size: int) -> _Segment:
+        path = self._place.segment(number)
+        is_new = size == 0 and number != self.recovered.segments
+        handle = os.open(path, _OPEN | (os.O_CREAT | os.O_EXCL if is_new else 0), _FILE_MODE)
+        try:
+            os.ftruncate(handle, size)
+            os.fsync(handle)
+            _sync_directory(path.parent)
+        except BaseException:
+            os.close(handle)
+            raise
+        return _Segment(number, path, handle, size)
+
+    def _write_head(self) -> None:
+        os.pwrite(self._head, head_text(self._place.session, self._count, self._seal, self._key), 0)
+
+
+@contextlib.contextmanager
+def _told(place: LogPlace) -> Iterator[None]:
+    """Turn what the operating system refuses into our own error."""
+    try:
+        yield
+    except OSError as error:
+        raise AuditError(
+            f"the audit log cannot be written: {error.strerror}",
+            where=str(error.filename or place.path),
+            hint="No call is forwarded until it can be.",
+        ) from error
+
+
+def _lock(handle: int, place: LogPlace, patience: float) -> None:
+    """Become the log's one writer; whoever only looks whether there is one holds the lock very briefly."""
+    end = time.monotonic() + patience
+    while not _take(handle, fcntl.LOCK_EX):
+        now = time.monotonic()
+        # Those who only look can share the lock, for a moment; nobody shares it with a writer.
+        if now >= end + _GLANCE or (now >= end and not _take(handle, fcntl.LOCK_SH)):
+            raise AuditError(
+                "another process is writing this audit log",
+                where=str(place.path),
+                hint="Give this session another name.",
+                busy=True,
+            )
+        fcntl.flock(handle, fcntl.LOCK_UN)
+        time.sleep(_LOCK_PAUSE)
+
+
+def _take(handle: int, lock: int) -> bool:
+    try:
+        fcntl.flock(handle, lock | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _check_private(directory: Path) -> None:
+    found = directory.stat()
+    if found.st_uid != os.geteuid():
+        raise AuditError(
+            f"the directory of audit logs belongs to another user (id {found.st_uid})", where=str(directory)
+        )
+    if found.st_mode & 0o022:
+        raise AuditError(
+            f"others can write the directory of audit logs (mode {stat.S_IMODE(found.st_mode):04o})",
+            where=str(directory),
+            hint=f"Run `chmod 700 {visible(str(directory))}`.",
+        )
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

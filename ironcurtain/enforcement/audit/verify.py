@@ -1,0 +1,146 @@
+"""Verifying a log: every changed, removed, added, reordered or cut-off line is found.
+
+Without the head a log cannot be told from a beginning of itself, and the result says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ironcurtain.enforcement.audit.hash_chain import (
+    ChangedLineError,
+    OutOfOrderError,
+    SealedLine,
+    follow_chain,
+    is_vouched,
+    read_head,
+    split_lines,
+)
+from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.reader import is_written, read_segment
+from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Problem
+from ironcurtain.errors import FileError
+from ironcurtain.system.frozen import Json
+
+MAX_PROBLEMS = 100
+
+
+def verify(place: LogPlace, *, key: bytes | None = None, use_head: bool = True) -> AuditVerification:
+    """Verify a log against itself and against its head.
+
+    Args:
+        place: The log; its head file may be missing.
+        key: The key that vouches for the head.
+        use_head: Whether to look at the head at all.
+
+    Raises:
+        FileError: If the log cannot be read.
+    """
+    written = is_written(place)
+    head, problems = _head(place, key) if use_head else (None, [])
+    check = _Check(place, head)
+    problems += check.run(tolerant=written or is_written(place))
+    return AuditVerification(
+        session=place.session,
+        intact=not problems,
+        lines=check.count,
+        segments=check.segments,
+        truncation="checked" if head is not None else "cannot be checked",
+        keyed=head is not None and key is not None and not problems,
+        open=written,
+        problems=tuple(problems[:MAX_PROBLEMS]),
+        missing_results=() if problems else missing_results(check.records),
+    )
+
+
+def missing_results(records: list[bytes]) -> tuple[str, ...]:
+    """Return the ids of forwarded calls that have no result."""
+    forwarded: dict[str, None] = {}
+    for text in records:
+        record: dict[str, Json] = json.loads(text)
+        if record.get("kind") == "decision" and record.get("forwarded"):
+            forwarded[record["id"]] = None
+        elif record.get("kind") == "result":
+            forwarded.pop(record["id"], None)
+    return tuple(forwarded)
+
+
+def _head(place: LogPlace, key: bytes | None) -> tuple[Head | None, list[Problem]]:
+    try:
+        text = place.head.read_bytes()
+    except FileNotFoundError:
+        return None, []
+    except OSError as error:
+        raise FileError(f"the head cannot be read: {error.strerror}", where=str(place.head)) from error
+    try:
+        head = read_head(text)
+    except ChangedLineError as error:
+        return None, [_problem("head", None, place.head, f"the head is not what was written: {error}")]
+    if head.session != place.session:
+        return None, [_problem("head", None, place.head, "the head is that of another log")]
+    if key is not None and not is_vouched(head, key):
+        return head, [_problem("head", None, place.head, "the head was not written with this key")]
+    return head, []
+
+
+class _Check:
+    """One walk over a log."""
+
+    def __init__(self, place: LogPlace, head: Head | None) -> None:
+        self._place, self._head = place, head
+        self.count = self.segments = 0
+        self.records: list[bytes] = []
+        self._seal, self._at_head = GENESIS, GENESIS
+
+    def run(self, *, tolerant: bool) -> list[Problem]:
+        """Return what is wrong; `tolerant` of an end that is just being written."""
+        found = [
+            problem for path in self._place.segments() for problem in self._segment(path, tolerant=tolerant)
+        ]
+        if not self.segments and self._head is None:
+            raise FileError("there is no such audit log", where=str(self._place.path))
+        return [*found, *self._end(tolerant=tolerant)]
+
+    def _segment(self, path: Path, *, tolerant: bool) -> Iterator[Problem]:
+        self.segments += 1
+        lines, torn = split_lines(read_segment(path))
+        for line in follow_chain(lines, self._seal):
+            self.count += 1
+            if isinstance(line, SealedLine):
+                self._seal = line.seal
+                self.records.append(line.record)
+            else:
+                kind = "order" if isinstance(line, OutOfOrderError) else "changed"
+                self._seal = ""
+                yield _problem(kind, self.count, path, f"line {self.count}: {line}")
+            if self._head is not None and self.count == self._head.count:
+                self._at_head = self._seal
+        if torn and not tolerant:
+            yield _problem(
+                "torn",
+                self.count + 1,
+                path,
+                f"after line {self.count} stand {len(torn)} bytes of no whole line",
+            )
+
+    def _end(self, *, tolerant: bool) -> Iterator[Problem]:
+        head, place = self._head, self._place
+        if head is None:
+            return
+        if self.count < head.count:
+            message = (
+                f"the log has {self.count} lines, and its head knows of {head.count}: lines were removed"
+            )
+            yield _problem("truncated", None, place.path, message)
+        elif self._at_head != head.seal:
+            message = f"line {head.count} is not the one that the head knows"
+            yield _problem("head", head.count or None, place.path, message)
+        elif self.count > head.count and not tolerant:
+            message = f"nothing vouches for the {self.count - head.count} lines after the head"
+            yield _problem("added", head.count + 1, place.path, message)
+
+
+def _problem(kind: str, line: int | None, file: Path, message: str) -> Problem:
+    return Problem.model_validate({"kind": kind, "line": line, "file": file.name, "message": message})

@@ -1,0 +1,134 @@
+"""The policy that is enforced right now, and its replacement while calls are being decided (blue/green)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
+from functools import partial
+
+import anyio
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.refusal import Refusal
+from ironcurtain.enforcement.proxy.audit_options import Recording
+from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.policy import AnyEngine, Policy
+from ironcurtain.system.frozen import Json
+
+_LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
+
+# Nodes fetch a new bundle within OPA's polling interval; a gateway that has it already waits for the first.
+_CONVERGENCE = 60.0
+
+
+class Enforced:
+    """One policy with its running engine."""
+
+    def __init__(self, policy: Policy, engine: AnyEngine, recording: Recording) -> None:
+        self.policy = policy
+        self.engine = engine
+        self.recording = recording
+        self.content = PolicyContent.of(policy.bundle)
+        self.recorder = recording.recorder(policy, self.content)
+        self.lost = anyio.Event()
+        self._stack = AsyncExitStack()
+        self._users = 0
+        self._idle = anyio.Event()
+
+    @classmethod
+    async def start(cls, policy: Policy, recording: Recording, *, wait: float = _CONVERGENCE) -> Enforced:
+        """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
+
+        Args:
+            policy: The policy.
+            recording: What is kept of what it decides.
+            wait: Seconds that nodes have to fetch the bundle, where they have another one as yet.
+
+        Raises:
+            IronCurtainError: If it cannot be started.
+        """
+        # It may ask OPA to verify the signature.
+        engine = await aside(partial(policy.engine, wait=wait))
+        enforced = cls(policy, engine, recording)
+        await enforced._stack.enter_async_context(engine)
+        return enforced
+
+    @property
+    def loaded(self) -> LoadedPolicy:
+        """The policy as `decide` uses it."""
+        return self.policy.loaded
+
+    def asking(self) -> Asking:
+        """Return what asks the engine about one call."""
+        return Asking(self)
+
+    @contextmanager
+    def used(self) -> Iterator[Enforced]:
+        """Keep the engine running while a decision is made with it."""
+        self._users += 1
+        try:
+            yield self
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._idle.set()
+
+    async def close(self, patience: float = 0.0) -> None:
+        """Stop the engine once nobody uses it, at the latest after `patience` seconds or when cancelled."""
+        try:
+            with anyio.move_on_after(patience):
+                while self._users:
+                    self._idle = anyio.Event()
+                    await self._idle.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._stack.aclose()
+
+
+class Asking:
+    """Asks the engine about one call.
+
+    Attributes:
+        decision_id: The engine's own id of its decision, once it has answered, and if it gives any.
+    """
+
+    def __init__(self, enforced: Enforced) -> None:
+        self.decision_id: str | None = None
+        self._enforced = enforced
+
+    async def ask(self, question: dict[str, Json]) -> Json:
+        """Ask, as `decide` wants it.
+
+        Raises:
+            Refusal: If the engine gives no decision.
+        """
+        try:
+            answer = await self._enforced.engine.query(json.dumps(question, ensure_ascii=False).encode())
+        except EngineAnswerError as error:
+            if error.rule in _LOST:
+                self._enforced.lost.set()
+            raise Refusal(error.rule, f"The engine gave no decision: {error.reason}.") from None
+        self.decision_id = answer.decision_id
+        return answer.result
+
+
+class LivePolicy:
+    """Holds the enforced policy; whoever decides takes it with `used`."""
+
+    def __init__(self, first: Enforced) -> None:
+        self.current = first
+        self.replaced = anyio.Event()
+
+    def used(self) -> AbstractContextManager[Enforced]:
+        """Return the policy that is enforced now; it stays usable inside, whatever replaces it."""
+        return self.current.used()
+
+    def replace(self, new: Enforced) -> Enforced:
+        """Enforce another policy from now on; return the old one, by which calls may be decided still."""
+        old, self.current = self.current, new
+        waiting, self.replaced = self.replaced, anyio.Event()
+        waiting.set()
+        return old

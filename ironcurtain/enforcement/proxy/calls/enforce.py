@@ -1,0 +1,396 @@
+"""The one straight line that every call goes: decide, ask, decide again, record, forward, record.
+
+Tool calls and everything that is decided like one come here, whatever was listed and whoever asks. Whatever
+goes wrong on the way is a deny with a record of its own; a call that cannot be recorded does not happen.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol, cast
+
+import anyio
+from mcp.shared.exceptions import MCPError
+
+from ironcurtain.analysis.explain.report import AgentState, AgentView
+from ironcurtain.decision.decide import Call, Prepared, judge, prepare
+from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.locality import is_quick
+from ironcurtain.enforcement.approvals.binding import binding_of
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, ResultStatus
+from ironcurtain.enforcement.audit.telemetry import Telemetry
+from ironcurtain.enforcement.proxy.active_policy import LivePolicy
+from ironcurtain.enforcement.proxy.calls.approval_broker import People
+from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.observing import observed
+from ironcurtain.enforcement.proxy.calls.path_checks import are_near
+from ironcurtain.enforcement.proxy.calls.refusal import state_of, unrecorded, view_of
+from ironcurtain.enforcement.proxy.calls.repeated_calls import CircuitBreaker
+from ironcurtain.enforcement.proxy.calls.turns import Paths, Turns, UnsettledError, path_subjects
+from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
+from ironcurtain.enforcement.proxy.calls.watched_paths import Watched
+from ironcurtain.enforcement.proxy.denials import failed, not_admitted, repeated, unsettled
+from ironcurtain.enforcement.proxy.outputs import Outputs, gateway_call
+from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.status.rate_counter import Pace
+from ironcurtain.enforcement.proxy.transport.client_requests import Exchange
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
+    Alone,
+    Reaching,
+    paths_of,
+    sent_apart,
+    subjects_of,
+    within_reach,
+)
+from ironcurtain.enforcement.sandbox.launcher import Confinement
+from ironcurtain.errors import AuditError
+from ironcurtain.gateway.admission import Admission
+from ironcurtain.gateway.calling import NOTES, CallNotes
+from ironcurtain.gateway.principal import Principal
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+
+class Forward(Protocol):
+    """Sends the canonical arguments to the server; returns its result as it came."""
+
+    def __call__(
+        self, arguments: Mapping[str, Json], alone: Alone | None = None, /
+    ) -> Awaitable[dict[str, Json]]:
+        """Send them, to a server process of its own where that is wanted."""
+
+
+Live = Callable[[], Awaitable[str | None]]
+"""Returns the digest of a tool as its server lists it at this moment."""
+
+_MOST_TRIES = 3
+_TO_BE_STARTED = Confinement(
+    "none", "a process of its own is started for this call; events tell what is seen"
+)
+_IN_PROCESS = Confinement("none", "a tool of a gateway runs in the proxy's own process")
+_log = logging.getLogger(__name__)
+
+
+class RefusedError(Exception):
+    """The call does not happen.
+
+    Attributes:
+        view: What the agent is told.
+    """
+
+    def __init__(self, view: AgentView) -> None:
+        super().__init__(view.reason)
+        self.view = view
+
+
+def _unlimited(principal: Principal) -> Principal:
+    return principal
+
+
+@dataclass(frozen=True)
+class Enforcer:
+    """Everything that a call meets on its way.
+
+    Attributes:
+        confined: Tells what was seen to confine a server.
+        reaching: Knows what servers' sandboxes let through, and opens their roots.
+        caller: Facts about whom the agent acts for.
+        observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
+        telemetry: Is told what is recorded, too.
+        pace: Counts the decisions.
+        neighbours: Does that for the calls of other proxies.
+        turns: Keeps calls that change paths apart from those that rely on them.
+        principal: Whom the agent acts for, unless its request shows another; None where nobody said.
+        limited: Takes from whom it is what the deployment does not have.
+        admission: What calls of a gateway's tools meet before the policy.
+        outputs: What leaves of answers.
+    """
+
+    policy: LivePolicy
+    people: People
+    log: AuditLog
+    breaker: CircuitBreaker
+    confined: Callable[[str], Confinement]
+    neighbours: Neighbours
+    reaching: Reaching = field(default_factory=Reaching)
+    caller: Mapping[str, Json] = field(default_factory=dict)
+    observe: bool = False
+    telemetry: Telemetry | None = None
+    pace: Pace = field(default_factory=Pace)
+    turns: Turns = field(default_factory=Turns)
+    principal: Principal | None = None
+    limited: Callable[[Principal], Principal] = _unlimited
+    admission: Admission = field(default_factory=lambda: Admission({}))
+    outputs: Outputs = field(default_factory=Outputs)
+
+    async def enforce(
+        self,
+        call: Call,
+        forward: Forward,
+        exchange: Exchange | None = None,
+        live: Live | None = None,
+    ) -> dict[str, Json]:
+        """Let a call happen, or not.
+
+        Args:
+            call: The call as it arrived, without an id, caller and client.
+            forward: Sends it on; called at most once, with exactly the arguments that were judged.
+            exchange: The client's request behind it, through which a person can be asked.
+            live: Tells which tool the server offers by now, when a person has approved the call.
+
+        Returns:
+            The server's result.
+
+        Raises:
+            RefusedError: If the call does not happen.
+            UpstreamError: If the server gave no answer.
+            MCPError: The server's own error.
+        """
+        id_ = secrets.token_hex(8)
+        client = exchange.client_name if exchange is not None else call.client
+        principal = self.principal_of(exchange)
+        caller = principal.facts() if principal is not None else self.caller
+        arrived = replace(call, id=id_, caller=caller, client=client)
+        refused = await self.admission.check(call.server, call.tool, call.arguments, principal)
+        if refused is not None:
+            return await self._carry_out(not_admitted(arrived, self.policy.current, refused), forward, id_)
+        judged = await self._judge(arrived, counted=True)
+        if self.observe:
+            return await self._carry_out(observed(judged, is_tool=live is not None), forward, id_)
+        judged = within_reach(judged, self.reaching)
+        for _ in range(_MOST_TRIES):
+            if judged.escalated and judged.approval is None:
+                judged = await self._ask(judged, exchange, live)
+            if not judged.forwarded or judged.prepared is None:
+                return await self._carry_out(judged, forward, id_)
+            paths = Paths.of(judged.prepared)
+            try:
+                async with (
+                    self.turns.turn(paths, judged.since) as disturbed,
+                    self.neighbours.turn(paths),
+                ):
+                    if disturbed:
+                        before, judged = judged, await self._settled(judged, live)
+                    if not disturbed or _may_go_on(before, judged):
+                        return await self._carry_out(judged, forward, id_)
+            except UnsettledError:
+                break
+        return await self._carry_out(unsettled(judged), forward, id_)
+
+    def principal_of(self, exchange: Exchange | None) -> Principal | None:
+        """Return whom a request acts for: whom its token names, where clients show tokens."""
+        shown = exchange.principal if exchange is not None else None
+        found = shown if shown is not None else self.principal
+        return self.limited(found) if found is not None else None
+
+    async def _settled(self, judged: Judged, live: Live | None) -> Judged:
+        """Judge a call again that another one has disturbed; an approval is good for the same call only."""
+        again = await self._again(judged, live)
+        if judged.approval is None:
+            return again
+        assert judged.prepared is not None and judged.annotation is not None  # noqa: S101, PT018 - it was approved
+        session = self.people.session
+        binding = binding_of(judged.decision, judged.prepared, judged.annotation, session=session)
+        if not _same(again, binding, session):
+            void = judged.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
+            return _after(judged, void, "void")
+        return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
+
+    async def _carry_out(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
+        """Record what was decided, and do it."""
+        judged = judged if self.observe else sent_apart(judged, self.reaching)
+        await self._record(judged, id_)
+        if not judged.forwarded:
+            raise RefusedError(view_of(judged, id_))
+        return await self._forward(judged, forward, id_)
+
+    async def _judge(self, call: Call, *, counted: bool) -> Judged:
+        """Do the seven steps, under the policy that is enforced at this moment."""
+        began, since = time.perf_counter(), self.turns.mark()
+        if counted and self.breaker.trips(call.server, call.tool, call.arguments):
+            current = self.policy.current
+            return Judged(call, repeated(call, current.loaded.revision), current)
+        with self.policy.used() as enforced:
+            loaded, asking = enforced.loaded, enforced.asking()
+            try:
+                # git and slow file systems must not hold up other calls.
+                prepared, near = (
+                    (prepare(call, loaded), False)
+                    if is_quick(call, loaded)
+                    else await aside(partial(_prepare_slowly, call, loaded))
+                )
+                prepare_ms = _since(began)
+                decision = await judge(prepared, loaded, asking.ask)
+            except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
+                return Judged(call, failed(call, loaded.revision, error), enforced)
+        phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}
+        return Judged(
+            call,
+            decision,
+            enforced,
+            None if isinstance(prepared, Decision) else prepared,
+            phases,
+            decision_id=asking.decision_id,
+            state=None if decision.verdict is Verdict.ALLOW else "denied",
+            forwarded=decision.verdict is Verdict.ALLOW,
+            since=since,
+            near=near,
+        )
+
+    async def _ask(self, judged: Judged, exchange: Exchange | None, live: Live | None) -> Judged:
+        """Ask a person; an approval is good only for what is still the same call under the same policy."""
+        began = time.perf_counter()
+        try:
+            outcome, binding = await self.people.ask(judged, exchange)
+            again = await self._again(judged, live) if outcome.approved else judged
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                # The request itself stays: an answer serves the same call when it comes again.
+                withdrawn = Approval(state="withdrawn", verdict=Verdict.DENY)
+                await self._record(_after(judged, withdrawn, "withdrawn"), judged.call.id or "")
+            raise
+        except Exception as error:  # noqa: BLE001 - totality, as above
+            return replace(
+                judged, decision=failed(judged.call, judged.decision.revision, error), state="denied"
+            )
+        phases = {**judged.phases, "person": _since(began)}
+        state = state_of(outcome)
+        approval = Approval(
+            state=outcome.state.value,
+            request=outcome.request,
+            approver=outcome.by,
+            scope=outcome.scope,
+            verdict=Verdict.DENY,
+            reason=outcome.reason,
+        )
+        if not outcome.approved:
+            return replace(_after(judged, approval, cast("AgentState", state)), phases=phases)
+        if not _same(again, binding, self.people.session):
+            void = approval.model_copy(update={"state": "void"})
+            return replace(_after(judged, void, "void"), phases=phases)
+        allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
+        return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
+
+    async def _again(self, judged: Judged, live: Live | None) -> Judged:
+        """Judge an approved call once more: a server can have changed the tool while a person read of it."""
+        digest = judged.call.live_digest
+        if live is not None and digest is not None:
+            digest = await live()
+        return await self._judge(replace(judged.call, live_digest=digest), counted=False)
+
+    async def _record(self, judged: Judged, id_: str) -> None:
+        """Make the decision durable.
+
+        Raises:
+            RefusedError: If that fails: then nothing may happen.
+        """
+        try:
+            gateway = gateway_call(self.admission, judged)
+            confined = _IN_PROCESS if gateway is not None else self.confined(judged.call.server)
+            confined = _TO_BE_STARTED if judged.alone else confined
+            record = judged.record(id_, confined).model_copy(update={"gateway": gateway})
+            await self.log.decision(record)
+        except Exception as error:
+            _log.error("a decision could not be recorded", exc_info=error)
+            raise RefusedError(unrecorded(view_of(judged, id_))) from error
+        self.pace.count()
+        if self.telemetry is not None:
+            self.telemetry.decision(record)
+
+    async def _forward(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
+        """Send the judged arguments, and record how the call ended, however it did."""
+        began, recorder = time.perf_counter(), judged.enforced.recorder
+        notes = CallNotes(id_)
+        NOTES.set(notes)
+        try:
+            tell = partial(self._violated, judged, id_)
+            watched = Watched(self._relied_on(judged), tell, near=judged.near)
+            await watched.begin()
+            sending = partial(forward, judged.sent or judged.decision.arguments or {})
+            if judged.alone:
+                result = await sending(Alone(id_, subjects_of(judged), watched.ready))
+            else:
+                result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
+            await watched.end()
+            result = await self.outputs.filtered(judged.call, result, notes)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
+            raise
+        except Exception as error:
+            await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
+            raise
+        status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
+        output = self.outputs.summary(judged.call, notes)
+        await self._note(
+            recorder.result(
+                id_, status, result=result, duration=_since(began), error=notes.detail, output=output
+            )
+        )
+        return result
+
+    def _relied_on(self, judged: Judged) -> Paths | None:
+        """Return the paths that a call was judged over; None where it has none, or nothing is enforced."""
+        if self.observe or judged.prepared is None or not path_subjects(judged.prepared):
+            return None
+        return Paths.of(judged.prepared)
+
+    async def _violated(self, judged: Judged, id_: str, what: str, **more: Json) -> None:
+        """Record that a call is not what was judged by now."""
+        event = judged.enforced.recorder.event("violation", decision=id_, what=what, **more)
+        try:
+            await self.log.event(event)
+        except AuditError as error:
+            _log.error("%s", error)
+
+    async def _note(self, record: ResultRecord) -> None:
+        try:
+            await self.log.result(record)
+        except AuditError as error:  # the effect has happened; the log says so by the missing result
+            _log.error("%s", error)
+        if self.telemetry is not None:
+            self.telemetry.result(record)
+
+
+def _prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:
+    """Do steps 1 to 5, and tell whether the call's paths lie where a later look takes no time."""
+    prepared = prepare(call, loaded)
+    return prepared, isinstance(prepared, Prepared) and are_near(Paths.of(prepared))
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UpstreamError):
+        return error.reason
+    return f"error {error.error.code}" if isinstance(error, MCPError) else type(error).__name__
+
+
+def _same(again: Judged, binding: str, session: str) -> bool:
+    """Tell whether a call that was judged again is what a person approved."""
+    if again.decision.verdict is Verdict.DENY or again.prepared is None or again.annotation is None:
+        return False
+    return binding_of(again.decision, again.prepared, again.annotation, session=session) == binding
+
+
+def _after(judged: Judged, approval: Approval, state: AgentState) -> Judged:
+    return replace(judged, approval=approval, state=state, forwarded=False)
+
+
+def _may_go_on(before: Judged, judged: Judged) -> bool:
+    """Tell whether a call that was judged again may be carried out in the turn that it was given."""
+    if not judged.forwarded or before.prepared is None or judged.prepared is None:
+        return not judged.escalated  # a refusal needs no turn; a person is not asked in one
+    return [s.value for s in path_subjects(before.prepared)] == [
+        s.value for s in path_subjects(judged.prepared)
+    ]
+
+
+def _since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 3)

@@ -1,0 +1,78 @@
+"""One call as it was judged, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ironcurtain.analysis.explain.report import AgentState
+from ironcurtain.decision.decide import Call, Prepared
+from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
+from ironcurtain.enforcement.audit.recorder import Observed
+from ironcurtain.enforcement.proxy.active_policy import Enforced
+from ironcurtain.enforcement.sandbox.launcher import Confinement
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A call after the seven steps, and after a person where one was asked.
+
+    Attributes:
+        prepared: The call after steps 1 to 5; None where it ended there.
+        enforced: What it was judged by.
+        phases: Milliseconds by phase.
+        approval: What became of asking a person; None where nobody was asked.
+        state: What the agent is told of that.
+        forwarded: Whether the call may now be sent to its server.
+        sent: The arguments to send, where these are others than the decision's.
+        decision_id: The engine's own id of its decision.
+        since: The moment before it was judged, as `Turns` counts.
+        near: Whether its paths were seen to lie where a look never takes long.
+        alone: Whether it is sent to a server process of its own.
+        told: What the agent is told of a refusal, where the decision's rule does not say it.
+    """
+
+    call: Call
+    decision: Decision
+    enforced: Enforced
+    prepared: Prepared | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    approval: Approval | None = None
+    state: AgentState | None = None
+    forwarded: bool = False
+    sent: Mapping[str, Json] | None = None
+    decision_id: str | None = None
+    since: int = 0
+    near: bool = False
+    alone: bool = False
+    told: str = ""
+
+    @property
+    def escalated(self) -> bool:
+        """Whether a person has to say."""
+        return self.decision.verdict is Verdict.ESCALATE and self.prepared is not None
+
+    @property
+    def annotation(self) -> ToolAnnotation | None:
+        """The called tool's annotation; None for an unknown tool."""
+        return self.enforced.loaded.annotation(self.decision.server, self.decision.tool)
+
+    def record(self, id_: str, confined: Confinement) -> DecisionRecord:
+        """Return the record of the decision, for the audit log."""
+        directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
+        sandbox = Sandbox(
+            directory=directory, isolation=confined.isolation, observed=confined.observed, alone=self.alone
+        )
+        return self.enforced.recorder.decision(
+            self.call,
+            self.prepared or self.decision,
+            self.decision,
+            id_=id_,
+            forwarded=self.forwarded,
+            approval=self.approval,
+            observed=Observed(phases=self.phases, sandbox=sandbox, decision_id=self.decision_id),
+        )

@@ -1,0 +1,143 @@
+"""Requests on their way through: what the client wrote, what the server is sent, what comes back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import mcp_types as types
+from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter, ValidationError
+
+from ironcurtain.enforcement.proxy.local import LocalServer
+from ironcurtain.enforcement.proxy.transport.client_requests import Exchange
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
+Result = dict[str, Json]
+Make = Callable[[dict[str, Any]], types.ClientRequest]
+"""Makes the request from the members of its params that are not judged: `_meta`, answers, state."""
+
+_MOST_ROUNDS = 10
+_TRACE = {
+    "traceparent": re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"),
+    "tracestate": re.compile(r"[\x20-\x7e]{1,512}"),
+    "baggage": re.compile(r"[\x20-\x7e]{1,8192}"),
+}
+"""What joins a call to a trace (W3C Trace Context and Baggage), and the form that it must have."""
+_FRAME_BYTES = 1 << 16
+_INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
+
+
+async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dict[str, Json] | None) -> Json:
+    """Return a call's arguments as they are to be judged.
+
+    The SDK has parsed the message already, and what two parsers could read differently is gone by then.
+    So the bytes that came in are held to strict JSON; where they are none, they are judged, and refused.
+    """
+    request = context.request
+    written = request if isinstance(request, bytes) or request is None else await request.body()
+    if written is None:
+        return parsed
+    try:
+        json_text.parse(written, max_bytes=json_text.MAX_BYTES + _FRAME_BYTES)
+    except json_text.MalformedJsonError:
+        return bytes(written)
+    return parsed
+
+
+async def send(hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange: Exchange) -> Result:
+    """Send a request to a server, answering what it asks on the way; return its result as it came.
+
+    Raises:
+        MCPError: The server's own error.
+        UpstreamError: If it gives no answer.
+    """
+    more: dict[str, Any] = {}
+    for _ in range(_MOST_ROUNDS):
+        request = make({"_meta": _meta(upstream, exchange), **more})
+        result = await upstream.request(request, on_progress=exchange.on_progress)
+        if result.get("resultType") != "input_required":
+            return _unstamped(result)
+        more = await _answers(hub, upstream, result, exchange)
+    raise UpstreamError("the server asked for more input without end")
+
+
+async def send_tool_call(
+    hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange: Exchange
+) -> Result:
+    """Send a tool call, once, when the server has had the time to understand its new roots.
+
+    Whatever the answer says, the call may have had its effect: it is the agent that makes it again.
+    """
+    await upstream.roots.understood()
+    return await send(hub, upstream, make, exchange)
+
+
+async def _answers(
+    hub: Hub, upstream: Upstream | LocalServer, result: Result, exchange: Exchange
+) -> dict[str, Any]:
+    """Return what a server of the stateless era is to be sent along with its request the next time."""
+    try:
+        asked = _INPUTS.validate_python(result.get("inputRequests") or {}, by_name=False)
+    except ValidationError:
+        raise UpstreamError("the server's answer is not of the protocol") from None
+    answers: dict[str, Any] = {}
+    for key, request in asked.items():
+        answer = upstream.roots.answered(await hub.ask(upstream.name, request, exchange))
+        if isinstance(answer, types.ErrorData):
+            raise MCPError.from_error_data(answer)
+        answers[key] = answer
+    state = result.get("requestState")
+    return {"input_responses": answers or None, "request_state": state if isinstance(state, str) else None}
+
+
+def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dict[str, Json]:
+    """Return the members of a request's `_meta` that a server's configuration lets through.
+
+    Raises:
+        MCPError: If they are no strict JSON.
+    """
+    chosen = {name: value for name, value in (given or {}).items() if name in passes}
+    if not chosen:
+        return {}
+    try:
+        kept: dict[str, Json] = json_text.plain(chosen)
+    except json_text.MalformedJsonError:
+        raise MCPError(types.INVALID_PARAMS, "The request's _meta is no strict JSON.") from None
+    return kept
+
+
+def _meta(upstream: Upstream | LocalServer, exchange: Exchange) -> dict[str, Any] | None:
+    """Return the `_meta` to send on: what was let through, and the trace that the call belongs to.
+
+    Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the
+    protocol needs, a token for progress included.
+    """
+    given: Mapping[str, Any] = exchange.context.meta or {}
+    meta: dict[str, Any] = {
+        name: given[name]
+        for name, form in _TRACE.items()
+        if isinstance(given.get(name), str) and form.fullmatch(given[name])
+    }
+    meta |= exchange.passed
+    if upstream.modern and upstream.log_level is not None:
+        meta[types.LOG_LEVEL_META_KEY] = upstream.log_level
+    return meta or None
+
+
+def _unstamped(result: Result) -> Result:
+    """Leave out who answered: to the client that is the proxy."""
+    meta = result.get("_meta")
+    if not isinstance(meta, dict) or types.SERVER_INFO_META_KEY not in meta:
+        return result
+    kept = {key: value for key, value in meta.items() if key != types.SERVER_INFO_META_KEY}
+    return {
+        **{key: value for key, value in result.items() if key != "_meta"},
+        **({"_meta": kept} if kept else {}),
+    }

@@ -1,0 +1,171 @@
+"""Looks at the judged paths, before a call is sent and after its answer: was one swapped meanwhile?
+
+A path that leads elsewhere by now is seen as such. A swap that was undone in time is seen by what it leaves
+behind: whoever moves a directory away and back changes the time at which its inode was last changed, which
+nobody can set, but not that of its entries.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
+
+from ironcurtain.decision.canonical.paths import ancestors
+from ironcurtain.enforcement.proxy.calls.turns import Paths
+from ironcurtain.enforcement.proxy.run_blocking import aside
+
+Marks = Mapping[str, os.stat_result | None]
+"""What stood at each judged path and on the way to it; None where nothing did."""
+
+_TIMED = frozenset({"ext2", "ext3", "ext4", "xfs", "f2fs", "tmpfs"})
+"""File systems that change an inode's time when it is moved, and at nothing that we could take for that."""
+_NEAR = _TIMED | {"btrfs", "overlay"}
+"""File systems of this machine's own disks and memory: a look at one takes no time to speak of."""
+_TICK = 0.002
+_PATIENCE = 0.05
+
+
+class ElsewhereError(Exception):
+    """A judged path leads elsewhere, or did.
+
+    Attributes:
+        path: The place that is, or was, another one.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def are_near(paths: Paths) -> bool:
+    """Tell whether nothing at the paths and on the way to them can keep us waiting. It may wait itself."""
+    try:
+        marks = [_mark(path) for path in _way(paths)]
+    except ElsewhereError:
+        return False
+    return all(_system(mark.st_dev) in _NEAR for mark in marks if mark is not None)
+
+
+def look(paths: Paths) -> Marks:
+    """Return what stands at the paths and on the way to them, settled: a later change of it will show.
+
+    Raises:
+        ElsewhereError: If one of them leads through a link, or is moved about without end.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        marks, unsettled = _look_once(paths)
+        if unsettled is None:
+            return marks
+        if time.monotonic() > end:
+            raise ElsewhereError(unsettled)
+        time.sleep(_TICK)
+
+
+async def look_aside(paths: Paths, *, near: bool) -> Marks:
+    """Do what `look` does, in a thread where it could take long; `near` as `are_near` told."""
+    if near:
+        marks, unsettled = _look_once(paths)
+        if unsettled is None:
+            return marks
+    return await aside(partial(look, paths))
+
+
+async def look_again_aside(paths: Paths, before: Marks, *, near: bool) -> None:
+    """Do what `look_again` does, in a thread where it could take long."""
+    if near:
+        look_again(paths, before)
+    else:
+        await aside(partial(look_again, paths, before))
+
+
+def look_again(paths: Paths, before: Marks) -> None:
+    """See that nothing on the way was swapped since `look`, but for what the call itself may change.
+
+    Raises:
+        ElsewhereError: If something was.
+    """
+    for path, was in before.items():
+        now = _mark(path)
+        if was is not None and _was_moved(was, now) and not _is_own(path, paths.changed):
+            raise ElsewhereError(path)
+
+
+def _way(paths: Paths) -> list[str]:
+    return sorted({each for path in paths.all for each in ancestors(path)})
+
+
+def _look_once(paths: Paths) -> tuple[Marks, str | None]:
+    """Return what stands there, and a place that was moved so lately that a later move may not show."""
+    now = _clock()
+    marks = {path: _mark(path) for path in _way(paths)}
+    return marks, next((path for path, mark in marks.items() if _is_fresh(mark, now)), None)
+
+
+def _mark(path: str) -> os.stat_result | None:
+    """Return what stands at a judged path; a path that cannot be looked at leads elsewhere, too."""
+    try:
+        mark = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        raise ElsewhereError(path) from None
+    if stat.S_ISLNK(mark.st_mode):
+        raise ElsewhereError(path)
+    return mark
+
+
+def _is_own(path: str, changed: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in changed)
+
+
+def _was_moved(was: os.stat_result, now: os.stat_result | None) -> bool:
+    """Tell whether what stood there was away for a time.
+
+    A directory that is gone, or another one, was. A file may be: editors and caches replace files.
+    """
+    if now is None or (was.st_dev, was.st_ino) != (now.st_dev, now.st_ino):
+        return stat.S_ISDIR(was.st_mode)
+    if was.st_ctime_ns == now.st_ctime_ns or not _keeps_times(was.st_dev):
+        return False
+    # The two times are the same where entries or content were what changed last.
+    return now.st_ctime_ns != now.st_mtime_ns and _told(was) == _told(now)
+
+
+def _told(mark: os.stat_result) -> tuple[int, ...]:
+    """Return what else changes an inode's time: its mode and owner, and further names of a file."""
+    names = 0 if stat.S_ISDIR(mark.st_mode) else mark.st_nlink
+    return (mark.st_mode, mark.st_uid, mark.st_gid, names)
+
+
+def _is_fresh(mark: os.stat_result | None, now: int) -> bool:
+    """Tell whether something was moved so lately that the next move could leave the same time."""
+    if mark is None or mark.st_ctime_ns < now or mark.st_ctime_ns == mark.st_mtime_ns:
+        return False
+    return _keeps_times(mark.st_dev)
+
+
+def _clock() -> int:
+    """Return the time by the clock that the kernel gives inodes theirs by, in nanoseconds."""
+    return time.clock_gettime_ns(getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME))
+
+
+def _keeps_times(device: int) -> bool:
+    """Tell whether a device's file system is known to tell moved inodes by their times."""
+    return _system(device) in _TIMED
+
+
+@cache
+def _system(device: int) -> str | None:
+    """Return the kind of file system on a device; None where it is not told."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    words = (line.split() for line in mounts)
+    return next((each[each.index("-") + 1] for each in words if each[2] == number), None)

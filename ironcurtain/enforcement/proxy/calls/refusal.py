@@ -1,0 +1,70 @@
+"""What the model is told of a call that does not happen, as the result of a tool (semantics 10)."""
+
+from __future__ import annotations
+
+from ironcurtain.analysis.explain.agent_view import agent_view
+from ironcurtain.analysis.explain.report import AgentView
+from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
+from ironcurtain.enforcement.proxy.calls import repeated_calls
+from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.turns import UNSETTLED
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import OUT_OF_REACH
+from ironcurtain.gateway.admission import Stage
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_REPEATED = (
+    f"The same call came more than {repeated_calls.MOST} times within {repeated_calls.WINDOW:g} seconds: "
+    "it was stopped. "
+    "Repeating it will not help; do something else, or wait a minute."
+)
+_CHANGING = "Other calls kept changing what this one names. Make it again when they are over."
+_OUT_OF_REACH = (
+    "The policy does not refuse this call, but the sandbox of its server does not reach what it names, so it "
+    "was not sent. Only a person can change that; the proxy has told which setting does."
+)
+_AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."
+_UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
+
+
+_WORDS = {repeated_calls.RULE: _REPEATED, OUT_OF_REACH: _OUT_OF_REACH, UNSETTLED: _CHANGING}
+"""By the rule of a denial that the proxy gives, what the agent is told."""
+
+
+def view_of(judged: Judged, id_: str) -> AgentView:
+    """Return what the agent is told of a refused call."""
+    view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
+    if judged.told:
+        is_form = judged.decision.rule == Stage.VALIDATION.rule
+        return view.model_copy(update={"reason": judged.told, "arguments_may_help": is_form})
+    if judged.decision.rule in _WORDS:
+        words = _WORDS[judged.decision.rule]
+        return view.model_copy(update={"reason": words, "arguments_may_help": True})
+    if judged.state == "pending":
+        return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
+    said = judged.approval.reason if judged.approval else ""
+    if judged.state == "denied" and said and judged.approval and judged.approval.approver:
+        return view.model_copy(update={"reason": f"{view.reason}\nThe person said: {visible(said)}"})
+    return view
+
+
+def unrecorded(view: AgentView) -> AgentView:
+    """Return what the agent is told where the audit log cannot be written."""
+    return view.model_copy(
+        update={
+            "reason": _UNRECORDED,
+            "state": "denied",
+            "arguments_may_help": False,
+            "approval_may_help": False,
+        }
+    )
+
+
+def error_result(text: str) -> dict[str, Json]:
+    """Return a tool's result that says that something went wrong."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def state_of(outcome: Outcome) -> str:
+    """Return what an outcome other than an approval is called towards agent and log."""
+    return "denied" if outcome.state is ApprovalState.APPROVED else outcome.state.value

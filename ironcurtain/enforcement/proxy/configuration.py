@@ -1,0 +1,73 @@
+"""What a proxy is configured by must be there, and ours: it is refused where others could change it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ironcurtain.errors import FileError, UsageError
+from ironcurtain.policy import Policy
+from ironcurtain.system.ownership import check_all_own, check_own_bundle
+from ironcurtain.system.programs import Search
+from ironcurtain.system.text import visible
+
+
+def check_configuration(files: Mapping[str, Path]) -> None:
+    """See that nobody else can change what the proxy is configured by, before any of it is read.
+
+    Every directory on the way is looked at, so what is opened afterwards is what was looked at.
+
+    Args:
+        files: Files, by what they are.
+
+    Raises:
+        FileError: Naming the first that is not there, or that others can write, and what mends it.
+    """
+    try:
+        check_all_own((path, what) for what, path in files.items())
+    except OSError as error:
+        raise FileError(f"it cannot be looked at: {error.strerror}", where=str(error.filename)) from error
+
+
+def check_sandbox(policy: Policy) -> None:
+    """See that the session's working directory is one: a wrong name would be found out by no policy.
+
+    Raises:
+        UsageError: If there is no such directory, or we ourselves lie where tools or servers can write.
+    """
+    sandbox = policy.loaded.boundaries("").sandbox
+    if sandbox is not None and not Path(sandbox).is_dir():
+        raise UsageError(
+            f"the sandbox {visible(sandbox)} is no directory",
+            where="--sandbox",
+            hint=f"Check the name, or make it: `mkdir -p {visible(shlex.quote(sandbox))}`.",
+        )
+    search = Search(reachable=policy.reachable)
+    for place in (Path(sys.prefix), Path(__file__).parents[2]):
+        if search.reaches(place):
+            raise UsageError(
+                f"IronCurtain is installed in {visible(str(place))}, where tools or servers can write",
+                where="--sandbox",
+                hint="Install it elsewhere (`pipx install ironcurtain`), or give another directory.",
+            )
+
+
+def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
+    """Return the policy of a bundle that is ours, or is vouched for by a signature or a revision.
+
+    Raises:
+        IronCurtainError: If it cannot be loaded, or others could have changed it.
+    """
+    try:
+        check_own_bundle(bundle)
+        unsafe: FileError | None = None
+    except FileError as error:
+        unsafe = error
+    except OSError:
+        unsafe = FileError("the bundle cannot be looked at", where=str(bundle), hint="Check the path.")
+    policy = load()  # what is wrong with a bundle that is not there is its own error
+    if unsafe is not None and not policy.trusted:
+        raise unsafe
+    return policy

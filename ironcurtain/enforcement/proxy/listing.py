@@ -1,0 +1,222 @@
+"""What the client is shown: the lists of all servers as one, narrowed by the policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import mcp_types as types
+from anyio.abc import TaskGroup
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, ValidationError
+
+from ironcurtain.analysis.narrowing.narrowing import described_site, narrowing
+from ironcurtain.analysis.narrowing.report import NarrowedTool
+from ironcurtain.decision.decide import is_drifted
+from ironcurtain.enforcement.proxy.active_policy import Enforced
+from ironcurtain.enforcement.proxy.local import LocalServer
+from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
+from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, Hub
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.gateway.principal import Principal
+
+_MAX_PAGES = 100
+_NARROWING_PATIENCE = 5.0
+
+P = TypeVar("P", bound=BaseModel)
+
+
+class Narrowed:
+    """What the enforced policy leaves of each tool; worked out beside the calls, since it takes a while."""
+
+    def __init__(self, hub: Hub, tasks: TaskGroup) -> None:
+        self._hub, self._tasks = hub, tasks
+        self._tools: Mapping[tuple[str, str], NarrowedTool] = {}
+        self._work = anyio.CancelScope()
+        self._done = anyio.Event()
+        self._shown_early = False
+
+    def follow(self, enforced: Enforced) -> None:
+        """Forget what another policy left, and begin to work it out for this one."""
+        self._work.cancel()
+        self._work, before, self._done = anyio.CancelScope(), self._done, anyio.Event()
+        self._tools, self._shown_early = {}, False
+        self._tasks.start_soon(self._work_out, enforced, self._work)
+        before.set()
+
+    async def _work_out(self, enforced: Enforced, work: anyio.CancelScope) -> None:
+        """Work it out; where that fails, tools are shown as their servers list them."""
+        with work:
+            try:
+                found = await _narrow(enforced)
+            except Exception as error:  # noqa: BLE001 - a list that shows too much lets nothing happen
+                why = error.what if isinstance(error, IronCurtainError) else type(error).__name__
+                self._hub.say(f"note: the tool list is not narrowed: {why}")
+                found = {}
+            if work.cancel_called:
+                return  # another policy came at the last moment
+            self._tools = found
+            self._done.set()
+            if self._shown_early:
+                await self._hub.changed("", "tools")
+
+    async def settled(self) -> None:
+        """Wait a little until it has been worked out; where that takes longer, the clients will be told."""
+        with anyio.move_on_after(_NARROWING_PATIENCE) as scope:
+            while not self._done.is_set():
+                await self._done.wait()
+        self._shown_early |= scope.cancelled_caught
+
+    def find(self, server: str, tool: str) -> NarrowedTool | None:
+        """Return a tool; None where nothing is known of it as yet."""
+        return self._tools.get((server, tool))
+
+
+async def _narrow(enforced: Enforced) -> Mapping[tuple[str, str], NarrowedTool]:
+    policy = enforced.policy
+    world = described_site(policy.loaded.site)
+    found = await aside(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
+    return {(tool.server, tool.tool): tool for tool in found.tools}
+
+
+class Listing:
+    """The lists of the face, and which server a prompt or a resource belongs to."""
+
+    def __init__(self, hub: Hub, narrowed: Narrowed) -> None:
+        self._hub = hub
+        self._narrowed = narrowed
+        self._owners: dict[str, str] = {}
+        self._templates: list[tuple[re.Pattern[str], str]] = []
+
+    async def tools(self, principal: Principal | None = None) -> list[types.Tool]:
+        """Return the tools that could be allowed or escalated, named `server__tool`.
+
+        Args:
+            principal: Whom the client acts for: a gateway's tools that it may not call are left out.
+        """
+        self._hub.listed = True
+        await self._hub.tried()
+        await self._narrowed.settled()
+        shown: list[types.Tool] = []
+        enforcer = self._hub.enforcer
+        for server, upstream in self._hub.upstreams.items():
+            await upstream.settled()
+            catalogue = upstream.catalogue or Catalogue()
+            for name, tool in catalogue.tools.items():
+                schema = self._shown_schema(server, tool, catalogue)
+                if schema is not None and enforcer.admission.offers(server, name, principal):
+                    told = {
+                        "name": f"{server}{SEPARATOR}{name}",
+                        "input_schema": schema,
+                        "output_schema": enforcer.outputs.schema(server, name, tool.output_schema),
+                    }
+                    shown.append(tool.model_copy(update=told))
+        return shown
+
+    def count(self, server: str) -> tuple[int, int]:
+        """Return how many tools a server has listed, and how many of these are hidden."""
+        catalogue = self._hub.upstreams[server].catalogue or Catalogue()
+        shown = [self._shown_schema(server, tool, catalogue) for tool in catalogue.tools.values()]
+        return len(shown), shown.count(None)
+
+    def _shown_schema(self, server: str, tool: types.Tool, catalogue: Catalogue) -> dict[str, Any] | None:
+        """Return the input schema to show; None for a tool of which no call could be permitted."""
+        known = self._hub.enforcer.policy.current.loaded.annotation(server, tool.name)
+        if self._hub.enforcer.observe:
+            return tool.input_schema
+        digests = catalogue.digests[tool.name], catalogue.listings[tool.name]
+        if known is None or is_drifted(known, *digests):
+            return None
+        narrowed = self._narrowed.find(server, tool.name)
+        if narrowed is not None and not narrowed.reachable:
+            return None
+        return (
+            tool.input_schema if narrowed is None or narrowed.input_schema is None else narrowed.input_schema
+        )
+
+    async def prompts(self) -> list[types.Prompt]:
+        """Return all prompts, named `server__prompt`."""
+        found = self._all("prompts", types.ListPromptsRequest, types.Prompt)
+        return [p.model_copy(update={"name": f"{server}{SEPARATOR}{p.name}"}) async for server, p in found]
+
+    async def resources(self) -> list[types.Resource]:
+        """Return all resources under their own URIs; of two servers with one URI, the first one has it."""
+        listed: list[types.Resource] = []
+        async for server, resource in self._all("resources", types.ListResourcesRequest, types.Resource):
+            if self._owners.setdefault(str(resource.uri), server) == server:
+                listed.append(resource)
+        return listed
+
+    async def templates(self) -> list[types.ResourceTemplate]:
+        """Return all resource templates."""
+        listed = [
+            each
+            async for each in self._all(
+                "resourceTemplates", types.ListResourceTemplatesRequest, types.ResourceTemplate
+            )
+        ]
+        self._templates = [(_pattern(template.uri_template), server) for server, template in listed]
+        return [template for _, template in listed]
+
+    async def owner(self, uri: str) -> str | None:
+        """Return the server that has a resource (or a template of exactly this text)."""
+        if found := self._known_owner(uri):
+            return found
+        await self.resources()
+        await self.templates()
+        return self._known_owner(uri)
+
+    def _known_owner(self, uri: str) -> str | None:
+        if uri in self._owners:
+            return self._owners[uri]
+        if found := next((server for pattern, server in self._templates if pattern.fullmatch(uri)), None):
+            return found
+        having = [name for name, up in self._hub.upstreams.items() if _has(up, "resources")]
+        return having[0] if len(having) == 1 else None
+
+    async def _all(
+        self, key: str, request: Callable[..., types.ClientRequest], kind: type[P]
+    ) -> AsyncIterator[tuple[str, P]]:
+        """Yield what every server lists, once each has been tried; a server that fails to adds nothing."""
+        await self._hub.tried()
+        for name, upstream in self._hub.upstreams.items():
+            if not _has(upstream, "prompts" if key == "prompts" else "resources"):
+                continue
+            try:
+                for item in await _pages(upstream, key, request):
+                    yield name, kind.model_validate(item, by_name=False)
+            except (MCPError, UpstreamError, ValidationError) as error:
+                self._hub.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
+
+
+async def _pages(
+    upstream: Upstream | LocalServer, key: str, request: Callable[..., types.ClientRequest]
+) -> list[Any]:
+    items: list[Any] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await upstream.request(request(params=types.PaginatedRequestParams(cursor=cursor)))
+        items += page.get(key, [])
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            break
+    return items
+
+
+def _has(upstream: Upstream | LocalServer, what: str) -> bool:
+    return upstream.capabilities is not None and getattr(upstream.capabilities, what) is not None
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """Return what the URIs of a template look like: an expression stands for anything but nothing."""
+    literal = re.split(r"(\{[^{}]*\})", template)
+    return re.compile(
+        "".join(".+" if part.startswith("{") else re.escape(part) for part in literal), re.DOTALL
+    )

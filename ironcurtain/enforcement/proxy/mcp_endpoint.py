@@ -1,0 +1,360 @@
+"""The client's side: one low-level MCP server whose every handler goes through enforcement or a list."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, cast, get_args
+
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, Live, RefusedError
+from ironcurtain.enforcement.proxy.calls.forwarding import (
+    Make,
+    Result,
+    passed_meta,
+    send,
+    send_tool_call,
+    written_arguments,
+)
+from ironcurtain.enforcement.proxy.calls.refusal import error_result
+from ironcurtain.enforcement.proxy.listing import Listing
+from ironcurtain.enforcement.proxy.local import LocalServer
+from ironcurtain.enforcement.proxy.transport.client_requests import Exchange, Suspended
+from ironcurtain.enforcement.proxy.transport.clients import Clients
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
+from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+Context = ServerRequestContext[Any, Any]
+
+FromJudged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
+"""Makes the server's request from the judged arguments and the rest of its params."""
+
+Sending = Callable[[Hub, Upstream | LocalServer, Make, Exchange], Awaitable[Result]]
+
+_UNCACHED = CacheHint(ttl_ms=0, scope="private")
+
+
+class Face:
+    """The handlers of the one face, for all servers and both eras."""
+
+    def __init__(
+        self, hub: Hub, listing: Listing, enforcer: Enforcer, clients: Clients, held: Suspended
+    ) -> None:
+        self._hub, self._listing, self._enforcer = hub, listing, enforcer
+        self._clients, self._held = clients, held
+        self._listen = ListenHandler(clients.bus)
+
+    def server(self) -> Server[Any]:
+        """Return the server to run over a transport."""
+        made: Server[Any] = Server(
+            "ironcurtain",
+            version=version("ironcurtain"),
+            cache_hints={"resources/read": _UNCACHED},
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,  # type: ignore[arg-type] # results pass through as they came
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,  # type: ignore[arg-type]
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,  # type: ignore[arg-type]
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=self._listening,
+            on_completion=self._complete,  # type: ignore[arg-type]
+            on_set_logging_level=self._set_level,
+            on_roots_list_changed=self._roots_changed,
+        )
+        made.add_request_handler("server/discover", types.RequestParams, self._discover)
+        # The SDK's own tracing would hold what spans of ours leave out.
+        made.middleware[:] = [self._arrive]
+        return made
+
+    # -- arriving -------------------------------------------------------------------------------
+
+    async def _arrive(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Start the servers with the first client, and tell it what they can do."""
+        if ctx.method == "initialize":
+            declared = (ctx.params or {}).get("capabilities")
+            self._hub.start(types.ClientCapabilities.model_validate(declared or {}))
+            await self._hub.greet(GREETING_PATIENCE)
+            result = await call_next(ctx)
+            assert isinstance(result, dict)  # noqa: S101 - the SDK's own handler
+            self._clients.arrived(ctx)
+            offered = self._capabilities(modern=False).model_dump(
+                by_alias=True, mode="json", exclude_none=True
+            )
+            return {**result, "capabilities": offered, **self._instructions()}
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and ctx.request_id is not None:
+            self._hub.start(ctx.session.client_capabilities)
+            level = (ctx.meta or {}).get(types.LOG_LEVEL_META_KEY)
+            if level in get_args(types.LoggingLevel):
+                await self._want_logs(cast("types.LoggingLevel", level))
+        result = await call_next(ctx)
+        if ctx.method == "notifications/initialized":
+            self._clients.arrived(ctx).ready.set()
+        return result
+
+    async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:
+        await self._hub.greet(DISCOVERY_PATIENCE)
+        return types.DiscoverResult(
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
+            capabilities=self._capabilities(modern=context.protocol_version in MODERN_PROTOCOL_VERSIONS),
+            instructions=self._instructions().get("instructions"),
+        )
+
+    def _capabilities(self, *, modern: bool) -> types.ServerCapabilities:
+        """Return what any server can do; one that is down may be able to do anything."""
+        known = [upstream.capabilities for upstream in self._hub.upstreams.values()]
+
+        def some(what: str) -> bool:
+            return any(each is None or getattr(each, what) is not None for each in known)
+
+        return types.ServerCapabilities(
+            tools=types.ToolsCapability(list_changed=True),
+            prompts=types.PromptsCapability(list_changed=True) if some("prompts") else None,
+            resources=types.ResourcesCapability(subscribe=True, list_changed=True)
+            if some("resources")
+            else None,
+            completions=types.CompletionsCapability() if some("completions") else None,
+            logging=types.LoggingCapability() if some("logging") or modern else None,
+        )
+
+    def _instructions(self) -> dict[str, str]:
+        """Return the servers' own instructions, each under its server's name."""
+        said = {name: upstream.instructions for name, upstream in self._hub.upstreams.items()}
+        text = "\n\n".join(f"[{name}] {words}" for name, words in said.items() if words)
+        return {"instructions": text} if text else {}
+
+    # -- lists ----------------------------------------------------------------------------------
+
+    async def _list_tools(self, context: Context, _params: object) -> types.ListToolsResult:
+        principal = self._enforcer.principal_of(Exchange(context))
+        return types.ListToolsResult(tools=await self._listing.tools(principal))
+
+    async def _list_prompts(self, _context: Context, _params: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=await self._listing.prompts())
+
+    async def _list_resources(self, _context: Context, _params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=await self._listing.resources())
+
+    async def _list_templates(self, _context: Context, _params: object) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=await self._listing.templates())
+
+    # -- what is decided ------------------------------------------------------------------------
+
+    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Result:
+        server, tool = self._hub.route(params.name)
+        upstream = self._hub.upstreams.get(server)
+        digest = await upstream.digest_of(tool) if upstream is not None else None
+        arguments = await written_arguments(context, params.arguments)
+
+        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
+            asked = types.CallToolRequestParams.model_validate({"name": tool, "arguments": judged, **extra})
+            return types.CallToolRequest(params=asked)
+
+        async def live() -> str | None:
+            return await upstream.digest_of(tool) if upstream is not None else None
+
+        listing = (upstream.catalogue or Catalogue()).listings.get(tool) if upstream is not None else None
+        call = Call(server, tool, arguments, live_digest=digest, live_listing=listing)
+        # What could not be compared with what was annotated is decided and recorded, but never sent.
+        sending = send_tool_call if digest is not None else _down
+        try:
+            result = await self._enforce(context, params, call, make, sending, live)
+        except RefusedError as refused:
+            result = error_result(refused.view.text)
+        except UpstreamError as error:
+            result = error_result(f"The server {quoted(server)} of this tool gave no answer: {error.reason}.")
+        return _for_era(context, result)
+
+    async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Result:
+        call = reserved.read_resource(await self._owner(str(params.uri)), str(params.uri))
+
+        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
+            asked = {"uri": reserved.resource_uri(judged), **extra}
+            return types.ReadResourceRequest(params=types.ReadResourceRequestParams.model_validate(asked))
+
+        return await self._reserved(context, params, call, make)
+
+    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Result:
+        server, name = self._prompt(params.name)
+
+        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
+            return types.GetPromptRequest(
+                params=types.GetPromptRequestParams.model_validate({**judged, **extra})
+            )
+
+        return await self._reserved(
+            context, params, reserved.get_prompt(server, name, params.arguments), make
+        )
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> Result:
+        if isinstance(params.ref, types.PromptReference):
+            server, name = self._prompt(params.ref.name)
+            params = params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})})
+        else:
+            server = await self._owner(params.ref.uri)
+
+        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
+            return types.CompleteRequest(
+                params=types.CompleteRequestParams.model_validate({**judged, **extra})
+            )
+
+        return await self._reserved(context, params, reserved.complete(server, params), make)
+
+    async def _reserved(self, context: Context, params: Any, call: Call, make: FromJudged) -> Result:  # noqa: ANN401
+        """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
+        await self._hub.tried(call.server)
+        try:
+            return _for_era(context, await self._enforce(context, params, call, make, send))
+        except RefusedError as refused:
+            raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
+        except UpstreamError as error:
+            raise MCPError(types.INTERNAL_ERROR, f"server {call.server}: {error.reason}") from None
+
+    async def _enforce(
+        self,
+        context: Context,
+        params: Any,  # noqa: ANN401 - the params of any request that can be asked back about
+        call: Call,
+        make: FromJudged,
+        sending: Sending,
+        live: Live | None = None,
+    ) -> Result:
+        state = getattr(params, "request_state", None)
+        if state is not None:
+            exchange = self._held.take(state, context)
+            if exchange is None:
+                raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
+            return await exchange.resume(context, params.input_responses or {}, self._held)
+        meta = passed_meta(context.meta, self._hub.passes.get(call.server, ()))
+        call = replace(call, meta=meta)
+        exchange = Exchange(context, call.meta)
+
+        async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
+            async def send_to(upstream: Upstream | LocalServer) -> Result:
+                return await sending(self._hub, upstream, lambda extra: make(judged, extra), exchange)
+
+            if alone is not None:
+                return await self._hub.apart.send(call, alone, exchange, send_to)
+            if (upstream := self._hub.upstreams.get(call.server)) is None:
+                raise UpstreamError("the server is not running")
+            with self._clients.served_by(call.server, exchange):
+                return await send_to(upstream)
+
+        return await exchange.answer(
+            lambda: self._enforcer.enforce(call, forward, exchange, live), self._held
+        )
+
+    async def _owner(self, uri: str) -> str:
+        owner = await self._listing.owner(uri)
+        if owner is None:
+            raise MCPError(types.INVALID_PARAMS, f"No server has the resource {quoted(uri)}.")
+        return owner
+
+    def _prompt(self, name: str) -> tuple[str, str]:
+        server, own = self._hub.route(name)
+        if not server:
+            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {quoted(name)}.")
+        return server, own
+
+    # -- subscriptions, logs, roots -------------------------------------------------------------
+
+    async def _may_watch(self, context: Context, uri: str) -> str:
+        """Return the server of a resource whose changes may be told: to be told of them is to read it.
+
+        Raises:
+            MCPError: If the policy does not let it be read.
+        """
+        call = reserved.read_resource(await self._owner(uri), uri)
+
+        async def nothing(_: Mapping[str, Json], alone: Alone | None = None) -> Result:
+            if alone is not None:
+                raise UpstreamError(
+                    "the server that runs does not see it, so nobody can be told of its changes"
+                )
+            return {}
+
+        try:
+            await self._enforcer.enforce(call, nothing, Exchange(context))
+        except RefusedError as refused:
+            raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
+        except UpstreamError as error:
+            raise MCPError(types.INVALID_REQUEST, f"server {call.server}: {error.reason}") from None
+        return call.server
+
+    async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        uri = str(params.uri)
+        server = await self._may_watch(context, uri)
+        await self._watch(server, uri, wanted=True)
+        self._clients.arrived(context).subscribed.add(uri)
+        return types.EmptyResult()
+
+    async def _unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        uri = str(params.uri)
+        self._clients.arrived(context).subscribed.discard(uri)
+        await self._watch(await self._owner(uri), uri, wanted=False)
+        return types.EmptyResult()
+
+    async def _listening(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Serve a stream of changes; resources that may not be read are not in it."""
+        watched: list[str] = []
+        for uri in params.notifications.resource_subscriptions or ():
+            try:
+                await self._watch(await self._may_watch(context, uri), uri, wanted=True)
+                watched.append(uri)
+            except MCPError:
+                continue
+        kept = params.notifications.model_copy(update={"resource_subscriptions": watched or None})
+        return await self._listen(context, params.model_copy(update={"notifications": kept}))
+
+    async def _watch(self, server: str, uri: str, *, wanted: bool) -> None:
+        try:
+            await self._hub.upstreams[server].subscribe(uri, wanted=wanted)
+        except UpstreamError as error:
+            raise MCPError(types.INTERNAL_ERROR, f"server {server}: {error.reason}") from None
+
+    async def _set_level(self, _context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        await self._want_logs(params.level)
+        return types.EmptyResult()
+
+    async def _want_logs(self, level: types.LoggingLevel) -> None:
+        for name, upstream in self._hub.upstreams.items():
+            try:
+                await upstream.set_log_level(level)
+            except (UpstreamError, MCPError) as error:
+                self._hub.say(f"server {name}: it cannot be asked for log messages ({type(error).__name__})")
+
+    async def _roots_changed(self, _context: Context, _params: object) -> None:
+        for upstream in self._hub.upstreams.values():
+            await upstream.notify_roots_changed()
+
+
+async def _down(_hub: Hub, _upstream: Upstream | LocalServer, _make: Make, _exchange: Exchange) -> Result:
+    raise UpstreamError("the server is not running")
+
+
+def _for_era(context: Context, result: Result) -> Result:
+    """Say that a result is one, where the client's era wants it said and the server's did not."""
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return {"resultType": "complete", **result}
+    return result

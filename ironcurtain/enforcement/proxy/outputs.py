@@ -1,0 +1,182 @@
+"""What leaves of answers: output policies of gateways' tools, and of tools of proxied servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from anyio import to_thread
+from pydantic import JsonValue
+
+from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.audit.record_types import FilteredOutput, GatewayCall
+from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.refusal import error_result
+from ironcurtain.gateway.admission import RULES, Admission, Stage
+from ironcurtain.gateway.calling import INTERNAL, CallNotes
+from ironcurtain.gateway.output import Filtered, OutputPolicy, UnfilterableError, read_value
+from ironcurtain.gateway.output_rules import Action
+from ironcurtain.gateway.projection import Schema, project
+from ironcurtain.model.verdict import Verdict
+
+Tool = tuple[str, str]
+Result = dict[str, JsonValue]
+
+FAILED: Final = "The tool failed."
+_FEW = 2_000
+
+
+class Outputs:
+    """The output policies of one proxy.
+
+    Args:
+        policies: By server and tool.
+        own: The servers that are gateways: what these say of a failure is ours already.
+    """
+
+    def __init__(
+        self, policies: Mapping[Tool, OutputPolicy] | None = None, own: frozenset[str] = frozenset()
+    ) -> None:
+        self._policies = dict(policies or {})
+        self._own = own
+        self._schemas: dict[Tool, tuple[Schema, Schema]] = {}
+
+    def schema(self, server: str, tool: str, schema: Schema | None) -> Schema | None:
+        """Return the output schema that clients are told of."""
+        policy = self._policies.get((server, tool))
+        if policy is None or schema is None:
+            return schema
+        known = self._schemas.get((server, tool))
+        if known is None or known[0] != schema:
+            known = self._schemas[server, tool] = (schema, project(policy, schema))
+        return known[1]
+
+    async def filtered(self, call: Call, result: Result, notes: CallNotes) -> Result:
+        """Return what leaves of a tool's result; all of it, where the tool has no output policy.
+
+        Links, images, embedded resources and `_meta` never leave: no path names them.
+        """
+        policy = self._policies.get((call.server, call.tool))
+        if policy is None:
+            return result
+        if result.get("isError") is True:
+            return result if call.server in self._own else error_result(FAILED)
+        try:
+            value = value_of(result)
+            if "structuredContent" not in result:
+                _check_texts(policy, value)
+            work = partial(_written, policy, value)
+            # A large answer must not keep other calls waiting.
+            found, text = work() if _is_small(value) else await to_thread.run_sync(work)
+        except UnfilterableError as error:
+            notes.stage, notes.detail = Stage.OUTPUT, f"the answer cannot be filtered: {error}"
+            return error_result(INTERNAL)
+        notes.masked, notes.redacted, notes.stripped = found.masked, found.redacted, found.stripped
+        made: Result = {"content": [{"type": "text", "text": text}]}
+        if "structuredContent" in result:
+            made["structuredContent"] = found.value if isinstance(found.value, dict) else {}
+        return made
+
+    def summary(self, call: Call, notes: CallNotes) -> FilteredOutput | None:
+        """Return what is recorded of an answer; None where the tool has no output policy."""
+        if (call.server, call.tool) not in self._policies:
+            return None
+        return FilteredOutput.model_validate(
+            {
+                "stage": notes.stage.value if notes.stage is not None else None,
+                "masked": dict(notes.masked),
+                "redacted": dict(notes.redacted),
+                "stripped": notes.stripped,
+            }
+        )
+
+
+def value_of(result: Mapping[str, JsonValue]) -> JsonValue:
+    """Return the value of a result: its structured content, or else what its one text holds.
+
+    A text that is no JSON is one string; several texts are an array.
+
+    Raises:
+        UnfilterableError: If a text holds JSON that two parsers could read differently.
+    """
+    if "structuredContent" in result:
+        return result["structuredContent"]
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [each.get("text") for each in blocks if isinstance(each, dict) and each.get("type") == "text"]
+    values = [_value(text) for text in texts if isinstance(text, str)]
+    return values[0] if len(values) == 1 else values
+
+
+def _value(text: str) -> JsonValue:
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return read_value(text)
+
+
+def _check_texts(policy: OutputPolicy, value: JsonValue) -> None:
+    """Refuse texts that hold an object, and are no JSON, where the policy takes something out of objects.
+
+    Lines of JSON, or a sentence before it, would leave whole, as one string.
+
+    Raises:
+        UnfilterableError: If there is one.
+    """
+    if all(rule.action is Action.ALLOW for rule in policy.rules):
+        return
+    start = policy.start()
+    texts = enumerate(value) if isinstance(value, list) else ()
+    places = [(value, start), *((each, policy.index(start, number)) for number, each in texts)]
+    for each, state in places:
+        if isinstance(each, str) and "{" in each and policy.outcome(state).action is Action.ALLOW:
+            raise UnfilterableError("it is a text that holds an object, and no JSON")
+
+
+def _written(policy: OutputPolicy, value: JsonValue) -> tuple[Filtered, str]:
+    """Filter a value; return what is left, and its text."""
+    found = policy.apply(value)
+    try:
+        text = json.dumps({} if found.is_empty else found.value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError:
+        raise UnfilterableError("it is no strict JSON") from None
+    return found, text
+
+
+def _is_small(value: JsonValue) -> bool:
+    """Tell whether a value is filtered within a moment."""
+    waiting, seen = [value], 0
+    while waiting and seen <= _FEW:
+        each = waiting.pop()
+        seen += 1
+        if isinstance(each, dict):
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, str):
+            seen += len(each) >> 10
+    return not waiting
+
+
+def gateway_call(admission: Admission, judged: Judged) -> GatewayCall | None:
+    """Return what is recorded of a call of a gateway's tool; None for one of another server."""
+    call, decision = judged.call, judged.decision
+    if not admission.is_ours(call.server):
+        return None
+    refused = None if decision.verdict is Verdict.ALLOW else Stage.POLICY
+    if judged.forwarded:
+        refused = None
+    stage = RULES.get(decision.rule, refused)
+    return GatewayCall.model_validate(
+        {
+            "caller": (call.caller or {}).get("sub"),
+            "classification": admission.classification(call.server, call.tool),
+            "stage": stage.value if stage is not None else None,
+        }
+    )

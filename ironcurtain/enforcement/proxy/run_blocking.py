@@ -1,0 +1,22 @@
+"""Blocking work in a thread that nobody has to wait for: a disk that does not answer must not keep us."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from anyio import to_thread
+
+from ironcurtain.engine.background import errand
+
+T = TypeVar("T")
+
+
+async def aside(work: Callable[[], T]) -> T:
+    """Return what some work returns, which must leave nothing half done.
+
+    Whoever is cancelled goes on at once. The programs that the work has started are killed then; the thread
+    ends when it can, and what it returns is lost.
+    """
+    with errand():
+        return await to_thread.run_sync(work, abandon_on_cancel=True)

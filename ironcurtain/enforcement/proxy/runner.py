@@ -1,0 +1,335 @@
+"""One run of the proxy: everything it needs is opened in order, served, and closed in the opposite order."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.domain import Domain
+from ironcurtain.bundle.origin import origin
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, Told, nobody
+from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
+from ironcurtain.enforcement.approvals.inbox import default_place
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.audit.keys import default_key_path, make_key
+from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
+from ironcurtain.enforcement.audit.log_paths import audit_directory, log_place
+from ironcurtain.enforcement.audit.telemetry import Telemetry
+from ironcurtain.enforcement.audit.witness import Witness
+from ironcurtain.enforcement.proxy.active_policy import Enforced, LivePolicy
+from ironcurtain.enforcement.proxy.audit_options import Recording, Values
+from ironcurtain.enforcement.proxy.calls.approval_broker import Asking, People
+from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
+from ironcurtain.enforcement.proxy.calls.repeated_calls import CircuitBreaker
+from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
+from ironcurtain.enforcement.proxy.configuration import check_configuration, check_sandbox, load_own
+from ironcurtain.enforcement.proxy.listing import Listing, Narrowed
+from ironcurtain.enforcement.proxy.local import gateways_of, outputs_of
+from ironcurtain.enforcement.proxy.mcp_endpoint import Face
+from ironcurtain.enforcement.proxy.reload import Reloader
+from ironcurtain.enforcement.proxy.status.status_writer import Board
+from ironcurtain.enforcement.proxy.tokens import Tokens
+from ironcurtain.enforcement.proxy.transport.client_requests import Suspended
+from ironcurtain.enforcement.proxy.transport.clients import Clients
+from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
+from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
+from ironcurtain.enforcement.proxy.transport.signals import Signals
+from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
+from ironcurtain.enforcement.proxy.unauthenticated import Unauthenticated
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.reach.reach import reaches
+from ironcurtain.gateway.admission import Admission
+from ironcurtain.gateway.principal import Principal
+from ironcurtain.policy import Policy
+from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
+from ironcurtain.servers.fetched.lock import lock_of
+from ironcurtain.settings import user_directory
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.private_runtime import runtime_directory, shared_file
+
+_MOST_SESSIONS = 9
+_LAST_SPANS = 3.0
+
+
+@dataclass(frozen=True)
+class ProxyOptions:
+    """What the command line says.
+
+    Attributes:
+        load: Reads and checks the bundle; called at the start and for every reload.
+        bundle: Where it reads it from.
+        servers: `mcp-servers.json`.
+        files: What else it is configured by and nobody else may write, by what it is.
+        session: Name of the session; None makes one from bundle, servers and sandbox.
+        http: Where to listen; None serves standard input and output.
+        clients: Who may connect there, by their tokens; None asks nobody.
+        patience: Seconds that a call is held while a person decides.
+        seconds: Seconds that a person has to answer.
+        approver: Whether anybody can be asked.
+        on_approval: What is run when a call waits for a person; None tells nobody.
+        client_person: Whether whoever sits at the client may approve.
+        caller: Facts about whom the agent acts for.
+        observe: Decide and record, enforce nothing.
+        audit_values: Whether the log keeps the values of calls.
+        audit_redact: Roles whose values the log redacts whole.
+        audit_max_bytes: Size at which a segment of the log ends.
+        telemetry: Whether decisions are told to OpenTelemetry, too.
+        witness: Where the log's progress is told of, outside its directory; None for nowhere.
+        tokens: Which signed tokens say whom a client over HTTP acts for; None where they show none.
+        domain: Which tools and permissions this deployment has; None for all.
+        principal: Whom the agent acts for, where the start configuration says it.
+    """
+
+    load: Callable[[], Policy]
+    bundle: Path
+    servers: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
+    session: str | None = None
+    http: Address | None = None
+    clients: HttpClients | None = None
+    patience: float = 45.0
+    seconds: float = 600.0
+    approver: bool = True
+    on_approval: HookCommand | None = None
+    client_person: bool = False
+    caller: Mapping[str, Json] = field(default_factory=dict)
+    observe: bool = False
+    audit_values: Values = "redacted"
+    audit_redact: frozenset[str] = frozenset()
+    audit_max_bytes: int = MAX_BYTES
+    telemetry: bool = False
+    witness: Path | None = None
+    tokens: Tokens | None = None
+    domain: Domain | None = None
+    principal: Principal | None = None
+
+
+def own_places() -> list[Path]:
+    """Return what no tool may touch beside bundle and configuration: the system's own files."""
+    return [user_directory(), audit_directory(), default_key_path(), *default_place(), runtime_directory()]
+
+
+async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
+    """Serve until the client goes or a signal comes.
+
+    Args:
+        options: What the command line says.
+        say: Tells the person who started the proxy; never standard output.
+
+    Raises:
+        IronCurtainError: If something that is needed cannot be had; then nothing was served.
+    """
+    lock = lock_of(options.servers)
+    fetched = {"what pins the servers": lock} if lock.exists() else {}
+    check_configuration({"the servers' file": options.servers, **fetched, **options.files})
+    config = await to_thread.run_sync(load_servers, options.servers)
+    policy = await to_thread.run_sync(load_own, options.load, options.bundle)
+    check_sandbox(policy)
+    if options.on_approval is not None:
+        options.on_approval.check(policy.reachable)
+    with anyio.CancelScope() as scope, Signals(scope.cancel) as signals:
+        await _run(options, config, policy, signals, say)
+
+
+async def _run(
+    options: ProxyOptions,
+    config: ServerConfig,
+    policy: Policy,
+    signals: Signals,
+    say: Callable[[str], None],
+) -> None:
+    """Open in order what is needed, serve, and close it in the opposite order."""
+    async with AsyncExitStack() as stack:
+        recording = Recording(make_key(default_key_path()), options.audit_values, options.audit_redact)
+        recording.check(policy)
+        telemetry = await stack.enter_async_context(_telemetry()) if options.telemetry else None
+        log = await _open_log(options, policy, recording.key, stack)
+        witness = None
+        if options.witness is not None:
+            witness = Witness(options.witness, log.place, recording.key, say)
+            await to_thread.run_sync(witness.check)
+        first = await Enforced.start(policy, recording)
+        live = LivePolicy(first)
+        stack.push_async_callback(_close_current, live)
+        confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy, options))
+        directory = _approvals(options, live, log, say, stack) if options.approver else None
+        enforcer = replace(_enforcer(options, live, log, confiner, directory), telemetry=telemetry)
+        _announce(options, policy, log, confiner, say)
+        gateways = gateways_of(config)
+        domain = options.domain
+        if domain is not None:
+            gateways = domain.of(gateways, str(config.path))
+            enforcer = replace(enforcer, limited=domain.limited)
+        enforcer = replace(
+            enforcer,
+            principal=options.principal,
+            admission=Admission(gateways),
+            outputs=outputs_of(config, gateways),
+        )
+        hub = Hub(config, enforcer, confiner, Clients(), say, gateways=gateways)
+        with anyio.CancelScope(shield=True):
+            await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
+        try:
+            await _serve(options, hub, signals, witness)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await log.event(live.current.recorder.event("stop"))
+                if witness is not None:
+                    await witness.tell(log.state)
+
+
+async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Witness | None) -> None:
+    """Serve until the client goes; then servers, engine and the last answers end side by side."""
+    enforcer = hub.enforcer
+
+    async def replaced(enforced: Enforced) -> None:
+        narrowed.follow(enforced)
+        await hub.follow()
+
+    load = partial(load_own, options.load, options.bundle)
+    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, hub.say, replaced)
+    signals.on_hangup = reloader.want
+    async with anyio.create_task_group() as tasks:
+        narrowed = Narrowed(hub, tasks)
+        listing = Listing(hub, narrowed)
+        face = Face(hub, listing, enforcer, hub.clients, Suspended(tasks)).server()
+        hub.live_in(tasks)
+        narrowed.follow(enforcer.policy.current)
+        tasks.start_soon(reloader.run)
+        board = Board(enforcer.log.place.session, hub, listing)
+        tasks.start_soon(board.keep)
+        if witness is not None:
+            tasks.start_soon(witness.keep, lambda: enforcer.log.state)
+        if options.http is not None:
+            refused = Unauthenticated(enforcer.log, enforcer.policy)
+            await serve_http(
+                face, options.http, board.listening, options.clients, tokens=options.tokens, refused=refused
+            )
+        else:
+            async with serve_stdio(hub.gone) as (received, sent):
+                await face.run(received, sent, face.create_initialization_options())
+                tasks.cancel_scope.cancel()
+
+
+def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Grounds:
+    site, home = policy.loaded.site, Path(policy.loaded.site.home)
+    # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
+    reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
+    sandbox = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
+    return Grounds(
+        home=home,
+        sandbox=next(iter(sandbox), None),
+        own=tuple(own_places()),
+        protected=tuple(map(Path, site.protected)),
+        directory=config.directory,
+        settings=config.sandbox.filesystem,
+        configuration=(*config.files, *options.files.values(), *origin(options.bundle, ())),
+        reaches=reached,
+        asked=asked,
+    )
+
+
+def _approvals(
+    options: ProxyOptions, live: LivePolicy, log: AuditLog, say: Callable[[str], None], stack: AsyncExitStack
+) -> ApprovalDirectory:
+    """Open the approvals directory, and tell of what waits there if there is a command for that."""
+    site = live.current.loaded.site
+    reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
+    place, key = default_place()
+
+    def is_usable(request: ApprovalRequest) -> bool:
+        return request.session != log.place.session or log.is_usable(request.id, request.asked)
+
+    def redacted(request: ApprovalRequest) -> ApprovalRequest:
+        return live.current.recorder.redacted(request)
+
+    told: Told = nobody
+    if options.on_approval is not None:
+        hook = Hook(options.on_approval, redacted, say)
+        stack.callback(hook.close)
+        told = hook.tell
+    directory = ApprovalDirectory.open(place, key, reachable=reachable, is_usable=is_usable, told=told)
+    return stack.enter_context(directory)
+
+
+def _enforcer(
+    options: ProxyOptions,
+    live: LivePolicy,
+    log: AuditLog,
+    confiner: Confiner,
+    directory: ApprovalDirectory | None,
+) -> Enforcer:
+    asking = Asking(log.place.session, options.patience, options.seconds, options.client_person)
+    return Enforcer(
+        policy=live,
+        people=People(directory, asking),
+        log=log,
+        breaker=CircuitBreaker(),
+        confined=confiner.state,
+        neighbours=Neighbours(shared_file("turns")),
+        reaching=Reaching(confiner.beyond, confiner.is_apart),
+        caller=options.caller,
+        observe=options.observe,
+    )
+
+
+async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:
+    """Open the session's log until the stack is closed; a name of our own that is taken gets a number."""
+    opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
+    if options.session is not None:
+        return await stack.enter_async_context(opened(log_place(audit_directory(), options.session)))
+    site = policy.loaded.site
+    meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
+    name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
+    numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
+    places = [log_place(audit_directory(), each) for each in (name, *numbered)]
+    return await open_first_free((opened(place, patience=0.0) for place in places), stack)
+
+
+@asynccontextmanager
+async def _telemetry() -> AsyncIterator[Telemetry]:
+    """Yield the telemetry that is configured; what it has not sent yet is sent at the end, for a moment."""
+    telemetry = await to_thread.run_sync(Telemetry.configured)
+    try:
+        yield telemetry
+    finally:
+        # A collector that does not answer would keep the client waiting; the thread ends with the process.
+        closing = threading.Thread(target=telemetry.close, name="ironcurtain-telemetry", daemon=True)
+        closing.start()
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(closing.join, _LAST_SPANS)
+
+
+def _announce(
+    options: ProxyOptions, policy: Policy, log: AuditLog, confiner: Confiner, say: Callable[[str], None]
+) -> None:
+    say(f"policy {policy.revision}" + ("" if policy.trusted else f", {policy.signature}: give --verify-key"))
+    if policy.nodes:
+        say(f"decided by {', '.join(policy.nodes)}")
+    say(f"audit log {log.place.path}")
+    count, seal = log.state
+    if count:
+        say(f"it goes on after {count} records, the last of which has the seal {seal}")
+    if options.observe:
+        say("OBSERVING ONLY: every call that can be sent is sent; nothing is enforced or protected")
+    if not options.approver:
+        say("nobody is asked: what the policy escalates is refused")
+    for note in confiner.notes():
+        say(note)
+
+
+async def _close_current(live: LivePolicy) -> None:
+    await live.current.close()

@@ -1,0 +1,188 @@
+"""The client's side over Streamable HTTP: on this machine only, and closed to web pages."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import uvicorn
+from mcp.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from ironcurtain.enforcement.proxy.tokens import Tokens
+from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, HttpLimits, Punctual
+from ironcurtain.enforcement.proxy.transport.http_clients import (
+    ON_SOCKET,
+    UNASKED,
+    HttpClients,
+    Known,
+    Refused,
+)
+from ironcurtain.errors import SystemFailedError, UsageError
+from ironcurtain.system.text import quoted, visible
+
+PATH = "/mcp"
+_LIMITS = HttpLimits()
+_POLL = 0.01
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen.
+
+    Attributes:
+        port: 0 takes a free one.
+        path: The Unix socket, instead of host and port.
+    """
+
+    host: str
+    port: int
+    path: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str, *, anywhere: bool) -> Address:
+        """Read `HOST:PORT` or `unix:PATH`.
+
+        Args:
+            text: As `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`, `unix:/home/me/proxy.sock`.
+            anywhere: Whether an address that other machines can reach is meant.
+
+        Raises:
+            UsageError: If it is none, or other machines could reach it and that is not meant.
+        """
+        kind, _, path = text.partition(":")
+        if kind == "unix" and path.startswith("/"):
+            return cls("localhost", 0, Path(path))
+        host, _, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004
+            raise UsageError(f"{quoted(text)} is no HOST:PORT", hint="Write --http 127.0.0.1:8080.")
+        if not anywhere and not _is_loopback(host):
+            raise UsageError(
+                f"other machines could reach {quoted(text)}, and what goes there is not encrypted",
+                hint="Listen on 127.0.0.1; with a gateway of your own in front, add --http-anywhere.",
+            )
+        return cls(host, int(port))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def serve_http(
+    server: Server[Any],
+    address: Address,
+    listening: Callable[[str], None],
+    clients: HttpClients | None = None,
+    limits: HttpLimits = _LIMITS,
+    *,
+    tokens: Tokens | None = None,
+    refused: Refused | None = None,
+) -> None:
+    """Serve until cancelled.
+
+    Args:
+        server: The face.
+        address: Where to listen.
+        listening: Told the URL once clients can connect.
+        clients: Who may connect, by their tokens; None asks nobody. A Unix socket is for its user alone.
+        limits: Bounds on what clients can hold.
+        tokens: Which signed tokens say whom a client acts for; with them, nothing else counts.
+        refused: Is told why a request showed none of these.
+
+    Raises:
+        SystemFailedError: If the address cannot be taken.
+    """
+    taken = _listen(address) if address.path is None else None
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    names: tuple[str, ...] = (host, "127.0.0.1", "localhost", "[::1]")
+    url = f"unix:{address.path}"
+    if taken is not None:
+        names = tuple(f"{name}:{taken.getsockname()[1]}" for name in names)
+        url = f"http://{names[0]}{PATH}"
+    knowing = partial(Known, clients=None if address.path else clients, tokens=tokens, refused=refused)
+    named = partial(knowing, name=ON_SOCKET if address.path else UNASKED)
+    running = _Quiet(_config(server, address, names, named, limits))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(running.serve, [taken] if taken is not None else None)
+        try:
+            while not running.started:  # noqa: ASYNC110 - it is told of in no other way
+                await anyio.sleep(_POLL)
+            listening(url)
+            await anyio.sleep_forever()
+        finally:
+            running.should_exit = running.force_exit = True
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1.5):
+                while running.servers and any(each.is_serving() for each in running.servers):  # noqa: ASYNC110 - it is told of in no other way
+                    await anyio.sleep(_POLL)
+
+
+def _config(
+    server: Server[Any],
+    address: Address,
+    names: tuple[str, ...],
+    known: Callable[[ASGIApp], ASGIApp],
+    limits: HttpLimits,
+) -> uvicorn.Config:
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=limits.bytes,
+        session_idle_timeout=limits.idle,
+        max_sessions=limits.sessions,
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=list(names),
+            allowed_origins=[f"http://{name}" for name in names],
+        ),
+        custom_starlette_routes=[Route("/health", _health)],
+    )
+    return uvicorn.Config(
+        Punctual(known(app), limits.body),
+        http=Connections(limits).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
+        uds=str(address.path) if address.path is not None else None,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=1,
+        server_header=False,
+    )
+
+
+async def _health(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "ok"})
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((address.host, address.port))
+    except OSError as error:
+        taken.close()
+        raise SystemFailedError(
+            f"{visible(address.host)}:{address.port} cannot be listened on: {error.strerror}"
+        ) from error
+    return taken
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves signals to the proxy."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

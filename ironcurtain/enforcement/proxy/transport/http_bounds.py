@@ -1,0 +1,155 @@
+"""Bounds on what a client over HTTP can hold: connections, and the time that a request takes to arrive.
+
+The HTTP server itself waits for a request for ever. Here a request has some seconds for its head and more for
+its body; where there are too many connections, the oldest of those that have sent no whole head goes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import h11
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from ironcurtain.enforcement.proxy.transport.http_clients import is_ours
+
+
+@dataclass(frozen=True)
+class HttpLimits:
+    """Bounds of one listening proxy.
+
+    Attributes:
+        head: Seconds in which the head of a request has to arrive, counted from the connection or from the
+            answer before.
+        body: Seconds for the rest of it.
+        connections: How many there are at once.
+        sessions: How many sessions there are at once.
+        idle: Seconds after which a session without a request is dropped.
+        bytes: Of a request's body: a call has at most 1 MiB of arguments.
+    """
+
+    head: float = 10.0
+    body: float = 30.0
+    connections: int = 256
+    sessions: int = 256
+    idle: float = 1_800.0
+    bytes: int = 4 << 20
+
+
+@dataclass
+class Connections:
+    """All connections of one listening proxy.
+
+    Attributes:
+        waiting: Those that have sent no whole head yet, the oldest first.
+    """
+
+    limits: HttpLimits
+    count: int = 0
+    waiting: dict[BoundedProtocol, None] = field(default_factory=dict)
+
+    def protocol(self, *arguments: Any, **named: Any) -> BoundedProtocol:  # noqa: ANN401 - the server's own
+        """Make the protocol of one connection, as the HTTP server asks for it."""
+        return BoundedProtocol(self, *arguments, **named)
+
+    def make_room(self) -> None:
+        """Close the oldest connection that keeps us waiting, where there are too many."""
+        if self.count > self.limits.connections and self.waiting:
+            next(iter(self.waiting)).drop()
+
+
+class BoundedProtocol(H11Protocol):
+    """One connection, which cannot wait for ever for the head of a request."""
+
+    def __init__(self, all_of_them: Connections, *arguments: Any, **named: Any) -> None:  # noqa: ANN401
+        super().__init__(*arguments, **named)
+        self._all = all_of_them
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._all.count += 1
+        if not _may_connect(transport.get_extra_info("socket")):
+            transport.abort()
+            return
+        self._watch()
+        self._all.make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._all.count -= 1
+        self._rest()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes: the time goes on until they make a whole head."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next head."""
+        super().on_response_complete()
+        self._watch()
+
+    def drop(self) -> None:
+        """Close the connection, whatever it was about to send."""
+        self._rest()
+        self.transport.abort()
+
+    def _watch(self) -> None:
+        """Count the time while no whole head has come, from the first moment on."""
+        is_waiting = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        if not is_waiting:
+            self._rest()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self._all.limits.head, self.drop)
+            self._all.waiting[self] = None
+
+    def _rest(self) -> None:
+        self._all.waiting.pop(self, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _may_connect(connected: socket.socket) -> bool:
+    """Tell whether whoever connected may: at a Unix socket, only who runs as our user."""
+    if connected.family != socket.AF_UNIX:
+        return True
+    with socket.fromfd(connected.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as own:
+        return is_ours(own, os.geteuid())
+
+
+class Punctual:
+    """Lets a request's body take only so long."""
+
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self._app, self._seconds = app, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; to one whose body is late its client seems gone."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        end = anyio.current_time() + self._seconds
+        is_whole = False
+
+        async def punctually() -> Message:
+            nonlocal is_whole
+            if is_whole:
+                return await receive()
+            with anyio.CancelScope(deadline=end):
+                message = await receive()
+                is_whole = not message.get("more_body", False)
+                return message
+            is_whole = True
+            return {"type": "http.disconnect"}
+
+        await self._app(scope, punctually, send)

@@ -1,0 +1,167 @@
+"""Who a client over HTTP is: everybody on this machine can connect, so each client shows a token of its own.
+
+Over a Unix socket the kernel says whose program connects, and no token is needed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import socket
+import struct
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ironcurtain.enforcement.proxy.tokens import BadTokenError, Tokens
+from ironcurtain.errors import FileError
+from ironcurtain.gateway.principal import Principal
+from ironcurtain.settings import user_directory
+from ironcurtain.system import json_text
+from ironcurtain.system.files import atomic_write, load
+from ironcurtain.system.frozen import Frozen, Slug
+from ironcurtain.system.ownership import check_own
+from ironcurtain.system.text import visible
+
+CLIENT = "ironcurtain.client"
+"""Where a request's scope says whose it is."""
+
+PRINCIPAL = "ironcurtain.principal"
+"""Where it says whom the client acts for, where clients show signed tokens."""
+
+ON_SOCKET = "socket"
+UNASKED = "http"
+"""The names of whoever connects to our Unix socket, and of everybody where no token is asked for."""
+
+Refused = Callable[[str], Awaitable[None]]
+"""Is told why a request was refused."""
+
+_FORMAT: Literal["ironcurtain/http-clients/v1"] = "ironcurtain/http-clients/v1"
+_OPEN = frozenset({"/health"})
+_BEARER = b"bearer "
+_MOST_SESSIONS = 10_000
+_LOCAL_PEERCRED, _SOL_LOCAL = 1, 0
+
+Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~+/=-]{32,256}$")]
+
+
+class HttpClients(Frozen):
+    """The file of clients: by name the token that each shows."""
+
+    format: Literal["ironcurtain/http-clients/v1"] = _FORMAT
+    clients: dict[Slug, Token] = Field(min_length=1)
+
+    def name_of(self, headers: Mapping[bytes, bytes]) -> str | None:
+        """Return the client whose token a request shows; None if it shows none of them."""
+        shown = headers.get(b"authorization", b"")
+        if shown[: len(_BEARER)].lower() != _BEARER:
+            return None
+        token, found = shown[len(_BEARER) :].strip(), None
+        for name, own in self.clients.items():  # all of them: how long it takes tells nothing
+            if hmac.compare_digest(token, own.encode()):
+                found = name
+        return found
+
+
+def clients_file() -> Path:
+    """Return where the clients' tokens are, unless somebody says otherwise."""
+    return user_directory() / "http-clients.json"
+
+
+def read_or_make(path: Path) -> HttpClients:
+    """Read the clients' tokens; where there is no file, make one with one client.
+
+    Raises:
+        FileError: If others can read or change it.
+        FormatError: If it is no such file.
+    """
+    if not path.exists():
+        made = HttpClients(clients={"default": secrets.token_urlsafe(32)})
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_write(path, json_text.pretty(made.model_dump(mode="json")).encode(), mode=0o600)
+    check_own(path, "the file of clients' tokens")
+    if path.stat().st_mode & 0o077:
+        raise FileError(
+            "others can read the clients' tokens",
+            where=str(path),
+            hint=f"Run `chmod 600 {visible(str(path))}`, and give each client another token.",
+        )
+    return load(path, HttpClients)
+
+
+def is_ours(connection: socket.socket, own: int) -> bool:
+    """Tell whether the program at the other end of a Unix socket runs as a user."""
+    if sys.platform == "linux":
+        size = struct.calcsize("3i")
+        _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        return bool(user == own)
+    found = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 8)  # struct xucred: version, user, …
+    return bool(struct.unpack("2I", found)[1] == own)
+
+
+@dataclass
+class Known:
+    """Lets requests through of which it is known whose they are; each session is its client's alone.
+
+    Attributes:
+        app: What serves them.
+        clients: Who shows which token; None where nobody has to.
+        name: What everybody is called then.
+        tokens: Which signed tokens count; with them, nothing else does.
+        refused: Is told why a request showed none.
+    """
+
+    app: ASGIApp
+    clients: HttpClients | None
+    name: str = UNASKED
+    tokens: Tokens | None = None
+    refused: Refused | None = None
+    _sessions: dict[bytes, str] = field(default_factory=dict)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it before anything of its body is read."""
+        if scope["type"] != "http" or scope["path"] in _OPEN:
+            await self.app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        client, principal = await self._who(headers)
+        if client is None:
+            refusal = PlainTextResponse("Show the token of a client.\n", 401, {"www-authenticate": "Bearer"})
+            await refusal(scope, receive, send)
+            return
+        session = headers.get(b"mcp-session-id")
+        if session is not None and self._sessions.get(session, client) != client:
+            await PlainTextResponse("There is no such session.\n", 404)(scope, receive, send)
+            return
+
+        async def learning(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                for name, value in message.get("headers", ()):
+                    if name.lower() == b"mcp-session-id":
+                        self._learn(value, client)
+            await send(message)
+
+        await self.app({**scope, CLIENT: client, PRINCIPAL: principal}, receive, learning)
+
+    async def _who(self, headers: Mapping[bytes, bytes]) -> tuple[str | None, Principal | None]:
+        """Return who a client is, and whom it acts for as its token shows; nobody where it shows none."""
+        if self.tokens is None:
+            return (self.clients.name_of(headers) if self.clients is not None else self.name), None
+        try:
+            principal = self.tokens.principal_of(headers)
+        except BadTokenError as error:
+            if self.refused is not None:
+                await self.refused(str(error))
+            return None, None
+        return principal.sub, principal
+
+    def _learn(self, session: bytes, client: str) -> None:
+        while len(self._sessions) >= _MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        self._sessions.setdefault(session, client)

@@ -1,0 +1,182 @@
+"""The client's side over stdio: standard input and output belong to the protocol, and to nothing else.
+
+While it is served, whatever else writes to standard output (a warning, a library, a child) lands on standard
+error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from ending.
+Each message keeps the bytes that it came in, so that a call's arguments can be judged as they were written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import anyio
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+from ironcurtain.servers.stdio_transport import Streams
+
+_CHUNK = 1 << 16
+_MAX_LINE = 64 << 20
+_MAX_CHUNKS = 8
+_MAX_WAITING = 256
+_LAST_ANSWERS = 1.0
+
+
+@asynccontextmanager
+async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
+    """Yield the streams that a `Server` runs on; they end when the client closes its side.
+
+    Args:
+        gone: Called as soon as it has; a server that answers the greeting reads nothing else meanwhile.
+    """
+    wire_in, wire_out = os.dup(0), os.dup(1)
+    for wire in (wire_in, wire_out):
+        os.set_blocking(wire, True)  # whoever made them may have left them otherwise
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sent, to_send = anyio.create_memory_object_stream[SessionMessage](0)
+    writer = _Writer(wire_out)
+    writing, written = anyio.CancelScope(shield=True), anyio.Event()
+
+    async def read() -> None:
+        async with arrived:
+            async for line in _lines(wire_in, gone):
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    await writer.send(_PARSE_FAILED)
+                    continue
+                try:
+                    await arrived.send(SessionMessage(message, ServerMessageMetadata(request_context=line)))
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return
+
+    async def write() -> None:
+        try:
+            with writing:
+                async with to_send:
+                    async for item in to_send:
+                        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                        await writer.send(text.encode())
+        finally:
+            written.set()
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
+            try:
+                yield received, sent
+            finally:
+                # What was answered last is still on its way, whatever ends us.
+                sent.close()
+                with anyio.move_on_after(_LAST_ANSWERS, shield=True):
+                    await written.wait()
+                    await writer.flush()
+                writing.cancel()
+            tasks.cancel_scope.cancel()
+    finally:
+        received.close()
+        sent.close()
+
+
+_PARSE_FAILED = (
+    JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=PARSE_ERROR, message="Parse error"))
+    .model_dump_json(by_alias=True)
+    .encode()
+)
+
+
+class _Writer:
+    """Writes lines to a descriptor from a thread of its own; at most so many wait."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._room = anyio.Semaphore(_MAX_WAITING, fast_acquire=True)
+        self._last: asyncio.Future[None] | None = None
+        threading.Thread(target=self._work, name="ironcurtain-stdout", daemon=True).start()
+
+    async def send(self, line: bytes) -> None:
+        """Queue a line."""
+        await self._room.acquire()
+        self._last = self._loop.create_future()
+        self._last.add_done_callback(lambda _: self._room.release())
+        self._lines.put((line + b"\n", self._last))
+
+    async def flush(self) -> None:
+        """Wait until everything that was queued is written."""
+        if self._last is not None:
+            await asyncio.wait([self._last])
+
+    def _work(self) -> None:
+        broken = False
+        while True:
+            line, written = self._lines.get()
+            rest = memoryview(line)
+            while rest and not broken:
+                try:
+                    rest = rest[os.write(self._descriptor, rest) :]
+                except OSError:
+                    broken = True  # the client has gone; its input will end, too
+            if not _tell(self._loop, partial(_done, written)):
+                return
+
+
+def _tell(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> bool:
+    """Have an event loop do something; tell whether it still runs."""
+    try:
+        loop.call_soon_threadsafe(act)
+    except RuntimeError:  # it has been closed
+        return False
+    return True
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def _lines(descriptor: int, gone: Callable[[], None]) -> AsyncIterator[bytes]:
+    """Yield the lines of a descriptor that a thread reads; an endless line ends the input.
+
+    `gone` is called when it has come to its end, however many lines nobody has taken yet.
+    """
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[bytes] = asyncio.Queue()
+    room = threading.Semaphore(_MAX_CHUNKS)
+
+    def read() -> None:
+        chunk = b"-"
+        while chunk and room.acquire():
+            try:
+                chunk = os.read(descriptor, _CHUNK)
+            except OSError:
+                chunk = b""  # nothing more comes from there: that is its end
+            if not _tell(loop, partial(chunks.put_nowait, chunk)):
+                return
+        _tell(loop, gone)
+
+    threading.Thread(target=read, name="ironcurtain-stdin", daemon=True).start()
+    buffer = bytearray()
+    while chunk := await chunks.get():
+        room.release()
+        buffer += chunk
+        if b"\n" not in chunk:
+            if len(buffer) > _MAX_LINE:
+                return
+            continue
+        *lines, rest = bytes(buffer).split(b"\n")
+        buffer = bytearray(rest)
+        for line in lines:
+            if line.strip():
+                yield line

@@ -1,0 +1,172 @@
+"""What the policy permits and a server's sandbox does not: refused in its own words, or told afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import anyio
+
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.turns import path_subjects
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted, visible
+
+OUT_OF_REACH = "sandbox-out-of-reach"
+"""The rule under which a call is refused that the policy permits and the server's sandbox does not."""
+
+
+class Beyond(Protocol):
+    """Returns why a server's sandbox keeps it from what a call names; nothing if it does not."""
+
+    def __call__(self, server: str, subjects: Iterable[Subject], /, *, asked: bool) -> str:
+        """Return it; `asked` where a person is asked, so that a process of its own may be started."""
+
+
+IsApart = Callable[[str, Iterable[Subject]], bool]
+"""Tells whether an approved call needs a server process of its own."""
+
+Send = Callable[[], Awaitable[dict[str, Json]]]
+"""Sends one call; returns its result as it came."""
+
+Carry = Callable[[str, Sequence[Subject], Send], Awaitable[dict[str, Json]]]
+"""Sends one call about some paths to a server, with what that needs to serve them."""
+
+_HELD = re.compile(
+    r"EROFS|EBUSY|EXDEV|Read-only file system|Device or resource busy|Invalid cross-device link"
+)
+"""How operating systems, and programs after them, name what a mount refuses."""
+_MOST_SHOWN = 3
+_PATIENCE = 1.0
+_POLL = 0.02
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A call that is sent to a server process of its own.
+
+    Attributes:
+        id: The decision's id.
+        subjects: What the call names: that is opened to the process.
+        ready: Is awaited when the process is up, before the call is sent, with what is wrong with the process
+            or nothing; raises `UpstreamError` where the call must not be sent.
+    """
+
+    id: str
+    subjects: tuple[Subject, ...]
+    ready: Callable[[str], Awaitable[None]]
+
+
+def nothing_beyond(server: str, subjects: Iterable[Subject], *, asked: bool) -> str:  # noqa: ARG001 - `Beyond`
+    """Know of no sandbox."""
+    return ""
+
+
+def never_apart(_server: str, _subjects: Iterable[Subject]) -> bool:
+    """Know of no sandbox."""
+    return False
+
+
+async def plainly(_server: str, _subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
+    """Send a call, and do nothing else."""
+    return await send()
+
+
+def unsaid(_text: str) -> None:
+    """Have nobody to tell."""
+
+
+@dataclass(frozen=True)
+class Reaching:
+    """What servers' sandboxes and roots have to do with a call.
+
+    Attributes:
+        beyond: Tells why a server's sandbox keeps it from what a call names.
+        is_apart: Tells whether an approved call needs a server process of its own.
+        carry: Sends a call, with what its server needs to serve what it names.
+        say: Tells the person who started the proxy.
+    """
+
+    beyond: Beyond = nothing_beyond
+    is_apart: IsApart = never_apart
+    carry: Carry = plainly
+    say: Callable[[str], None] = unsaid
+
+
+def within_reach(judged: Judged, reaching: Reaching) -> Judged:
+    """Return a call as it was judged, refused where its server's sandbox would not let it through.
+
+    It comes before a person is asked: nobody approves what cannot happen. Who started the proxy is told.
+    """
+    if judged.prepared is None or judged.decision.verdict is Verdict.DENY:
+        return judged
+    asked = judged.decision.verdict is Verdict.ESCALATE
+    reason = reaching.beyond(judged.call.server, judged.prepared.call.subjects, asked=asked)
+    if not reason:
+        return judged
+    reaching.say(f"server {judged.call.server}: {reason}")
+    refused = {"verdict": Verdict.DENY, "rule": OUT_OF_REACH, "reason": f"{reason[:1].upper()}{reason[1:]}."}
+    return replace(
+        judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False
+    )
+
+
+def sent_apart(judged: Judged, reaching: Reaching) -> Judged:
+    """Return an approved call marked as one for a server process of its own, where it needs that."""
+    if judged.approval is None or not judged.forwarded:
+        return judged
+    return replace(judged, alone=reaching.is_apart(judged.call.server, subjects_of(judged)))
+
+
+def subjects_of(judged: Judged) -> tuple[Subject, ...]:
+    """Return what a call names."""
+    return judged.prepared.call.subjects if judged.prepared else ()
+
+
+def paths_of(judged: Judged) -> list[Subject]:
+    """Return the paths that a call was judged over."""
+    return path_subjects(judged.prepared) if judged.prepared else []
+
+
+async def explained(
+    confiner: Confiner, server: str, subjects: Sequence[Subject], send: Send
+) -> dict[str, Json]:
+    """Send a call; say in the result of one that failed what its server's sandbox had to do with it.
+
+    Args:
+        confiner: Knows the sandbox.
+        server: The server.
+        subjects: The paths of the call.
+        send: Sends it.
+    """
+    before = len(confiner.violations(server))
+    result = await send()
+    content = result.get("content")
+    if result.get("isError") is not True or not isinstance(content, list) or not confiner.contains(server):
+        return result
+    words = confiner.across_mounts(server, [subject.value for subject in subjects if subject.role.writes])
+    is_held = any(_HELD.search(str(block)) for block in content)
+    if seen := await _refused(confiner, server, before, seconds=_PATIENCE if is_held else 0):
+        words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"
+    if not words and is_held:
+        words = (
+            "its sandbox may be what refused it: what lies outside its places is read-only, and so is what "
+            "is code in repositories (.git/config, hooks), or all of .git for a server without tools for it"
+        )
+    if not words:
+        return result
+    said = f"The policy permits this call of the server {quoted(server)}; {words}."
+    return {**result, "content": [*content, {"type": "text", "text": said}]}
+
+
+async def _refused(confiner: Confiner, server: str, before: int, *, seconds: float) -> list[str]:
+    """Return what a server was refused meanwhile, of which the sandbox may tell a moment after the answer."""
+    end = anyio.current_time() + seconds
+    while not (seen := confiner.violations(server)[before:]) and anyio.current_time() < end:  # noqa: ASYNC110 - it is told of in no other way
+        await anyio.sleep(_POLL)
+    return seen

@@ -1,0 +1,121 @@
+"""One approved call, sent to a server process of its own.
+
+The server that runs reaches what rules allow. What a person has approved beyond that is opened to a process
+that is started contained for the one call, and ended with it: it is wider by what that call names, for as
+long as that call takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as types
+from anyio import to_thread
+
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.proxy.transport.client_requests import Exchange
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, explained
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
+from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+if TYPE_CHECKING:  # the hub has one of these
+    from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
+
+MOST = 4
+"""So many of one server run at once: one that keeps them from ending keeps no other server waiting."""
+PATIENCE = 120.0
+"""Seconds that a call waits for one of them to end."""
+
+Sending = Callable[[Upstream], Awaitable[dict[str, Json]]]
+"""Sends one call to the server that it is given."""
+
+
+class Apart:
+    """Starts server processes for single calls, a few of each server at a time."""
+
+    def __init__(self, hub: Hub, confiner: Confiner) -> None:
+        self._hub, self._confiner = hub, confiner
+        self._rooms = {name: anyio.Semaphore(MOST) for name in hub.processes}
+
+    async def send(self, call: Call, alone: Alone, exchange: Exchange, sending: Sending) -> dict[str, Json]:
+        """Start a process of a call's server, hold its tool against the judged one, send, and end it.
+
+        Raises:
+            UpstreamError: If it does not start, lists another tool, or gives no answer.
+            MCPError: The server's own error.
+        """
+        room = self._rooms[call.server]
+        with anyio.move_on_after(PATIENCE) as waited:
+            await room.acquire()
+        if waited.cancelled_caught:
+            raise UpstreamError(f"{MOST} of its processes for single calls run already")
+        try:
+            confiner = await self._confiner_for(call.server, alone.subjects)
+            paths = [each.value for each in alone.subjects if each.role.category == "path"]
+            events = _Events(self._hub, exchange, alone)
+            usual = self._hub.processes[call.server]
+            made = usual.for_one_call(events, confiner, paths)
+
+            async def work() -> dict[str, Json]:
+                if usual.roots.asked_for:
+                    made.roots.expect()
+                await alone.ready(_difference(call, made.catalogue or Catalogue()))
+                return await explained(confiner, call.server, [*alone.subjects], partial(sending, made))
+
+            return await made.once(work)
+        finally:
+            room.release()
+
+    async def _confiner_for(self, server: str, subjects: Sequence[Subject]) -> Confiner:
+        try:
+            return await to_thread.run_sync(self._confiner.for_one_call, server, subjects)
+        except IronCurtainError as error:
+            raise UpstreamError(error.what) from None
+        except OSError as error:
+            raise UpstreamError(f"what it names cannot be looked at: {visible(str(error))}") from None
+
+
+def _difference(call: Call, catalogue: Catalogue) -> str:
+    """Say that a process lists another tool than the one that was judged; nothing if it is the same."""
+    judged = (call.live_digest, call.live_listing)
+    if call.live_digest is None:  # it is about no tool of the server
+        return ""
+    listed = (catalogue.digests.get(call.tool), catalogue.listings.get(call.tool))
+    return (
+        "" if listed == judged else "the process that was started for it lists another tool than was judged"
+    )
+
+
+class _Events:
+    """What the process may cause: all of it belongs to the one call and its client."""
+
+    def __init__(self, hub: Hub, exchange: Exchange, alone: Alone) -> None:
+        self._hub, self._exchange, self._alone = hub, exchange, alone
+
+    async def ask(self, server: str, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error
+        return await self._hub.ask(server, request, self._exchange)
+
+    async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
+        await self._hub.logged(server, params, self._exchange)
+
+    async def seen(self, server: str, seen: Seen) -> None:
+        await self._hub.seen(server, seen, decision=self._alone.id)
+
+    async def changed(self, server: str, what: str) -> None:
+        """Nobody is told: the lists of the server that goes on running are the ones that count."""
+
+    async def updated(self, server: str, uri: str) -> None:
+        """Nobody is told, likewise."""
+
+    def say(self, text: str) -> None:
+        """Nobody is told: what went wrong is in the answer."""

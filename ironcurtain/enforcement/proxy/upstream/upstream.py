@@ -1,0 +1,400 @@
+"""One MCP server behind the proxy: connected, watched, and started again when it ends.
+
+Whatever a server does, it does to its own tools: it has its own connection, its own task and its own bounds.
+While it is down its calls fail at once with a plain sentence; it is started again after a growing pause.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+import mcp_types as types
+from anyio import to_thread
+from mcp import Client
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter, ValidationError
+
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents, UpstreamLimits
+from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
+from ironcurtain.enforcement.proxy.upstream.server_messages import Heard
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue, LiveCatalogue
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.errors import FetchError, IronCurtainError
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.connect import cause, parameters
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.key_store import filled
+from ironcurtain.system.text import counted
+
+_RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_MAX_EVENT = 32 << 20
+_HTTP_SECONDS = 30.0
+_LAST_WORDS = 3
+_MAX_WORDS = 300
+_ASKED_MORE = "the policy lets it ask the client for something else"
+_OTHER_REACH = "the policy lets it reach something else"
+_OURS = frozenset({_ASKED_MORE, _OTHER_REACH})
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Upstream:
+    """One server. `run` keeps it up for as long as it is not cancelled."""
+
+    def __init__(
+        self,
+        name: str,
+        config: ServerConfig,
+        events: UpstreamEvents,
+        confiner: Confiner,
+        limits: UpstreamLimits,
+        more_roots: Iterable[str] = (),
+    ) -> None:
+        self.name = name
+        self._config, self._server = config, config.servers[name]
+        self._events, self._limits = events, limits
+        self._confiner = confiner
+        self._session: ClientSession | None = None
+        self._up, self._tried, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
+        self._subscriptions_changed = anyio.Event()
+        self._tools = LiveCatalogue(name, events, limits)
+        self._reason = "it has not been started"
+        self._ended_for = ""
+        self._wanted: types.ClientCapabilities = types.ClientCapabilities()
+        self._words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._subscribed: set[str] = set()
+        self.log_level: types.LoggingLevel | None = None
+        self._starting, self.roots = False, RootsTold(more_roots)
+
+    # -- what others see ------------------------------------------------------------------------
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """What it listed last; None if it was never up."""
+        return self._tools.current
+
+    @property
+    def capabilities(self) -> types.ServerCapabilities | None:
+        """What the server can do; None while it is down."""
+        return self._session.server_capabilities if self._session else None
+
+    @property
+    def reason(self) -> str:
+        """Why it is down, with the last of what it said; empty while it is up."""
+        return "" if self._session else ": ".join([self._reason, *self._words])
+
+    @property
+    def starting(self) -> bool:
+        """Whether it has not been up yet, and has not failed: its first start is to come, or goes on."""
+        return not self._tried.is_set()
+
+    @property
+    def instructions(self) -> str | None:
+        """The server's own instructions for a model."""
+        return self._session.instructions if self._session else None
+
+    @property
+    def modern(self) -> bool:
+        """Whether it speaks the stateless protocol: then it asks by answering."""
+        return self._session is not None and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def tried(self) -> None:
+        """Wait until the first start has succeeded or failed."""
+        if not self._tried.is_set():
+            await self._tried.wait()
+
+    async def settled(self) -> None:
+        """Wait until a change of the tools that the server announced has been read; bounded."""
+        await self._tools.settled(self._limits.pulse)
+
+    async def digest_of(self, tool: str) -> str | None:
+        """Return the digest of a tool as the server lists it now, waiting for a server that is just starting.
+
+        Returns:
+            Empty where it lists no such tool; None where it was never up, so that nothing is known of it.
+        """
+        soon = self._starting or not self._tried.is_set() or self._ended_for in _OURS
+        if self._session is None and soon:
+            with anyio.move_on_after(self._limits.patience):
+                await self._up.wait()
+        await self._tools.settled(self._limits.start)
+        return self.catalogue.digests.get(tool, "") if self.catalogue is not None else None
+
+    async def request(
+        self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
+    ) -> dict[str, Json]:
+        """Send a request and return its result as the server wrote it.
+
+        Raises:
+            MCPError: The server's own error.
+            UpstreamError: If it is down, dies meanwhile, is too slow or answers nonsense.
+        """
+        session = await self._connected()
+        try:
+            return await session.send_request(  # type: ignore[type-var]
+                request,
+                _RAW,
+                request_read_timeout_seconds=self._limits.call,
+                progress_callback=on_progress,
+            )
+        except MCPError as error:
+            if error.error.code == types.CONNECTION_CLOSED and self._session is not session:
+                raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
+            if error.error.code == types.CONNECTION_CLOSED:
+                self._lost("it closed the connection")
+                raise UpstreamError("the server ended before it answered") from None
+            if error.error.code == types.REQUEST_TIMEOUT:
+                await self._check_pulse(session)
+                raise UpstreamError(
+                    f"the server gave no answer within {self._limits.call:g} seconds"
+                ) from None
+            raise
+        except (ValidationError, ValueError, TypeError):
+            raise UpstreamError("the server's answer is not of the protocol") from None
+        except (httpx2.HTTPError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            self._lost(f"it cannot be reached: {cause(error)}")
+            raise UpstreamError(f"the server cannot be reached: {cause(error)}") from None
+
+    async def notify_roots_changed(self) -> None:
+        """Tell a server of the handshake era that its roots changed."""
+        if self._session is not None and not self.modern and self._wanted.roots is not None:
+            self.roots.told()
+            await self._session.send_notification(types.RootsListChangedNotification())
+
+    async def set_log_level(self, level: types.LoggingLevel) -> None:
+        """Ask for log messages from this level on, now and after every start."""
+        if level == self.log_level:
+            return
+        self.log_level = level
+        if self._session is not None and not self.modern and self._logs:
+            await self.request(types.SetLevelRequest(params=types.SetLevelRequestParams(level=level)))
+
+    async def subscribe(self, uri: str, *, wanted: bool) -> None:
+        """Begin or end being told of a resource's changes."""
+        (self._subscribed.add if wanted else self._subscribed.discard)(uri)
+        if self.modern:
+            self._subscriptions_changed.set()
+        elif wanted:
+            await self.request(types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri)))
+        else:
+            await self.request(types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri)))
+
+    # -- its life -------------------------------------------------------------------------------
+
+    def want(self, wanted: types.ClientCapabilities, *, other_reach: bool = False) -> None:
+        """Say what the client can do, as far as the policy lets it be used; anew if its reach changed."""
+        changed = wanted != self._wanted
+        self._wanted = wanted
+        if (changed or other_reach) and (self._session is not None or self._starting):
+            self._end(_ASKED_MORE if changed else _OTHER_REACH)
+
+    async def run(self) -> None:
+        """Start the server, serve until it ends, pause, and again."""
+        pause = self._limits.first_pause
+        self._reason = "it is starting"
+        while True:
+            began = anyio.current_time()
+            await self._one_life()
+            if self._ended_for in _OURS:
+                self._events.say(f"server {self.name} is started again: {self._ended_for}")
+                self._words.clear()
+                continue
+            if anyio.current_time() - began > self._limits.healthy:
+                pause = self._limits.first_pause
+            self._events.say(f"server {self.name}: {self._reason}; it is started again in {pause:g} s")
+            for words in self._words:
+                self._events.say(f"[{self.name}] {words}")
+            await anyio.sleep(pause)
+            self._words.clear()
+            pause = min(pause * 2, self._limits.longest_pause)
+
+    def for_one_call(self, events: UpstreamEvents, confiner: Confiner, more_roots: Iterable[str]) -> Upstream:
+        """Return the same server, to be started once, contained otherwise and with more roots."""
+        made = Upstream(self.name, self._config, events, confiner, self._limits, more_roots)
+        made.log_level, made._wanted = self.log_level, self._wanted
+        return made
+
+    async def once(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Start the server, do some work with it, and end it, whatever comes of that.
+
+        Raises:
+            UpstreamError: If it does not start.
+        """
+        failed: Exception | None = None
+        self._reason = "it is starting"
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._one_life)
+            await self._tried.wait()
+            try:
+                await self._connected()
+                done = await work()
+            except Exception as error:  # noqa: BLE001 - raised outside, where no group wraps it
+                failed = error
+            tasks.cancel_scope.cancel()
+        if failed is not None:
+            raise failed
+        return done
+
+    async def _one_life(self) -> None:
+        """Start the server and serve until it ends; whatever it causes, the others are not down then."""
+        self._starting = True
+        try:
+            await self._live()
+        except TimeoutError:
+            self._reason = f"it did not start within {self._limits.start:g} seconds"
+        except IronCurtainError as error:
+            self._reason = error.what
+            self._words.extend([error.hint] if isinstance(error, FetchError) else [])
+        except Exception as error:  # noqa: BLE001 - as said above
+            self._reason = cause(error)
+        finally:
+            self._starting = False
+        self._down()
+
+    async def _live(self) -> None:
+        self._ended, self._ended_for = anyio.Event(), ""
+        with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
+            async with self._client(await self._transport()) as client:
+                self._session = client.session
+                self._tools.changed()  # by what was there before, no call may be judged
+                if self._logs and self.log_level is not None and not self.modern:
+                    level = types.SetLevelRequestParams(level=self.log_level)
+                    await client.session.send_request(types.SetLevelRequest(params=level), types.EmptyResult)
+                await self._tools.read(client.session)
+                start.deadline = math.inf
+                await self._serve(client)
+        if start.cancelled_caught:
+            raise TimeoutError
+
+    async def _serve(self, client: Client) -> None:
+        """Be up until the connection ends."""
+        self._starting = False
+        self._up.set()
+        self._tried.set()
+        catalogue = self.catalogue or Catalogue()
+        protocol, count = client.session.protocol_version, len(catalogue.tools)
+        self._events.say(f"server {self.name}: {counted(count, 'tool')}, protocol {protocol}")
+        self._tools.tell_problems()
+        for what in ("tools", "prompts", "resources"):
+            await self._events.changed(self.name, what)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tools.keep, client.session)
+            if self.modern:
+                tasks.start_soon(self._listen, client)
+            await self._ended.wait()
+            self._session = None
+            tasks.cancel_scope.cancel()
+
+    def _down(self) -> None:
+        self._session, self._up = None, anyio.Event()
+        self._tried.set()
+        self._tools.abandon()
+
+    def _lost(self, reason: str) -> None:
+        """Take the connection for lost; the end of its process may yet tell more of why."""
+        if not self._ended.is_set():
+            self._reason = reason
+        self._ended.set()
+
+    def _end(self, reason: str) -> None:
+        """End the connection for a reason of ours, whatever its process says at its end."""
+        self._reason = self._ended_for = reason
+        self._ended.set()
+
+    def _client(self, transport: Any) -> Client:  # noqa: ANN401 - the SDK's transports have no common public type
+        heard = Heard(self.name, self._events, self._tools, self.roots)
+        return Client(
+            transport,
+            mode="auto",
+            cache=None,
+            client_info=types.Implementation(name="ironcurtain", version="1"),
+            sampling_callback=heard.sampling if self._wanted.sampling is not None else None,
+            sampling_capabilities=self._wanted.sampling,
+            elicitation_callback=heard.elicitation if self._wanted.elicitation is not None else None,
+            list_roots_callback=heard.roots if self._wanted.roots is not None else None,
+            logging_callback=heard.log,
+            message_handler=heard.message,
+        )
+
+    async def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
+        if self._server.url is not None:
+            headers = await to_thread.run_sync(filled, self._server.headers, self.name)
+            timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
+            client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False)
+            return streamable_http_client(self._server.url, http_client=client, max_sse_event_size=_MAX_EVENT)
+        ended = self._ended
+
+        def on_end(reason: str) -> None:
+            self._reason = self._ended_for or reason
+            ended.set()
+
+        start = await to_thread.run_sync(parameters, self.name, self._config)
+        return self._confiner.connect(
+            self.name, start, on_words=self._on_words, on_end=on_end, tell=self._events.seen
+        )
+
+    async def _connected(self) -> ClientSession:
+        if self._session is None or self._ended.is_set():
+            raise UpstreamError(f"the server is not running ({self._reason})")
+        return self._session
+
+    async def _check_pulse(self, session: ClientSession) -> None:
+        """See whether a server that did not answer lives; if not, it is started again."""
+        ping: types.ClientRequest = types.DiscoverRequest() if self.modern else types.PingRequest()
+        try:
+            await session.send_request(ping, _RAW, request_read_timeout_seconds=self._limits.pulse)  # type: ignore[type-var]
+        except MCPError as error:
+            if error.error.code in {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED}:
+                self._end("it hangs")
+
+    def _on_words(self, words: str) -> None:
+        """Keep the last of what it writes to its standard error, for when it ends."""
+        self._words.append(words[:_MAX_WORDS])
+
+    # -- what it lists --------------------------------------------------------------------------
+
+    @property
+    def _logs(self) -> bool:
+        return self.capabilities is not None and self.capabilities.logging is not None
+
+    async def _listen(self, client: Client) -> None:
+        """Hear of changes from a server of the stateless protocol, which tells only those who listen."""
+        while True:
+            self._subscriptions_changed = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._hear, client)
+                await self._subscriptions_changed.wait()
+                tasks.cancel_scope.cancel()
+
+    async def _hear(self, client: Client) -> None:
+        try:
+            async with client.listen(
+                tools_list_changed=True,
+                prompts_list_changed=True,
+                resources_list_changed=True,
+                resource_subscriptions=sorted(self._subscribed),
+            ) as events:
+                async for event in events:
+                    match event:
+                        case ResourceUpdated():
+                            await self._events.updated(self.name, event.uri)
+                        case PromptsListChanged():
+                            await self._events.changed(self.name, "prompts")
+                        case ResourcesListChanged():
+                            await self._events.changed(self.name, "resources")
+                        case _:
+                            self._tools.changed()
+        except Exception as error:  # noqa: BLE001 - a server need not offer this
+            _log.debug("server %s tells of no changes: %s", self.name, error)

@@ -1,0 +1,271 @@
+"""All servers behind the proxy, and what goes between them and the client beside calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.abc import TaskGroup
+from mcp.shared.exceptions import MCPError
+
+from ironcurtain.decision.canonical.paths import Resolver
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
+from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
+from ironcurtain.enforcement.proxy.local import LocalServer
+from ironcurtain.enforcement.proxy.transport.client_requests import Exchange, can, deliver
+from ironcurtain.enforcement.proxy.transport.clients import Clients
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, Send, explained
+from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
+from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
+from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.offers import offer_for
+from ironcurtain.enforcement.sandbox.reach.reach import reach_of, reaches
+from ironcurtain.enforcement.sandbox.report import TOLD, Seen
+from ironcurtain.errors import AuditError, ServerConfigError
+from ironcurtain.gateway.gateway import Gateway
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+SEPARATOR = "__"
+GREETING_PATIENCE = 15.0
+"""Seconds that a greeting waits for servers that start slowly: nothing else brings their instructions."""
+DISCOVERY_PATIENCE = 5.0
+"""The same where a client asks first which protocol we speak: the SDK's gives up after ten."""
+
+
+class Hub:
+    """The servers of one proxy; they are started when the first client says what it can do."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        enforcer: Enforcer,
+        confiner: Confiner,
+        clients: Clients,
+        say: Callable[[str], None],
+        limits: UpstreamLimits | None = None,
+        gateways: Mapping[str, Gateway] | None = None,
+    ) -> None:
+        self.clients = clients
+        self.enforcer = replace(enforcer, reaching=replace(enforcer.reaching, carry=self._carry, say=say))
+        self.say = say
+        self.listed = False
+        self._limits = limits or UpstreamLimits()
+        self._started = False
+        self._client: types.ClientCapabilities | None = None
+        self._tasks: TaskGroup | None = None
+        self._gone = anyio.Event()
+        self.processes = {
+            name: Upstream(name, config, self, confiner, self._limits)
+            for name, server in config.servers.items()
+            if server.command or server.url
+        }
+        self.upstreams: dict[str, Upstream | LocalServer] = {
+            **self.processes,
+            **{name: LocalServer(name, each, self) for name, each in (gateways or {}).items()},
+        }
+        self._confiner = confiner
+        self.apart = Apart(self, confiner)
+        self.passes = {name: server.pass_meta for name, server in config.servers.items()}
+        if not self.upstreams:
+            raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
+
+        for name in self.upstreams:
+            # With names as they may be, nothing else could give two tools one name on the face.
+            if f"{name}_" in self.upstreams:
+                raise ServerConfigError(
+                    f"tools of {quoted(name)} and {quoted(name + '_')} could have one name",
+                    where=str(config.path),
+                    hint="Rename one of the two servers.",
+                )
+
+    def live_in(self, tasks: TaskGroup) -> None:
+        """Take the task group that the servers live in."""
+        self._tasks = tasks
+
+    def start(self, capabilities: types.ClientCapabilities | None) -> None:
+        """Start the servers, once."""
+        assert self._tasks is not None  # noqa: S101 - `live_in` comes first
+        if not self._started:
+            self._started, self._client = True, capabilities
+            for upstream in self.upstreams.values():
+                upstream.want(self._wanted(upstream.name, capabilities))
+                self._tasks.start_soon(upstream.run)
+
+    async def greet(self, patience: float) -> None:
+        """Wait some seconds for servers that are slow to start, before a client is told what they can do."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._until_gone, tasks.cancel_scope)
+            await self.tried(patience=patience)
+            tasks.cancel_scope.cancel()
+
+    async def _until_gone(self, scope: anyio.CancelScope) -> None:
+        await self._gone.wait()
+        scope.cancel()
+
+    def gone(self) -> None:
+        """Wait for no server any more: there is nobody to be greeted."""
+        self._gone.set()
+
+    async def follow(self) -> None:
+        """Let another policy decide what servers may know of the client; tell the clients of other tools."""
+        content = self.enforcer.policy.current.content
+        changed = self._confiner.follow(*reaches(content, self.upstreams, observe=self.enforcer.observe))
+        if self._started:
+            for upstream in self.upstreams.values():
+                wanted = self._wanted(upstream.name, self._client)
+                upstream.want(wanted, other_reach=upstream.name in changed)
+        await self.changed("", "tools")
+
+    async def tried(self, *names: str, patience: float | None = None) -> None:
+        """Wait until these servers, or all, have been up or have failed once; bounded."""
+        with anyio.move_on_after(self._limits.patience if patience is None else patience):
+            for name in names or self.upstreams:
+                await self.upstreams[name].tried()
+
+    def route(self, name: str) -> tuple[str, str]:
+        """Return server and own name behind a name on the face; the server is empty where there is none."""
+        known = [server for server in self.upstreams if name.startswith(server + SEPARATOR)]
+        server = max(known, key=len, default="")
+        return (server, name[len(server) + len(SEPARATOR) :]) if server else ("", name)
+
+    def _wanted(self, server: str, client: types.ClientCapabilities | None) -> types.ClientCapabilities:
+        """Return what a server may know of the client: not what the policy could never let it use."""
+        has = client or types.ClientCapabilities()
+        sampling = self._could_ask(server, SAMPLING) and has.sampling is not None
+        elicitation = self._could_ask(server, ELICITATION) and has.elicitation is not None
+        return types.ClientCapabilities(
+            sampling=has.sampling if sampling else None,
+            elicitation=has.elicitation if elicitation else None,
+            roots=types.RootsCapability(list_changed=True),
+        )
+
+    def _could_ask(self, server: str, tool: str) -> bool:
+        rules = self.enforcer.policy.current.content.rules.values()
+        open_ = [rule for rule in rules if rule.then is not Verdict.DENY]
+        return self.enforcer.observe or any(reserved.could_allow(rule.if_, server, tool) for rule in open_)
+
+    # -- what servers cause ---------------------------------------------------------------------
+
+    async def ask(self, server: str, request: types.InputRequest, exchange: Exchange | None = None) -> Any:  # noqa: ANN401 - a result or its error
+        """Answer what a server asks of the client, if policy and client let it.
+
+        Args:
+            server: Who asks.
+            request: What it asks.
+            exchange: The client's request that it asks about; None where the server does not say.
+        """
+        if exchange is None:
+            if self.clients.is_ambiguous(server):
+                return _error("The server works for several clients, so none of them can be asked.")
+            exchange = self.clients.exchange_of(server)
+        if isinstance(request, types.ListRootsRequest):
+            return await self._roots(server, request, exchange)
+        call = reserved.asked_of_client(server, request)
+
+        async def forward(arguments: Any, _: Alone | None = None) -> dict[str, Json]:  # noqa: ANN401 - the judged ones
+            said = await self._deliver(reserved.question_of(call.tool, arguments), exchange)
+            if isinstance(said, types.ErrorData):
+                raise MCPError.from_error_data(said)
+            answer: dict[str, Json] = said.model_dump(by_alias=True, mode="json", exclude_none=True)
+            return answer
+
+        try:
+            answer = await self.enforcer.enforce(call, forward, exchange)
+        except RefusedError as refused:
+            return _error(refused.view.text)
+        except MCPError as error:
+            return error.error
+        if isinstance(request, types.ElicitRequest):
+            return types.ElicitResult.model_validate(answer)
+        with_tools = request.params.tools
+        result = types.CreateMessageResultWithTools if with_tools else types.CreateMessageResult
+        return result.model_validate(answer)
+
+    async def _roots(self, server: str, request: types.ListRootsRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
+        """Return the client's roots where it has some; else the directories that the policy allows."""
+        said = await self._deliver(request, exchange)
+        if not isinstance(said, types.ListRootsResult):
+            enforced = self.enforcer.policy.current
+            around = enforced.loaded.surroundings(server)
+            resolver = Resolver(around.world, home=around.home)
+            allowed = reach_of(enforced.content, server, {Verdict.ALLOW})
+            said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
+        return said
+
+    async def _carry(self, server: str, subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
+        """Send a call with the directories that it is about among the roots of its server."""
+        upstream = self.upstreams.get(server)
+        if upstream is None:
+            return await send()
+        paths = [subject.value for subject in subjects]
+        async with upstream.roots.during(paths, upstream.notify_roots_changed):
+            return await explained(self._confiner, server, subjects, send)
+
+    async def _deliver(self, request: types.InputRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
+        if exchange is not None:
+            return await exchange.ask(request)
+        client = await self.clients.only_one()
+        if client is None or not can(client.session.client_capabilities, request):
+            return _error("No client can be asked.")
+        return await deliver(client.session, request)
+
+    async def seen(self, server: str, seen: Seen, decision: str | None = None) -> None:
+        """Record what was seen of a server's sandbox; say what the person at the proxy must know.
+
+        A log that cannot be written refuses calls; it is no reason to end a server.
+
+        Args:
+            server: The server.
+            seen: What was seen.
+            decision: The decision's id, where it was seen of a process that runs for one call.
+        """
+        if seen.kind in TOLD:
+            command = offer_for(server, seen.text) if seen.kind == "violation" else ""
+            more = f"; if it should: {command}" if command else ""
+            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}{more}")
+        recorder = self.enforcer.policy.current.recorder
+        of = {"decision": decision} if decision else {}
+        event = recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text, **of)
+        try:
+            await self.enforcer.log.event(event)
+        except AuditError as error:
+            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text} (not recorded: {error.what})")
+
+    async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - the face is one
+        """Tell the clients, if they have seen a list."""
+        if self.listed:
+            await self.clients.tell_changed(what)
+
+    async def updated(self, server: str, uri: str) -> None:  # noqa: ARG002 - URIs are the same on the face
+        """Tell the clients that subscribed to a resource."""
+        await self.clients.tell_updated(uri)
+
+    async def logged(
+        self,
+        server: str,
+        params: types.LoggingMessageNotificationParams,
+        exchange: Exchange | None = None,
+    ) -> None:
+        """Hand a log message on, under its server's name: with the request that it belongs to, or to all."""
+        name = f"{server}/{params.logger}" if params.logger else server
+        exchange = exchange or self.clients.exchange_of(server)
+        if exchange is not None:
+            context = exchange.context
+            await context.session.send_log_message(params.level, params.data, name, context.request_id)
+            return
+        for client in self.clients.standing():
+            await client.session.send_log_message(params.level, params.data, name)
+
+
+def _error(text: str) -> types.ErrorData:
+    return types.ErrorData(code=types.INVALID_REQUEST, message=text)

@@ -1,0 +1,388 @@
+"""Who contains the servers of one proxy: by policy, configuration and what this machine can do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from mcp import StdioServerParameters
+
+from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
+from ironcurtain.enforcement.sandbox.grant_scope import Limits, widened
+from ironcurtain.enforcement.sandbox.mounts import Mounts, beyond
+from ironcurtain.enforcement.sandbox.offers import offer
+from ironcurtain.enforcement.sandbox.profile import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.program_files import program_places
+from ironcurtain.enforcement.sandbox.programs import Programs, Survey, survey
+from ironcurtain.enforcement.sandbox.reach.planted import Planted, Told
+from ironcurtain.enforcement.sandbox.reach.reach import Reach
+from ironcurtain.enforcement.sandbox.report import Report, Seen
+from ironcurtain.errors import SandboxMissingError, ServerFailedError
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.stdio_transport import Streams, connect_pipes
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.programs import Search
+from ironcurtain.system.text import quoted, visible
+
+_POLL = 0.25
+_LOOK = 2.0
+_REST = 100
+"""How much longer than a look for new repositories the rest after it is."""
+_MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What was seen to confine a server's process.
+
+    Attributes:
+        isolation: `none`, or the name of the mechanism.
+        observed: How that was seen.
+    """
+
+    isolation: str
+    observed: str
+
+
+UNSTARTED = Confinement("none", "the server has not been started")
+Tell = Callable[[str, Seen], Awaitable[None]]
+"""Is told of a server what was seen of it."""
+
+
+class Confiner:
+    """Starts servers contained as far as the configuration wants it, and knows what was seen of each."""
+
+    def __init__(self, config: ServerConfig, grounds: Grounds, found: Survey) -> None:
+        """Take a survey that the policy is content with; see `open`."""
+        self._config, self._grounds, self._found = config, grounds, found
+        self._reachable = _reachable(config, grounds)
+        self._states: dict[str, Confinement] = {}
+        self._watched: dict[str, _Watch] = {}
+        self._limits: dict[str, Limits] = {}
+        self._makers: dict[_Watch, tuple[Path, ...]] = {}
+        self._told = Told()
+        self._programs: frozenset[Path] | None = None
+
+    @classmethod
+    def open(cls, config: ServerConfig, grounds: Grounds) -> Confiner:
+        """Look what this machine can do.
+
+        Raises:
+            SandboxMissingError: If it cannot contain servers and the policy is `enforce`.
+        """
+        wanted = [
+            name for name, server in config.servers.items() if server.command and server.sandbox is not False
+        ]
+        found = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, grounds))
+        if wanted and found.programs is None and config.sandbox.policy == "enforce":
+            raise SandboxMissingError(
+                found.sentence,
+                where=str(config.path),
+                hint="Install what is missing (`ironcurtain doctor` names the commands), or write "
+                '"sandbox": {"policy": "warn"} beside "mcpServers".',
+            )
+        return cls(config, grounds, found)
+
+    def notes(self) -> list[str]:
+        """Return what the person who starts the proxy must know, a line each."""
+        lines = []
+        for name, server in self._config.servers.items():
+            reason = self._uncontained(server) if server.command else ""
+            if reason and not (server.sandbox is not False and self._config.sandbox.policy == "skip"):
+                lines.append(
+                    f"server {name} is NOT CONTAINED: {reason}; protected files, keys and approvals are "
+                    "safe from it only as far as the operating system protects them"
+                )
+        return lines
+
+    def state(self, name: str) -> Confinement:
+        """Return what has been seen of a server by now."""
+        if name in self._watched:
+            self._watched[name].take()
+        return self._states.get(name, UNSTARTED)
+
+    def beyond(self, name: str, subjects: Iterable[Subject], *, asked: bool = False) -> str:
+        """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing.
+
+        Args:
+            name: The server; of one that is not contained, or does not run, nothing is known.
+            subjects: The resources of a call that the policy permits or asks about.
+            asked: Whether a person is asked about it, so that a process of its own may be started for it.
+        """
+        if (limits := self._limits.get(name)) is None:
+            return ""
+        for subject in subjects:
+            what = beyond(limits.usual, subject)
+            if what and asked:
+                what = beyond(limits.asked, subject)
+            if what:
+                mends = offer(name, what, subject.value)
+                named = visible(subject.value)
+                return f"the policy permits it to {what} {named}, and its sandbox does not: {mends}"
+        return ""
+
+    def contains(self, name: str) -> bool:
+        """Tell whether a server runs in a sandbox."""
+        return name in self._limits
+
+    def is_apart(self, name: str, subjects: Iterable[Subject]) -> bool:
+        """Tell whether an approved call needs a process of its own: the one that runs does not reach it."""
+        limits = self._limits.get(name)
+        return limits is not None and limits.is_apart(subjects)
+
+    def for_one_call(self, name: str, subjects: Iterable[Subject]) -> Confiner:
+        """Return what starts a process of a running server for one approved call, wide enough for that alone.
+
+        It looks at directories: use it in a thread.
+
+        Args:
+            name: The server.
+            subjects: The resources of the call.
+
+        Raises:
+            ServerFailedError: If the server does not run any more.
+        """
+        if (limits := self._limits.get(name)) is None:
+            raise ServerFailedError("the server is not running")
+        made = Confiner(self._config, widened(name, self._grounds, subjects, limits), self._found)
+        # New repositories are told of once, and every process that could have been asked to make one counts.
+        made._told, made._makers, made._programs = self._told, self._makers, self._programs
+        return made
+
+    def across_mounts(self, name: str, paths: Iterable[str]) -> str:
+        """Say that files of a call lie in different mounts of a server's sandbox; nothing if they do not."""
+        limits = self._limits.get(name)
+        roots = {limits.usual.mount_of(path) for path in paths} if limits is not None else set()
+        if len(roots) <= 1:
+            return ""
+        shown = " and ".join(visible(each) for each in sorted(roots))
+        return (
+            f"{shown} are different mounts of its sandbox, and nothing can be renamed from one to the other"
+        )
+
+    def violations(self, name: str) -> list[str]:
+        """Return what a running server was refused since its start, as far as that was seen."""
+        watch = self._watched.get(name)
+        if watch is None:
+            return []
+        watch.take()
+        return watch.violations
+
+    def follow(self, reaches: Mapping[str, Reach], asked: Mapping[str, Reach]) -> list[str]:
+        """Take what another policy lets servers reach; return those that it is another reach for.
+
+        What runs stays as it is: its mounts are those of its start.
+
+        Args:
+            reaches: By server, what it reaches.
+            asked: By server, what it could be let reach when a person approves.
+        """
+        before = self._grounds
+        self._grounds = now = replace(before, reaches=reaches, asked=asked)
+        return [
+            name
+            for name in self._config.servers
+            if before.reach(name) != now.reach(name) or before.reach_asked(name) != now.reach_asked(name)
+        ]
+
+    def _rules(self, name: str) -> tuple[dict[str, Json], Limits]:
+        """Return the settings of a server's sandbox, and what it and a wider one let through."""
+        if self._programs is None:
+            home = Path(os.path.realpath(self._grounds.home))
+            started = [each for each in self._config.servers.values() if each.command]
+            made = [program_places(each, self._grounds.directory, home) for each in started]
+            ours = self._found.programs.places() if self._found.programs else []
+            self._programs = frozenset([*ours, *(place for places in made for place in places)])
+        runtime = self._found.programs.package() if self._found.programs else None
+        server, grounds = self._config.servers[name], self._grounds
+        rules = rules_for(name, server, grounds, self._programs, runtime)
+        usual = asked = Mounts.of(rules)
+        if grounds.reach_asked(name) != grounds.reach(name):
+            asked = Mounts.of(rules_for(name, server, grounds.when_asked(), self._programs, runtime))
+        return rules, Limits(usual, asked)
+
+    @asynccontextmanager
+    async def connect(
+        self,
+        name: str,
+        start: StdioServerParameters,
+        *,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+        tell: Tell,
+    ) -> AsyncIterator[Streams]:
+        """Start a server and yield its streams: `connect_pipes`, contained where that is wanted and possible.
+
+        Args:
+            name: The server.
+            start: Its start without a sandbox.
+            on_words: Told each line of its standard error.
+            on_end: Told that nothing more comes from it, and why.
+            tell: Told what is seen of it.
+
+        Raises:
+            ServerFailedError: If it cannot be started.
+            ServerConfigError: If its configuration opens one of the system's own places.
+        """
+        server = self._config.servers[name]
+        programs, reason = self._found.programs, self._uncontained(server)
+        if reason or programs is None:
+            self._states[name] = Confinement("none", f"started uncontained: {reason}")
+            await tell(name, Seen("uncontained", reason))
+            free = _without_reachable(start, self._reachable)
+            async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
+                yield streams
+            return
+        rules, limits = await to_thread.run_sync(self._rules, name)
+        strict = self._config.sandbox.policy == "enforce"
+        async with _inside(start, rules, programs, strict=strict) as inside:
+            places = tuple(map(Path, limits.usual.writable))
+            planted = await to_thread.run_sync(Planted, places)
+            watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._grounds.home)
+            self._limits[name] = limits
+            if self._grounds.reach(name).repositories:
+                self._makers[watch] = places
+
+            def ended(why: str) -> None:
+                watch.take()
+                on_end(watch.refused or why)
+
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(watch.run)
+                    tasks.start_soon(self._look_again, name, planted, tell)
+                    async with connect_pipes(inside.start, on_words=on_words, on_end=ended) as streams:
+                        yield streams
+                    tasks.cancel_scope.cancel()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._look(name, planted, tell)
+                    self._makers.pop(watch, None)
+                    del self._watched[name], self._limits[name]
+                    await watch.tell_all()
+
+    async def _look_again(self, name: str, planted: Planted, tell: Tell) -> None:
+        """Look for new repositories as long as a server runs, for a hundredth of the time at most."""
+        rest = _LOOK
+        while True:
+            await anyio.sleep(rest)
+            began = anyio.current_time()
+            await self._look(name, planted, tell)
+            rest = max(_LOOK, _REST * (anyio.current_time() - began))
+
+    async def _look(self, name: str, planted: Planted, tell: Tell) -> None:
+        look = await to_thread.run_sync(planted.look)
+        makers = [place for places in self._makers.values() for place in places]
+        for seen in self._told.of(look, makers):
+            await tell(name, seen)
+
+    def _uncontained(self, server: Server) -> str:
+        """Return why a server is started uncontained; nothing if it is contained."""
+        if server.sandbox is False:
+            return "the configuration says so"
+        return "" if self._found.programs is not None else self._found.sentence
+
+
+def _reachable(config: ServerConfig, grounds: Grounds) -> tuple[Path, ...]:
+    session = (Path(os.path.realpath(grounds.sandbox)),) if grounds.sandbox else ()
+    return (*session, *config.writable(grounds.home))
+
+
+def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]) -> StdioServerParameters:
+    """Return an uncontained start that runs nothing by name from where tools and servers can write.
+
+    Raises:
+        ServerFailedError: If its program is only there.
+    """
+    environment = start.env or {}
+    search = Search(environment.get("PATH", os.defpath), reachable)
+    program = Path(start.command) if "/" in start.command else search.find(start.command)
+    if program is None:
+        raise ServerFailedError(
+            f"the command {quoted(start.command)} {search.passed_over(start.command) or 'was not found'}",
+            hint="Write its absolute path, or install it outside the sandbox.",
+        )
+    return start.model_copy(
+        update={"command": str(program), "env": {**environment, "PATH": search.safe_path()}}
+    )
+
+
+@asynccontextmanager
+async def _inside(
+    start: StdioServerParameters, rules: Mapping[str, Json], programs: Programs, *, strict: bool
+) -> AsyncIterator[Contained]:
+    """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
+    made = contained(start, rules, programs, strict=strict)
+    try:
+        inside = await to_thread.run_sync(made.__enter__)
+    except OSError as error:
+        raise ServerFailedError(f"its sandbox cannot be prepared: {visible(str(error))}") from error
+    try:
+        yield inside
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(made.__exit__, None, None, None)
+
+
+class _Watch:
+    """Reads the report on one started server, and sees whether what it is kept from is still that."""
+
+    def __init__(
+        self, name: str, inside: Contained, states: dict[str, Confinement], tell: Tell, home: Path
+    ) -> None:
+        self._name, self._states, self._tell = name, states, tell
+        self._report = Report(inside.report, home)
+        self.violations: list[str] = []
+        self._held = {path: _identity(path) for path in inside.held}
+        self._untold: list[Seen] = []
+        self.refused = ""
+        states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
+
+    def take(self) -> None:
+        """Read what is new."""
+        for seen in self._report.new():
+            self._untold.append(seen)
+            if seen.kind == "violation":
+                self.violations.append(seen.text)
+            if seen.kind in {"observed", "open"}:
+                self._states[self._name] = Confinement(
+                    _MECHANISM if seen.kind == "observed" else "none", seen.text
+                )
+            elif seen.kind == "refused":
+                self.refused = f"its sandbox could not be made: {seen.text}"
+
+    async def run(self) -> None:
+        """Tell what is seen, for as long as the server runs."""
+        while True:
+            await self.tell_all()
+            await anyio.sleep(_POLL)
+
+    async def tell_all(self) -> None:
+        """Tell what has been seen and not yet told."""
+        self.take()
+        self._look_at_held()
+        untold, self._untold = self._untold, []
+        for seen in untold:
+            await self._tell(self._name, seen)
+
+    def _look_at_held(self) -> None:
+        for path in [path for path, was in self._held.items() if _identity(path) != was]:
+            del self._held[path]
+            what = f"{visible(str(path))} was replaced; the server is kept from it again when it next starts"
+            self._untold.append(Seen("open", what))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

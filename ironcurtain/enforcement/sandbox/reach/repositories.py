@@ -1,0 +1,188 @@
+"""The files of git repositories that are code: whoever writes them runs programs as whoever uses git."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.decision.canonical.git.local_remotes import pointed
+from ironcurtain.decision.canonical.git.pipes import included_files
+from ironcurtain.system.files import read_regular
+
+_DEPTH = 6
+_MODULE_DEPTH = 4
+_MOST_DIRECTORIES = 20_000
+_MOST_BYTES = 1 << 20
+_GIT_DIRECTORIES = (frozenset({"HEAD", "objects", "refs"}), frozenset({"HEAD", "commondir"}))
+"""What git takes for a git directory, whatever its name is."""
+_OF_A_GIT_DIRECTORY = frozenset().union(*_GIT_DIRECTORIES)
+
+
+def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
+    """Return what is code in every repository at or below some directories, sorted, there or not.
+
+    That is its hooks and configuration, what its configuration includes, and what names another directory
+    where git would look for these: `commondir`, a `.git` that is a file. The repositories of its submodules
+    and of the work trees that were added to it are looked at, too. Directories more than 6 levels down, and
+    more than 20,000 in all, are not.
+    """
+    return sorted({path for root in roots for path in _below(root, str(home), _Seen())})
+
+
+def git_directories(roots: Iterable[Path]) -> tuple[frozenset[Path], bool]:
+    """Return every git directory, or `.git` that names one, at or below some directories.
+
+    Directories more than 6 levels down, and more than 20,000 for each root, are not looked at.
+
+    Returns:
+        The git directories; whether no directory was left out because there were too many.
+    """
+    found: set[Path] = set()
+    whole = True
+    for root in roots:
+        seen = _Seen()
+        found.update(_git_directories(root, seen))
+        whole = whole and seen.count < seen.most
+    return frozenset(found), whole
+
+
+def closed_to_strangers(roots: Iterable[Path]) -> list[Path]:
+    """Return what a server cannot write that has no business with repositories, sorted, there or not.
+
+    That is every git directory as a whole, and the `.git` that would make one of the directories a work
+    tree. A directory that is itself a git directory is not: nothing else could be written.
+    """
+    tops = {root for root in roots if root.is_dir()}
+    found = {path for path in git_directories(tops)[0] if path.is_dir()} - tops
+    new = {top / ".git" for top in tops if not _is_git_directory(_names(top))}
+    return sorted(path for path in found | new if not path.is_symlink())
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Directories that were searched in full, and what is code in the repositories there, there or not."""
+
+    roots: tuple[Path, ...]
+    code: tuple[Path, ...]
+
+
+def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTORIES) -> Searched:
+    """Search directories as `code_of_repositories` does, but for so many directories in all.
+
+    Args:
+        roots: The directories; one for which there is no room any more is left out of the result.
+        home: The home directory.
+        most: How many directories are looked at.
+    """
+    whole: list[Path] = []
+    code: set[Path] = set()
+    for root in roots:
+        seen = _Seen(most // 2)  # a single large one must leave room for others
+        below = set(_below(root, str(home), seen))
+        most -= seen.count
+        if seen.count < seen.most:
+            whole.append(root)
+            code |= below
+    return Searched(tuple(whole), tuple(sorted(code)))
+
+
+@dataclass
+class _Seen:
+    """How many directories are looked at, and how many have been."""
+
+    most: int = _MOST_DIRECTORIES
+    count: int = 0
+
+
+def _below(root: Path, home: str, seen: _Seen) -> Iterator[Path]:
+    for entry in _git_directories(root, seen):
+        yield from _code(entry, home) if entry.is_dir() else (entry,)
+
+
+def _git_directories(root: Path, seen: _Seen) -> Iterator[Path]:
+    """Yield git directories, the upper ones first: of too many directories the deepest are left out."""
+    waiting = deque([(str(root), 0)])
+    while waiting and seen.count < seen.most:
+        place, depth = waiting.popleft()
+        entries = _entries(place)
+        seen.count += 1
+        named = [Path(each.path) for each in entries if each.name.lower() == ".git"]
+        yield from (path for path in named if not _is_empty(path))
+        if _is_git_directory(each.name for each in entries):
+            yield Path(place)
+        elif depth < _DEPTH:
+            below = [each for each in entries if each.is_dir(follow_symlinks=False)]
+            waiting += [(each.path, depth + 1) for each in below if each.name.lower() != ".git"]
+
+
+def _entries(place: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _is_git_directory(names: Iterable[str]) -> bool:
+    found = _OF_A_GIT_DIRECTORY.intersection(names)
+    return any(needed <= found for needed in _GIT_DIRECTORIES)
+
+
+def _is_empty(entry: Path) -> bool:
+    """Tell an empty directory: it is no repository, and stands in for one that must not come into being."""
+    return entry.is_dir() and not _names(entry)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return [each.name for each in directory.iterdir()]
+    except OSError:
+        return []
+
+
+def _code(repository: Path, home: str) -> Iterator[Path]:
+    """Yield what is code in a git directory, and in those that it holds."""
+    yield from (repository / name for name in ("hooks", "config", "commondir"))
+    yield from _configured(repository, home)
+    for tree in _directories(repository / "worktrees"):
+        yield from (tree / name for name in ("commondir", "gitdir") if (tree / name).exists())
+        yield from _configured(tree, home)
+    for module in _modules(repository / "modules", _MODULE_DEPTH):
+        yield from _code(module, home)
+
+
+def _configured(repository: Path, home: str) -> Iterator[Path]:
+    """Yield further configuration: of this work tree, and whatever is included."""
+    own = repository / "config.worktree"
+    common = pointed(repository / "commondir", "") or repository
+    if own.exists() or _has_own(common / "config"):
+        yield own
+    for file in (repository / "config", own):
+        yield from (Path(os.path.realpath(each)) for each in included_files(file, home))
+
+
+def _has_own(config: Path) -> bool:
+    """Tell whether git reads configuration of single work trees there."""
+    try:
+        return b"worktreeconfig" in read_regular(config, max_bytes=_MOST_BYTES).lower()
+    except OSError:
+        return True
+
+
+def _modules(place: Path, depth: int) -> Iterator[Path]:
+    """Yield the git directories of submodules; the names of these may have slashes."""
+    for directory in _directories(place):
+        if (directory / "HEAD").exists() or (directory / "config").exists():
+            yield directory
+        elif depth > 1:
+            yield from _modules(directory, depth - 1)
+
+
+def _directories(place: Path) -> list[Path]:
+    try:
+        return sorted(each for each in place.iterdir() if each.is_dir() and not each.is_symlink())
+    except OSError:
+        return []

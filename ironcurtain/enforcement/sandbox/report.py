@@ -1,0 +1,85 @@
+"""What the runner saw of a contained server: its report, read as it grows."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+_MOST = 1 << 20
+_WRITTEN = re.compile(r"deny \w+ (?P<path>/.*)")
+_COMPILED = "__pycache__"
+_CACHES = (".cache", ".npm", ".node-gyp", ".yarn", ".bun", ".deno", ".local/share/uv", "Library/Caches")
+"""Where interpreters and their package managers keep what they can make again, below the home."""
+TOLD = frozenset({"violation", "open", "refused", "repository", "unexamined"})
+"""The kinds of `Seen` that the person at the proxy must know of."""
+_TRIED = {
+    "write": "write a file outside",
+    "read": "read a denied file",
+    "network": "connect to this machine",
+    "system": "change a setting of the system",
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One thing that was seen.
+
+    Attributes:
+        kind: `observed` (what a probe inside an identical sandbox could not do), `open` (something that it
+            could), `violation` (what the server tried and was refused, or a repository that nobody is let
+            make), `refused` (why nothing was started), `repository` (a new one, which a server may have
+            been let make), `unexamined` (what was not looked at).
+        text: What, safe to show.
+    """
+
+    kind: str
+    text: str
+
+
+class Report:
+    """A report file; `new` returns what has been added since the last time."""
+
+    def __init__(self, path: Path, home: Path) -> None:
+        """Read what is written to `path`; of the home, caches are known by their places."""
+        self._path, self._caches = path, [home / name for name in _CACHES]
+        self._read = 0
+        self._rest = b""
+
+    def new(self) -> list[Seen]:
+        """Return what is new; nothing once the file has gone."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._read)
+                data = file.read(_MOST)
+        except OSError:
+            return []
+        self._read += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        seen = [_seen(json.loads(line)) for line in lines if line]
+        return [one for one in seen if not self._is_cache(one)]
+
+    def _is_cache(self, seen: Seen) -> bool:
+        """Tell whether an interpreter only wanted to keep what it has made: it goes on without."""
+        written = _WRITTEN.fullmatch(seen.text) if seen.kind == "violation" else None
+        if written is None:
+            return False
+        path = Path(written["path"])
+        return _COMPILED in path.parts or any(path.is_relative_to(cache) for cache in self._caches)
+
+
+def _seen(line: dict[str, Json]) -> Seen:
+    if "observed" in line:
+        held: dict[str, bool] = line["observed"]
+        open_ = [_TRIED[name] for name, is_held in held.items() if not is_held]
+        if open_:
+            return Seen("open", f"a probe in the sandbox could {', '.join(open_)}")
+        return Seen(
+            "observed", f"a probe in the sandbox could not {', nor '.join(map(_TRIED.__getitem__, held))}"
+        )
+    kind, text = next(iter(line.items()))
+    return Seen(kind, visible(str(text))[:500])

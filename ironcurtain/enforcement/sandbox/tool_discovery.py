@@ -1,0 +1,68 @@
+"""Starting servers to read their tools or to call one: contained as behind the proxy, without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ironcurtain.decision.loaded_policy import CONFIGURATION_DIRECTORY
+from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.launching import Start, Starter
+from ironcurtain.settings import user_directory
+
+if TYPE_CHECKING:  # the SDK takes a second to load
+    from mcp import StdioServerParameters
+
+    from ironcurtain.enforcement.sandbox.report import Seen
+    from ironcurtain.servers.stdio_transport import Streams
+
+
+def contained_visits(say: Callable[[str], None]) -> Starter:
+    """Return what starts servers as their configuration wants them contained; there is no way around it.
+
+    No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,
+    and can write its temporary directory, and what its configuration names.
+
+    Args:
+        say: Told in a line each which servers are not contained, and what one tried and was refused.
+    """
+
+    def starter(config: ServerConfig) -> Start:
+        from ironcurtain.enforcement.sandbox.launcher import Confiner  # noqa: PLC0415 - as above
+
+        confiner = Confiner.open(config, _grounds(config))
+        for note in confiner.notes():
+            say(note)
+
+        async def tell(name: str, seen: Seen) -> None:
+            if seen.kind in {"violation", "open"}:
+                say(f"server {name}: sandbox: {seen.kind}: {seen.text}")
+
+        def start(
+            name: str,
+            program: StdioServerParameters,
+            on_words: Callable[[str], None],
+            on_end: Callable[[str], None],
+        ) -> AbstractAsyncContextManager[Streams]:
+            return confiner.connect(name, program, on_words=on_words, on_end=on_end, tell=tell)
+
+        return start
+
+    return starter
+
+
+def _grounds(config: ServerConfig) -> Grounds:
+    return Grounds(
+        home=Path.home(),
+        sandbox=None,
+        own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),
+        protected=(config.path,),
+        directory=config.directory,
+        settings=config.sandbox.filesystem,
+        configuration=(config.path,),
+        reaches=dict.fromkeys(config.servers, NOTHING),
+    )

@@ -1,0 +1,107 @@
+"""Reading the engine's answer: everything but a decision object of the expected revision is an error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import quoted
+
+HTTP_OK = 200
+_LONGEST_ID = 128
+BUNDLE_NAME = "policy.tar.gz"
+"""The name under which OPA knows the bundle: the file it is loaded from, relative to its directory."""
+REMOTE_BUNDLE_NAME = "ironcurtain"
+"""The name of the bundle in the configuration of an OPA that others run."""
+
+EngineRule: TypeAlias = Literal[
+    "engine-undefined",
+    "engine-status",
+    "engine-malformed",
+    "engine-revision",
+    "engine-timeout",
+    "engine-unreachable",
+    "engine-dead",
+    "engine-no-node",
+]
+"""The rules that deny a call which the engine did not decide; there are no others."""
+
+
+class EngineAnswerError(Exception):
+    """The engine gave no decision. The call is denied by `rule`.
+
+    Attributes:
+        rule: The name of the rule.
+        reason: One sentence in plain words, safe to show.
+    """
+
+    def __init__(self, rule: EngineRule, reason: str) -> None:
+        super().__init__(f"{rule}: {reason}")
+        self.rule = rule
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class EngineAnswer:
+    """A decision object as the policy returned it; its inside is not yet checked.
+
+    Attributes:
+        result: The object at `data.ironcurtain.decision.decision`.
+        revision: The revision of the bundle that decided, as OPA reports it.
+        decision_id: OPA's own id of the decision; only an OPA that logs its decisions gives one.
+    """
+
+    result: dict[str, Json]
+    revision: str
+    decision_id: str | None = None
+
+
+def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE_NAME) -> EngineAnswer:
+    """Read OPA's answer to the one query.
+
+    Args:
+        status: The HTTP status.
+        body: The HTTP body.
+        revision: The bundle revision that must have decided.
+        bundle: The name under which this OPA knows the bundle.
+
+    Raises:
+        EngineAnswerError: If it is anything but a decision object of that revision.
+    """
+    document = _document(status, body)
+    found = _revision(document, bundle)
+    if found != revision:
+        of = "no bundle" if found is None else f"revision {quoted(str(found))}"
+        raise EngineAnswerError("engine-revision", f"the engine answered from {of}, not {quoted(revision)}")
+    if "result" not in document:
+        raise EngineAnswerError("engine-undefined", "the policy left the decision undefined")
+    result = document["result"]
+    if not isinstance(result, dict):
+        raise EngineAnswerError("engine-malformed", "the decision is no object")
+    id_ = document.get("decision_id")
+    is_id = isinstance(id_, str) and len(id_) <= _LONGEST_ID and id_.isprintable()
+    return EngineAnswer(result, revision, id_ if is_id else None)
+
+
+def _document(status: int, body: bytes) -> dict[str, Json]:
+    if status != HTTP_OK:
+        shown = quoted(body[:2000].decode("utf-8", "replace"), limit=400)
+        raise EngineAnswerError("engine-status", f"the engine answered with HTTP status {status}: {shown}")
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        raise EngineAnswerError("engine-malformed", "the engine's answer is no JSON") from None
+    if not isinstance(document, dict):
+        raise EngineAnswerError("engine-malformed", "the engine's answer is no object")
+    return document
+
+
+def _revision(document: dict[str, Json], bundle: str) -> Json:
+    found: Json = document
+    for key in ("provenance", "bundles", bundle, "revision"):
+        if not isinstance(found, dict) or key not in found:
+            return None
+        found = found[key]
+    return found

@@ -1,0 +1,294 @@
+"""OPA's other commands: checking, testing, evaluating, formatting and parsing Rego.
+
+Each runs in a temporary directory of its own, with nothing of our environment, for a bounded time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from ironcurtain.engine.locate import Opa
+from ironcurtain.engine.subprocess_runner import Output, clean_environment, run
+from ironcurtain.errors import (
+    BundleSignatureError,
+    EngineFailedError,
+    Place,
+    RegoRejectedError,
+    raise_all,
+)
+from ironcurtain.system import assets
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.text import visible
+
+_KIND = "opa"
+CAPABILITIES = assets.OPA / "capabilities.json"
+"""The built-ins that a policy may use: pure ones, without network, clock, randomness or environment."""
+
+_SHOWN = 2000
+_TEXT_ERROR = re.compile(r"^(?:.*occurred: )?(.+?):(\d+): (rego_\w+: .*)$", re.MULTILINE)
+_OUTCOMES = (("error", "error"), ("fail", "failed"), ("skip", "skipped"))
+
+
+@dataclass(frozen=True)
+class RegoTest:
+    """One Rego test and how it ended; `place` is the test's own."""
+
+    name: str
+    place: Place
+    outcome: str
+
+
+@dataclass(frozen=True)
+class RegoReport:
+    """The result of `opa test`.
+
+    Attributes:
+        tests: Every test that was found, in OPA's order; outcomes are `passed`, `failed`, `error`, `skipped`.
+        cases: How many cases ran. A parameterised test counts once per case; OPA reports one with an
+            empty table like a plain test that passed, so compare with the count that is expected.
+    """
+
+    tests: tuple[RegoTest, ...]
+    cases: int
+
+    @property
+    def passed(self) -> int:
+        """How many tests passed."""
+        return sum(test.outcome == "passed" for test in self.tests)
+
+    @property
+    def failures(self) -> tuple[RegoTest, ...]:
+        """The tests that did not pass, skipped ones included: a skipped test proves nothing."""
+        return tuple(test for test in self.tests if test.outcome != "passed")
+
+
+class OpaCommand:
+    """Runs OPA's commands.
+
+    All methods raise `EngineFailedError` if OPA does not run, takes too long or answers what it should not,
+    and `RegoRejectedError` (`SeveralErrors` if there are several) with the places if it rejects the Rego.
+
+    Args:
+        opa: The executable.
+        timeout: Seconds for one command.
+    """
+
+    def __init__(self, opa: Opa, *, timeout: float = 120.0) -> None:
+        self._opa = opa
+        self._timeout = timeout
+
+    def check(
+        self,
+        *paths: Path,
+        bundle: bool = False,
+        schemas: Path | None = None,
+        capabilities: Path | None = CAPABILITIES,
+    ) -> None:
+        """Compile strictly: `opa check --strict`.
+
+        Args:
+            paths: Rego files or directories; with `bundle`, bundles.
+            bundle: Whether the paths are bundles.
+            schemas: A directory of JSON Schemas (or one schema) that annotations refer to.
+            capabilities: The built-ins that may be used; None for all.
+        """
+        arguments = ["check", "--strict", "--format", "json", "--max-errors", "100"]
+        arguments += _schema(schemas) + _capabilities(capabilities)
+        output = self._run([*arguments, *_locations(paths, bundle=bundle)])
+        if output.status != 0:
+            _reject(output.stderr, output)
+
+    def test(self, *paths: Path, bundle: bool = True, capabilities: Path | None = CAPABILITIES) -> RegoReport:
+        """Run the tests in bundles, or in files and directories: `opa test`.
+
+        Tests that fail are part of the report, and so is an empty set of tests: judge `cases`.
+        """
+        arguments = ["test", "--format", "json", "--timeout", f"{self._timeout:g}s"]
+        output = self._run(
+            [*arguments, *_capabilities(capabilities), *_locations(paths, bundle=bundle)], answers=(0, 1, 2)
+        )
+        if output.status == 1:
+            _reject_text(output)
+        rows = _json(output.stdout, output) or []
+        # OPA runs tests side by side and reports them as they end.
+        tests = sorted((_test(row) for row in rows), key=lambda test: test.name)
+        return RegoReport(tuple(tests), sum(_cases(row) for row in rows))
+
+    def eval(
+        self,
+        query: str,
+        *,
+        bundles: Sequence[Path] = (),
+        data: Sequence[Path] = (),
+        policy_input: bytes | None = None,
+        capabilities: Path | None = CAPABILITIES,
+    ) -> Json:
+        """Evaluate a query and return its value: `opa eval --strict-builtin-errors`.
+
+        Args:
+            query: A plain reference such as `data.a.b`; anything with `with` belongs into a module
+                (OPA misreads it in a query).
+            bundles: Bundles to load.
+            data: Further modules and data files.
+            policy_input: The JSON text of `input`.
+            capabilities: The built-ins that may be used; None for all.
+
+        Raises:
+            EngineFailedError: Also if the query is undefined.
+        """
+        arguments = ["eval", "--format", "json", "--strict-builtin-errors", *_capabilities(capabilities)]
+        for bundle in bundles:
+            arguments += ["--bundle", str(bundle.absolute())]
+        for path in data:
+            arguments += ["--data", path.absolute().as_uri()]
+        if policy_input is not None:
+            arguments.append("--stdin-input")
+        output = self._run([*arguments, query], policy_input or b"")
+        if output.status != 0:
+            _reject(output.stdout, output)
+        result = _json(output.stdout, output).get("result")
+        if not result:
+            raise EngineFailedError(f"the query {visible(query)} is undefined")
+        return result[0]["expressions"][0]["value"]
+
+    def verify_signature(self, archive: bytes, key: str, algorithm: str) -> None:
+        """Have OPA load a signed bundle as it does at its start, and so verify the signature.
+
+        Args:
+            archive: The bundle, a `.tar.gz`.
+            key: The public key, PEM.
+            algorithm: The one algorithm that the signature may have.
+
+        Raises:
+            BundleSignatureError: In OPA's own words, if it refuses the bundle.
+        """
+        with private_directory(_KIND) as place:
+            files = {"bundle.tar.gz": archive, "key.pem": key.encode()}
+            for file, content in files.items():
+                (place / file).write_bytes(content)
+            bundle, verifier, output = (place / file for file in (*files, "output.tar.gz"))
+            arguments = ["build", "--bundle", str(bundle), "--output", str(output)]
+            ended = self._run([*arguments, "--verification-key", str(verifier), "--signing-alg", algorithm])
+        if ended.status != 0:
+            words = _shown(ended.stderr + ended.stdout).replace(f"{place}/", "")
+            raise BundleSignatureError(f"OPA refuses the bundle: {words}")
+
+    def unformatted(self, *paths: Path) -> tuple[str, ...]:
+        """Return the files that `opa fmt` would change."""
+        output = self._run(["fmt", "--list", *(str(path.absolute()) for path in paths)])
+        if output.status != 0:
+            _reject_text(output)
+        return tuple(output.stdout.decode("utf-8", "surrogateescape").split("\n")[:-1])
+
+    def format(self, source: str) -> str:
+        """Return a module as `opa fmt` writes it."""
+        output = self._run(["fmt"], source.encode())
+        if output.status != 0:
+            _reject_text(output)
+        return output.stdout.decode()
+
+    def parse(self, path: Path, *, locations: bool = False) -> Json:
+        """Return the syntax tree of a module: `opa parse`.
+
+        Args:
+            path: The module.
+            locations: Whether each node carries its place.
+        """
+        included = "locations,comments" if locations else "comments"
+        output = self._run(["parse", "--format", "json", "--json-include", included, str(path.absolute())])
+        if output.status != 0:
+            _reject(output.stderr, output)
+        return _json(output.stdout, output)
+
+    def _run(self, arguments: list[str], stdin: bytes = b"", *, answers: Sequence[int] = (0, 1, 2)) -> Output:
+        """Run a command; a status that is none of OPA's own answers is a failure."""
+        try:
+            with private_directory(_KIND) as place:
+                output = run(
+                    [str(self._opa.path), *arguments],
+                    cwd=place,
+                    environment=clean_environment(place),
+                    timeout=self._timeout,
+                    stdin=stdin,
+                )
+        except OSError as error:
+            raise EngineFailedError(f"`opa {arguments[0]}` did not finish: {visible(str(error))}") from error
+        if output.status not in answers:
+            raise _failed(output)
+        return output
+
+
+def _json(text: bytes, output: Output) -> Json:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise _failed(output) from None
+
+
+def _reject(report: bytes, output: Output) -> NoReturn:
+    """Raise what OPA lists as errors; an error without a place is a failure of OPA's, not of the Rego."""
+    document = _json(report, output)
+    errors = document.get("errors") if isinstance(document, dict) else None
+    if not errors or not all("location" in error for error in errors):
+        raise _failed(output)
+    raise_all([RegoRejectedError(visible(e["message"]), where=_place(e["location"])) for e in errors])
+    raise _failed(output)  # unreachable: there is at least one error
+
+
+def _reject_text(output: Output) -> NoReturn:
+    """Raise the errors of a command that reports them as text, as far as they have a place."""
+    places = _TEXT_ERROR.findall(output.stderr.decode("utf-8", "replace"))
+    raise_all(
+        [
+            RegoRejectedError(visible(message), where=Place(visible(source), int(line)))
+            for source, line, message in places
+        ]
+    )
+    raise _failed(output)
+
+
+def _schema(schemas: Path | None) -> list[str]:
+    return ["--schema", str(schemas.absolute())] if schemas else []
+
+
+def _capabilities(capabilities: Path | None) -> list[str]:
+    return ["--capabilities", str(capabilities.absolute())] if capabilities else []
+
+
+def _locations(paths: Sequence[Path], *, bundle: bool) -> list[str]:
+    if bundle:
+        return ["--bundle", *(str(path.absolute()) for path in paths)]
+    # As an address, since OPA reads `a:b` as "the file b, to be loaded at a".
+    return [path.absolute().as_uri() for path in paths]
+
+
+def _test(row: dict[str, Json]) -> RegoTest:
+    outcome = next((name for key, name in _OUTCOMES if row.get(key)), "passed")
+    return RegoTest(f"{row['package']}.{row['name']}", _place(row["location"]), outcome)
+
+
+def _cases(row: dict[str, Json]) -> int:
+    if row.get("skip"):
+        return 0
+    children = row.get("sub_results")
+    return sum(_cases(child) for child in children.values()) if children else 1
+
+
+def _place(location: dict[str, Json]) -> Place:
+    return Place(visible(location.get("file") or "query"), location.get("row"), location.get("col"))
+
+
+def _shown(stream: bytes) -> str:
+    text = stream.decode("utf-8", "replace").strip()
+    return "; ".join(visible(line.strip()) for line in text[:_SHOWN].splitlines() if line.strip())
+
+
+def _failed(output: Output) -> EngineFailedError:
+    words = _shown(output.stderr) or _shown(output.stdout) or "it said nothing"
+    return EngineFailedError(f"OPA ended with status {output.status}: {words}")

@@ -1,0 +1,202 @@
+"""The embedded engine: one OPA server of our own, asked for one decision at a time or many at once.
+
+Security rests on these:
+
+1. The server listens on a Unix socket in a directory of mode 0700 and answers the holder of a token that
+   is new for every start; OPA is given the token's digest in a file, so that neither its arguments nor its
+   environment hold it. `system.authz` serves the one decision and the health check, nothing else.
+2. Nothing of our environment reaches OPA, and nothing but this bundle is loaded.
+3. Its life is tied to its owner's: see `parent_death.py`. On Linux the *thread* that enters the engine must
+   live as long as the engine.
+4. Everything but a decision object from the expected revision raises; there is no fallback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+import shutil
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, EngineAnswerError, read_answer
+from ironcurtain.engine.client import SocketClient
+from ironcurtain.engine.locate import Opa
+from ironcurtain.engine.process import OpaProcess
+from ironcurtain.engine.subprocess_runner import clean_environment
+from ironcurtain.errors import BundleIntegrityError, EngineFailedError
+from ironcurtain.system import assets
+from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.text import visible
+
+_KIND = "engine"
+_SOCKET = "s"
+_POLL = 0.005
+# How long the news of a process's end may take to reach us after its connections broke.
+_DEATH_NOTICE = 0.5
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """Bounds of one engine, in seconds; `memory` is what OPA's garbage collector aims to stay under."""
+
+    start: float = 60.0
+    query: float = 15.0
+    stop: float = 2.0
+    memory: str = "1GiB"
+
+
+_DEFAULT_LIMITS = EngineLimits()
+
+
+class Engine:
+    """An async context manager that owns one OPA server with one bundle.
+
+    Use it from one event loop, whose thread lives as long as the engine. Queries may run side by side.
+
+    Args:
+        opa: The executable.
+        archive: The bundle, a `.tar.gz`. Its signature, if it has one, has been verified by whoever read it.
+        revision: The revision in the bundle's manifest; an answer from any other is refused.
+        limits: Time and memory bounds.
+    """
+
+    def __init__(
+        self, opa: Opa, archive: bytes, revision: str, *, limits: EngineLimits = _DEFAULT_LIMITS
+    ) -> None:
+        self._opa = opa
+        self._archive = archive
+        self._revision = revision
+        self._limits = limits
+        self._stack = AsyncExitStack()
+        self._process: OpaProcess | None = None
+        self._client: SocketClient | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start the server and wait until it serves the bundle.
+
+        Raises:
+            EngineFailedError: If it does not start, in OPA's own words.
+            BundleIntegrityError: If the bundle is of another revision.
+        """
+        async with AsyncExitStack() as stack:
+            token = secrets.token_urlsafe(32)
+            directory = self._prepare(stack, token)
+            process = await OpaProcess.start(
+                _command(self._opa, directory),
+                cwd=directory,
+                environment=clean_environment(directory, memory=self._limits.memory),
+            )
+            stack.push_async_callback(process.stop, self._limits.stop)
+            client = SocketClient(directory / _SOCKET, token, self._limits.query)
+            await stack.enter_async_context(client)
+            await self._until_healthy(process, client)
+            await self._check_bundle(process, client)
+            self._process, self._client, self._stack = process, client, stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the server and remove its directory."""
+        self._process = self._client = None
+        await self._stack.aclose()
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id; None when it was not started or has been closed."""
+        return self._process.pid if self._process else None
+
+    async def query(self, policy_input: bytes) -> EngineAnswer:
+        """Ask for the decision on a policy input.
+
+        Args:
+            policy_input: The JSON text of one object, UTF-8, at most 8 MiB, sent unchanged.
+
+        Raises:
+            EngineAnswerError: If anything but a decision object from the expected revision comes back.
+        """
+        process, client = self._process, self._client
+        if process is None or client is None or not process.alive:
+            raise EngineAnswerError("engine-dead", "the engine is not running")
+        try:
+            status, body = await client.decide(policy_input)
+        except EngineAnswerError as error:
+            if error.rule == "engine-unreachable" and await process.ended(_DEATH_NOTICE):
+                raise EngineAnswerError("engine-dead", "the engine has stopped running") from error
+            raise
+        return read_answer(status, body, self._revision)
+
+    async def health(self) -> bool:
+        """Tell whether the server answers; the request takes the way of a query."""
+        client = self._client
+        return client is not None and bool(await client.check_health())
+
+    def _prepare(self, stack: AsyncExitStack, token: str) -> Path:
+        """Write all that OPA reads into a directory that is removed at the end; return it."""
+        try:
+            directory = stack.enter_context(private_directory(_KIND))
+            _write_files(directory, self._archive, token)
+        except OSError as error:
+            raise EngineFailedError(f"the engine's files cannot be written: {visible(str(error))}") from error
+        return directory
+
+    async def _until_healthy(self, process: OpaProcess, client: SocketClient) -> None:
+        try:
+            async with asyncio.timeout(self._limits.start):
+                while not await client.check_health():
+                    if await process.ended(_POLL):
+                        raise _failed("OPA ended while it was starting", process)
+        except TimeoutError:
+            raise _failed(f"OPA was not ready within {self._limits.start:g} s", process) from None
+
+    async def _check_bundle(self, process: OpaProcess, client: SocketClient) -> None:
+        """See that the server accepts the token and has loaded the bundle that was asked for."""
+        try:
+            # An empty input may trip a built-in of a policy: that is no fault of the bundle's.
+            status, body = await client.decide(b"{}", strict=False)
+            if status != HTTP_OK:
+                raise _failed(f"OPA answered its first query with HTTP status {status}", process)
+            read_answer(status, body, self._revision)
+        except EngineAnswerError as error:
+            if error.rule == "engine-revision":
+                raise BundleIntegrityError(f"the bundle is not the expected one: {error.reason}") from None
+            if error.rule != "engine-undefined":
+                raise _failed(f"OPA did not answer its first query: {error.reason}", process) from None
+
+
+def _write_files(directory: Path, archive: bytes, token: str) -> None:
+    (directory / BUNDLE_NAME).write_bytes(archive)
+    guard = directory / "authz"
+    (guard / "system" / "engine").mkdir(parents=True)
+    (guard / ".manifest").write_text(json.dumps({"roots": ["system"], "rego_version": 1}))
+    shutil.copyfile(assets.OPA / "authz.rego", guard / "system" / "authz.rego")
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    (guard / "system" / "engine" / "data.json").write_text(json.dumps({"token_sha256": digest}))
+    shutil.copyfile(assets.OPA / "config.json", directory / "config.json")
+
+
+def _command(opa: Opa, directory: Path) -> list[str]:
+    return [
+        *(str(opa.path), "run", "--server"),
+        *("--addr", f"unix://{directory / _SOCKET}", "--unix-socket-perm", "600"),
+        *("--authentication", "token", "--authorization", "basic"),
+        *("--config-file", "config.json", "--skip-version-check"),
+        *("--log-level", "error", "--log-format", "text", "--shutdown-grace-period", "1"),
+        # Signatures are verified when a bundle is read; OPA has no key and would refuse every signed one.
+        "--skip-verify",
+        *("--bundle", BUNDLE_NAME, "authz"),
+    ]
+
+
+def _failed(what: str, process: OpaProcess) -> EngineFailedError:
+    words = process.last_words
+    return EngineFailedError(f"{what}: {words}" if words else what)

@@ -1,0 +1,205 @@
+"""What we keep of each wrapped file, below the user's own directory: private, and out of every tool's reach.
+
+    clients/NAME-DIGEST/GENERATION/original          the file before, but for secrets in the key store
+                                   wrapped           the file after
+                                   mcp-servers.json  what the proxy reads
+                                   mcp-servers.lock.json  what was fetched of it, if something was
+                                   record.json       written last: without it there is no generation
+
+A generation is named by the servers that moved and by how the proxy is started; the client's entry names it.
+So whichever state a crash leaves the client's file in, what belongs to that state is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ironcurtain.errors import BusyError, FileError, IronCurtainError
+from ironcurtain.integrations.clients.report import WrapRecord
+from ironcurtain.integrations.clients.secrets import remove, restored
+from ironcurtain.servers.fetched.lock import read_lock, write_lock
+from ironcurtain.servers.fetched.lock_model import ServerLock
+from ironcurtain.settings import user_directory
+from ironcurtain.system import json_text
+from ironcurtain.system.files import atomic_write, load, read_bytes
+from ironcurtain.system.frozen import Json
+
+_PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
+_WAIT = 30.0
+_MAX_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The directory of one wrap; it need not be there."""
+
+    directory: Path
+
+    @property
+    def servers(self) -> Path:
+        """The `mcp-servers.json` that the proxy reads; people may edit it."""
+        return self.directory / "mcp-servers.json"
+
+    @property
+    def original(self) -> Path:
+        """The backup."""
+        return self.directory / "original"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything of it was written."""
+        return (self.directory / "record.json").is_file()
+
+    def record(self) -> WrapRecord:
+        """Read what belongs to the wrap.
+
+        Raises:
+            IronCurtainError: If it is not there or not ours.
+        """
+        return load(self.directory / "record.json", WrapRecord)
+
+    def read_original(self) -> bytes:
+        """Read the backup.
+
+        Raises:
+            FileError: If it is not there, or not as it was written.
+        """
+        record = self.record()
+        kept = read_bytes(self.original, max_bytes=_MAX_BYTES)
+        data = restored(kept, record.secrets, str(self.original))
+        return self._as_written(self.original, data, record.original)
+
+    def read_wrapped(self) -> bytes:
+        """Read the file as it was after the wrap.
+
+        Raises:
+            FileError: If it is not there, or not as it was written.
+        """
+        path = self.directory / "wrapped"
+        return self._as_written(path, read_bytes(path, max_bytes=_MAX_BYTES), self.record().wrapped)
+
+    def has_edited_servers(self) -> bool:
+        """Tell whether somebody edited the proxy's servers since they were written."""
+        return not self.servers.exists() or _digest(self.servers) != self.record().servers
+
+    def read_lock(self) -> ServerLock:
+        """Read what was fetched of the servers; nothing where that cannot be read, and is fetched anew."""
+        try:
+            return read_lock(self.servers)
+        except IronCurtainError:
+            return ServerLock()
+
+    def write_lock(self, lock: ServerLock) -> None:
+        """Write what was fetched of the servers.
+
+        Raises:
+            PublishError: If it cannot be written.
+        """
+        write_lock(self.servers, lock, mode=_PRIVATE_FILE)
+
+    def write(self, record: WrapRecord, original: bytes, wrapped: bytes, servers: bytes) -> None:
+        """Write everything but the lock; the record, which makes it whole, last."""
+        _make_private(self.directory)
+        (self.directory / "record.json").unlink(missing_ok=True)
+        contents = {"original": original, "wrapped": wrapped, "mcp-servers.json": servers}
+        for name, data in contents.items():
+            atomic_write(self.directory / name, data, mode=_PRIVATE_FILE)
+        text = json_text.pretty(record.model_dump(mode="json"))
+        atomic_write(self.directory / "record.json", text.encode(), mode=_PRIVATE_FILE)
+
+    @staticmethod
+    def _as_written(path: Path, data: bytes, digest: str) -> bytes:
+        if json_text.digest_bytes(data) != digest:
+            raise FileError("the backup is not as it was written", where=str(path))
+        return data
+
+
+@dataclass(frozen=True)
+class Store:
+    """What is kept of one client's file."""
+
+    directory: Path
+
+    @classmethod
+    def of(cls, path: Path) -> Store:
+        """Return the store of a file, by its real path."""
+        name = re.sub(r"[^A-Za-z0-9]+", "-", path.name).strip("-")[:40]
+        digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        return cls(user_directory().absolute() / "clients" / f"{name}-{digest}")
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold off every other wrap and unwrap of the same file.
+
+        Raises:
+            BusyError: If another one does not end.
+        """
+        _make_private(self.directory.parent)
+        try:
+            with FileLock(self.directory.with_suffix(".lock"), timeout=_WAIT):
+                yield
+        except Timeout:
+            raise BusyError(
+                "another process wraps or unwraps this file",
+                where=str(self.directory),
+                hint="Wait until it is done.",
+            ) from None
+
+    def generation(self, *parts: Json) -> Generation:
+        """Return the generation of what moves and of how the proxy is started."""
+        name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+        return Generation(self.directory / name)
+
+    def named_by(self, entry: Json) -> Generation | None:
+        """Return the generation that a client's entry names, if it is one of ours."""
+        arguments = entry.get("args") if isinstance(entry, dict) else None
+        for text in arguments if isinstance(arguments, list) else ():
+            if isinstance(text, str) and Path(text).parent.parent == self.directory:
+                return Generation(Path(text).parent)
+        return None
+
+    def generations(self) -> list[Generation]:
+        """Return every whole generation, the last written first."""
+        found = [Generation(path) for path in self.directory.glob("*") if (path / "record.json").is_file()]
+        return sorted(found, key=lambda each: each.original.stat().st_mtime_ns, reverse=True)
+
+    def keep(self, data: bytes) -> Path:
+        """Keep what somebody edited and what would be lost; return where."""
+        _make_private(self.directory)
+        path = self.directory / f"edited-{hashlib.sha256(data).hexdigest()[:12]}.json"
+        atomic_write(path, data, mode=_PRIVATE_FILE)
+        return path
+
+    def forget(self, *, but: Generation | None = None) -> list[Path]:
+        """Remove all generations but one; return copies of those servers' files that people edited."""
+        kept = []
+        for generation in map(Generation, filter(Path.is_dir, self.directory.glob("*"))):
+            if but is not None and generation.directory == but.directory:
+                continue
+            if generation.is_whole and generation.servers.exists() and generation.has_edited_servers():
+                kept.append(self.keep(read_bytes(generation.servers, max_bytes=_MAX_BYTES)))
+            if generation.is_whole:
+                remove(generation.record().secrets)
+            (generation.directory / "record.json").unlink(missing_ok=True)
+            shutil.rmtree(generation.directory)
+        if self.directory.exists() and not any(self.directory.iterdir()):
+            self.directory.rmdir()
+        return kept
+
+
+def _make_private(directory: Path) -> None:
+    directory.mkdir(mode=_PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    directory.chmod(_PRIVATE_DIRECTORY)
+
+
+def _digest(path: Path) -> str:
+    return json_text.digest_bytes(read_bytes(path, max_bytes=_MAX_BYTES))

@@ -1,0 +1,161 @@
+"""One configuration file of a client: read with all that has to stay, written in one step or not at all."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
+from ironcurtain.integrations.clients import jsonc
+from ironcurtain.integrations.clients.jsonc import Node
+from ironcurtain.integrations.clients.places import Place
+from ironcurtain.system.files import atomic_write, read_bytes
+from ironcurtain.system.text import quoted
+
+MAX_BYTES = 32 << 20
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a file holds.
+
+    Attributes:
+        text: Its text, without the byte order mark.
+        bom: Whether there is one.
+        root: The text as values with places.
+        pointer: The keys that lead to the servers.
+        servers: The object that holds them, if it is there.
+    """
+
+    text: str
+    bom: bool
+    root: Node
+    pointer: tuple[str, ...]
+    servers: Node | None
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return (_BOM if self.bom else b"") + self.text.encode()
+
+    def changed(self, text: str, source: str) -> Document:
+        """Return the document of another text of the same file.
+
+        Raises:
+            FormatError: If it is none.
+        """
+        return _document(text, source, (self.pointer,), bom=self.bom)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file that can be changed.
+
+    Attributes:
+        place: What it is, by the name that the user and the client have for it.
+        path: The file itself, behind all links.
+        mode: Its permissions.
+        owner: Its user and group.
+    """
+
+    place: Place
+    path: Path
+    mode: int
+    owner: tuple[int, int]
+    document: Document
+
+    @property
+    def source(self) -> str:
+        """Its name in errors."""
+        return str(self.place.path)
+
+
+def file_of(place: Place) -> Path:
+    """Return the file itself, behind all links.
+
+    Raises:
+        FileError: If these lead in a circle.
+    """
+    try:
+        return place.path.resolve()
+    except (OSError, RuntimeError):  # the second up to Python 3.12
+        raise FileError("the links of this file lead nowhere", where=str(place.path)) from None
+
+
+def read_target(place: Place) -> Target:
+    """Read a client's configuration and see whether it may be changed.
+
+    Raises:
+        FileError: If it is missing, no regular file, read-only, too large or no UTF-8.
+        FormatError: If it is no JSON with comments, or its servers are no object.
+        UsageError: If it is of no known shape.
+    """
+    if not place.path.exists():
+        hint = "Start the client once, or name the file that it reads."
+        raise FileError("there is no such configuration", where=str(place.path), hint=hint)
+    path = file_of(place)
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise FileError("this is no regular file", where=str(place.path))
+    if not facts.st_mode & stat.S_IWUSR:
+        hint = "Whoever made it so has a reason; allow writing (chmod u+w) to wrap it all the same."
+        raise FileError("the file is read-only", where=str(place.path), hint=hint)
+    if facts.st_nlink > 1:
+        hint = "Make it a file of its own, or a symbolic link."
+        raise FileError("the file has several names (hard links)", where=str(place.path), hint=hint)
+    document = read_document(read_bytes(path, max_bytes=MAX_BYTES), str(place.path), place.pointers)
+    return Target(place, path, stat.S_IMODE(facts.st_mode), (facts.st_uid, facts.st_gid), document)
+
+
+def read_document(data: bytes, source: str, pointers: tuple[tuple[str, ...], ...]) -> Document:
+    """Read a file's content.
+
+    Raises:
+        FileError: If it is no UTF-8.
+        FormatError: If it is no JSON with comments, or its servers are no object.
+        UsageError: If its servers could stand in several places, or in none that we know.
+    """
+    bom = data.startswith(_BOM)
+    try:
+        text = data.removeprefix(_BOM).decode()
+    except UnicodeDecodeError as error:
+        raise FileError(f"the file is not UTF-8 (byte {error.start})", where=source) from None
+    return _document(text, source, pointers, bom=bom)
+
+
+def write_target(target: Target, document: Document) -> None:
+    """Put a new content into the file, with its permissions and its owner.
+
+    Raises:
+        BusyError: If somebody else changed the file since it was read; it is left as it is.
+        OSError: If it cannot be written; it is then as it was.
+    """
+    if read_bytes(target.path, max_bytes=MAX_BYTES) != target.document.data:
+        hint = "Quit the client, and try again."
+        raise BusyError("the file is being changed by another program", where=target.source, hint=hint)
+    atomic_write(target.path, document.data, mode=target.mode, owner=target.owner)
+
+
+def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, bom: bool) -> Document:
+    root = jsonc.parse(text, source)
+    if not isinstance(root.value, dict):
+        raise FormatError("a client's configuration is an object", where=source)
+    found = {pointer: node for pointer in pointers if (node := _at(root, pointer)) is not None}
+    if len(pointers) > 1 and len(found) != 1:
+        what = "in several places" if found else "nowhere"
+        names = ", ".join(".".join(pointer) for pointer in pointers)
+        raise UsageError(f"servers stand {what} in this file: looked for {names}", where=source)
+    pointer, servers = next(iter(found.items()), (pointers[0], None))
+    if servers is not None and not isinstance(servers.value, dict):
+        raise FormatError(f"{quoted('.'.join(pointer))} is no object", where=source)
+    return Document(text, bom, root, pointer, servers)
+
+
+def _at(root: Node, pointer: tuple[str, ...]) -> Node | None:
+    node: Node | None = root
+    for key in pointer:
+        member = node.member(key) if node is not None else None
+        node = member.node if member is not None else None
+    return node

@@ -1,0 +1,270 @@
+"""Put the proxy between a client and its servers: one entry in the client's file, the servers in ours."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from ironcurtain.errors import IronCurtainError, UsageError
+from ironcurtain.integrations.clients.difference import unified
+from ironcurtain.integrations.clients.edit import collapsed
+from ironcurtain.integrations.clients.migration_plan import Sorted, of_projects, sort
+from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
+from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
+from ironcurtain.integrations.clients.restore_plan import ENTRY, Undone, undone, with_servers
+from ironcurtain.integrations.clients.secrets import Secrets, in_the_open, keep, secrets_of
+from ironcurtain.integrations.clients.store import Generation, Store
+from ironcurtain.integrations.clients.target import Document, Target, file_of, read_target, write_target
+from ironcurtain.servers.config_model import Servers
+from ironcurtain.servers.fetched.lock_model import ServerLock
+from ironcurtain.system import json_text
+from ironcurtain.system.files import load
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.key_store import KeyStore, key_store, reaching
+from ironcurtain.system.ownership import weakness
+from ironcurtain.system.text import quoted, visible
+
+
+@dataclass(frozen=True)
+class ProxyCommand:
+    """How a client starts the proxy.
+
+    Attributes:
+        program: Absolute program and its first arguments, up to and with `proxy`.
+        options: Everything but `--servers` and the client's own file; paths are absolute.
+        environment: What the client has to set, above all the search path: its own holds almost nothing.
+    """
+
+    program: tuple[str, ...]
+    options: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def wrap(
+    place: Place,
+    command: ProxyCommand,
+    *,
+    search_path: str,
+    only: tuple[str, ...] = (),
+    dry_run: bool = False,
+    fetch: Fetch | None = None,
+) -> ClientReport:
+    """Rewrite a client's configuration so that its servers run behind the proxy.
+
+    Each wrap says the whole: a file that is wrapped already is taken as if it were not, with the servers
+    that were added to it since. If it would be written as it is, nothing is changed.
+
+    Args:
+        place: The client's file.
+        command: How it will start the proxy.
+        search_path: Where programs are found.
+        only: The names of the servers that move; empty means all.
+        dry_run: Write nothing, and report the difference.
+        fetch: Fetches a server whose command would fetch it. With it, a server that would not run behind the
+            proxy is an error; without, all are moved as they are.
+
+    Raises:
+        UsageError: If there is nothing to wrap, or the file is not of a shape that we know.
+        ServerConfigError, FetchError: For each server that would not run; nothing was changed.
+        FileError: If the file may not be changed.
+        FormatError: If it is no JSON with comments.
+        BusyError: If somebody else is changing it.
+    """
+    store = Store.of(file_of(place))
+    with nullcontext() if dry_run else store.lock():
+        target = read_target(place)
+        plain = undone(target, store)
+        found = _sorted(target, plain, only, search_path)
+        keys = key_store()
+        change = _change(target, plain, found, command, store, keys)
+        ready = _ready(plain, change, place, dry_run=dry_run, fetch=fetch)
+        kept: list[str] = []
+        if change.is_change and not dry_run:
+            if keys is not None and not keep(change.secrets, keys):
+                keys = None
+                change = _change(target, plain, found, command, store, keys)
+            kept = _apply(target, plain, change, store)
+        if ready.is_change and not dry_run:
+            change.generation.write_lock(ready.lock)
+        return ClientReport(
+            client=place.client,
+            file=str(place.path),
+            status=_status(change, ready, dry_run=dry_run),
+            moved=tuple(found.moved),
+            left=(*found.left, *of_projects(target.document, place)),
+            entry=change.entry,
+            servers=str(change.generation.servers),
+            kept=(str(change.generation.original), *kept),
+            notes=(*found.notes, *ready.notes, *_of_secrets(change), *_of_others(place)),
+            diff=unified(target, change.document) if dry_run else "",
+        )
+
+
+def _status(change: _Change, ready: Ready, *, dry_run: bool) -> Literal["unchanged", "would-wrap", "wrapped"]:
+    if dry_run:
+        return "would-wrap" if change.is_change or ready.notes else "unchanged"
+    return "wrapped" if change.is_change else "unchanged"
+
+
+def _ready(plain: Undone, change: _Change, place: Place, *, dry_run: bool, fetch: Fetch | None) -> Ready:
+    """Fetch what has to be, by what an earlier wrap pinned where there was one."""
+    known = change.generation.read_lock()
+    earlier = plain.generation.read_lock() if plain.generation is not None else known
+    if fetch is None:
+        return Ready(known, is_change=False)
+    before = ServerLock(servers={**earlier.servers, **known.servers})
+    check_runnable(change.carried, place)
+    if dry_run:
+        return Ready(before, is_change=False, notes=to_fetch(change.carried, before))
+    return fetched(change.carried, before, known, fetch)
+
+
+def _of_secrets(change: _Change) -> list[str]:
+    """Say where the tokens and passwords of the servers are."""
+    names = [name.split("/", 2)[2].replace("/", " ", 1) for name in change.secrets.values]
+    if not names:
+        return []
+    what = f"{len(names)} {'secret' if len(names) == 1 else 'secrets'} ({', '.join(map(visible, names))})"
+    if change.record.secrets:
+        return [f"{what}: in the system's key store, and in no file of ours"]
+    place = visible(str(change.generation.servers))
+    why = "there is no key store here that can be used (`ironcurtain[keyring]`)"
+    return [f"{what}: in {place}, which you alone can read (0600): {why}"]
+
+
+def _of_others(place: Place) -> list[str]:
+    """Say that what moves into our file, which nobody else can change, could have been written by others."""
+    found = weakness(place.path)
+    return [f"another user can say what these servers are: {found}"] if found else []
+
+
+@dataclass(frozen=True)
+class _Change:
+    document: Document
+    entry: dict[str, Json]
+    generation: Generation
+    record: WrapRecord
+    carried: dict[str, dict[str, Json]]
+    original: bytes
+    servers: bytes
+    is_change: bool
+    secrets: Secrets
+
+
+def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: str) -> Sorted:
+    servers = plain.document.servers
+    if servers is None or not servers.members:
+        raise UsageError("the client has no MCP server", where=target.source)
+    unknown = [name for name in only if name not in servers.value]
+    if unknown:
+        raise UsageError(
+            f"there is no server {quoted(unknown[0])}",
+            where=target.source,
+            hint=f"There are: {', '.join(map(visible, servers.value))}.",
+        )
+    found = sort(servers.value, target.place, only, search_path)
+    if not found.moved:
+        reasons = "; ".join(f"{visible(left.name)}: {left.reason}" for left in found.left)
+        raise UsageError(
+            "none of the client's servers can run behind the proxy", where=target.source, hint=reasons
+        )
+    return found
+
+
+def _change(
+    target: Target,
+    plain: Undone,
+    found: Sorted,
+    command: ProxyCommand,
+    store: Store,
+    keys: KeyStore | None,
+) -> _Change:
+    before = plain.document
+    servers = before.servers
+    if servers is None:
+        raise IronCurtainError("a file without servers cannot be wrapped")
+    written = before.text[servers.start : servers.end]
+    if keys is not None and secrets_of(found.moved, "").values:
+        command = replace(command, environment={**command.environment, **reaching()})
+    generation = store.generation(
+        written, list(found.moved), command.program, command.options, command.environment
+    )
+    secrets = secrets_of(found.moved, f"{store.directory.name}/{generation.directory.name}")
+    hiding = secrets if keys is not None else Secrets()
+    own = dict.fromkeys([target.path, target.place.path.absolute()])
+    entry = proxy_entry(command, generation.servers, tuple(own), typed=target.place.typed)
+    text = collapsed(before.text, servers, found.moved, ENTRY, entry)
+    document = before.changed(text, target.source)
+    left = {name: value for name, value in servers.value.items() if name not in found.moved}
+    if document.root.value != with_servers(before, {**left, ENTRY: entry}):
+        raise IronCurtainError("the file would not hold what it should; nothing was changed")
+    record = WrapRecord(
+        file=str(target.path),
+        pointer=before.pointer,
+        moved=tuple(found.moved),
+        original=json_text.digest_bytes(before.data),
+        wrapped=json_text.digest_bytes(document.data),
+        servers=json_text.digest_bytes(_servers(hiding.hidden(found.moved))),
+        mode=target.mode,
+        secrets=tuple(hiding.values),
+    )
+    carried = {**found.moved, **_carried(plain, found)}
+    is_change = document.data != target.document.data or not generation.is_whole
+    return _Change(
+        document,
+        entry,
+        generation,
+        record,
+        carried,
+        hiding.redacted(before.data),
+        _servers(hiding.hidden(carried)),
+        is_change,
+        secrets,
+    )
+
+
+def _apply(target: Target, plain: Undone, change: _Change, store: Store) -> list[str]:
+    """Write our own files, then the client's, then remove what nothing needs any more."""
+    kept = [str(store.keep(target.document.data))] if plain.edited else []
+    if not change.generation.is_whole:
+        change.generation.write(change.record, change.original, change.document.data, change.servers)
+    write_target(target, change.document)
+    return [*kept, *map(str, store.forget(but=change.generation))]
+
+
+def proxy_entry(
+    command: ProxyCommand, servers: Path, own: tuple[Path, ...] = (), *, typed: bool = False
+) -> dict[str, Json]:
+    """Return the client's server that is the proxy.
+
+    Args:
+        command: How the client starts it.
+        servers: The `mcp-servers.json` that it reads.
+        own: The files that the entry stands in: no tool may touch them.
+        typed: Whether the client writes `"type": "stdio"` in each server.
+    """
+    program, *first = command.program
+    protected = [word for path in own for word in ("--protected", str(path))]
+    entry: dict[str, Json] = {"type": "stdio"} if typed else {}
+    entry |= {"command": program, "args": [*first, *command.options, "--servers", str(servers), *protected]}
+    if command.environment:
+        entry["env"] = {**command.environment}
+    return entry
+
+
+def _carried(plain: Undone, found: Sorted) -> dict[str, Json]:
+    """Return the servers that moved earlier, with what people have edited in the proxy's file since."""
+    generation = plain.generation
+    if generation is None or not generation.servers.exists() or not generation.has_edited_servers():
+        return {}
+    current = load(generation.servers, Servers).model_dump(by_alias=True, exclude_unset=True, mode="json")
+    moved = {name: server for name, server in current["mcpServers"].items() if name in found.moved}
+    return in_the_open(moved)
+
+
+def _servers(servers: dict[str, dict[str, Json]]) -> bytes:
+    return (json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False) + "\n").encode()

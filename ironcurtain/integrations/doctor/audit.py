@@ -1,0 +1,104 @@
+"""Can calls be recorded, by whom are they now, and is what was recorded still what was written?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ironcurtain.enforcement.audit.keys import read_key
+from ironcurtain.enforcement.audit.log_paths import SUFFIX, log_place, logs_in
+from ironcurtain.enforcement.audit.reader import is_written
+from ironcurtain.enforcement.audit.verify import verify
+from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
+from ironcurtain.errors import AuditError, IronCurtainError
+from ironcurtain.integrations.doctor.directories import is_writable, nearest_existing
+from ironcurtain.integrations.doctor.report import Diagnosis
+from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.settings import status_directory
+from ironcurtain.system.text import counted, visible
+
+_AUDIT_KEY = "audit.key"
+_LOGS = 10
+_OTHERS = 0o077
+_LITTLE_SPACE = 16 << 20
+
+
+def audit(subject: Subject) -> Iterator[Diagnosis]:
+    """Verify the newest audit logs against their heads."""
+    path = subject.user / _AUDIT_KEY
+    try:
+        key = read_key(path) if path.exists() else None
+    except IronCurtainError as error:
+        fix = f"Run `chmod 600 {visible(str(path))}`." if path.stat().st_mode & _OTHERS else ""
+        yield from failed("audit", error, fix)
+        key = None
+    yield from _room(subject.audit)
+    logs = logs_in(subject.audit)
+    newest = sorted(logs, key=lambda log: (log.stat().st_mtime_ns, log.name))[-_LOGS:]
+    heads = sorted((subject.audit / "heads").glob("*.json"))
+    gone = [head.stem for head in heads if not (subject.audit / f"{head.stem}{SUFFIX}").exists()]
+    for session in gone:
+        what = f"the log {visible(session)} was removed, and its head is still there"
+        fix = f"Restore {visible(str(subject.audit / session))}{SUFFIX} from a backup, or remove its head."
+        yield Diagnosis(name="audit", status="fail", what=what, fix=fix)
+    intact = 0
+    for log in newest:
+        session = log.name.removesuffix(SUFFIX)
+        yield from _writer(subject, session)
+        try:
+            found = verify(log_place(subject.audit, session), key=key)
+        except IronCurtainError as error:
+            yield from failed("audit", error)
+            continue
+        intact += found.intact
+        for problem in found.problems[:1]:
+            fix = f"Keep a copy, and see every line that is wrong: ironcurtain audit verify {session}."
+            what = f"the log {session} is not what was written: {visible(problem.message)}"
+            yield Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
+        if found.intact and found.truncation != "checked":
+            what = f"the log {session} has no head, so a cut-off end cannot be seen"
+            fix = f"Restore {visible(str(subject.audit / 'heads' / f'{session}.json'))} from a backup."
+            yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
+    if intact == len(newest) and not gone:
+        if len(logs) > len(newest):
+            shown = f"{intact} of {len(logs)} logs are as they were written"
+        else:
+            shown = f"{counted(intact, 'log is as it was', 'logs are as they were')} written"
+        yield Diagnosis(name="audit", status="ok", what=shown)
+
+
+def _room(place: Path) -> Iterator[Diagnosis]:
+    """Look whether a log could be begun or continued: where it cannot, every call is refused."""
+    shown = visible(str(place))
+    nearest = nearest_existing(place)
+    if not is_writable(nearest):
+        fix = f"Give yourself the permission: `chmod u+rwx {visible(str(nearest))}`, or `chown` it."
+        yield _refusing(f"no log can be written in {shown}", fix)
+        return
+    found = os.statvfs(nearest)
+    free = found.f_bavail * found.f_frsize
+    if free < _LITTLE_SPACE:
+        what = f"{free >> 20} MiB are free where the logs are, {shown}; without room every call is refused"
+        yield _refusing(what, "Free some space: old logs can be moved elsewhere with their heads.")
+
+
+def _writer(subject: Subject, session: str) -> Iterator[Diagnosis]:
+    """Look who writes a log: nobody else can then use the session's name."""
+    if not is_written(log_place(subject.audit, session)) or is_running(_status(session)):
+        return
+    yield Diagnosis(
+        name="audit",
+        status="warn",
+        what=f"some process, no proxy that tells of itself, writes the log {session}: no other can",
+        fix=f"End it (`lsof {visible(str(subject.audit / 'heads'))}` names it), or give another --session.",
+        code=AuditError.code,
+    )
+
+
+def _status(session: str) -> Path:
+    return status_directory() / f"{session}.json"
+
+
+def _refusing(what: str, fix: str) -> Diagnosis:
+    return Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)

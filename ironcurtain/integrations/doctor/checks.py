@@ -1,0 +1,95 @@
+"""All that `ironcurtain doctor` looks at, in the order in which one thing needs another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
+from ironcurtain.integrations.doctor.audit import audit
+from ironcurtain.integrations.doctor.clients import clients
+from ironcurtain.integrations.doctor.places import places
+from ironcurtain.integrations.doctor.policy import bundle
+from ironcurtain.integrations.doctor.program import decision, engine_program, packages, python
+from ironcurtain.integrations.doctor.project import model, settings
+from ironcurtain.integrations.doctor.proxies import proxies
+from ironcurtain.integrations.doctor.remote_engines import nodes, publishing
+from ironcurtain.integrations.doctor.report import Diagnosis, DoctorReport
+from ironcurtain.integrations.doctor.secrets import approvals, keys
+from ironcurtain.integrations.doctor.servers import servers
+from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.system.extras import missing_extra
+from ironcurtain.system.text import visible
+
+
+def project(subject: Subject) -> Iterator[Diagnosis]:
+    """Say where there is no project to look at."""
+    if not subject.project:
+        where = visible(str(subject.cwd))
+        yield Diagnosis(
+            name="project",
+            status="skip",
+            what=f"{where} is in no project: neither a bundle nor the servers of one are looked at",
+            fix="Run it in a project's directory, or name --bundle and --servers.",
+        )
+
+
+CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
+    python,
+    packages,
+    project,
+    settings,
+    model,
+    engine_program,
+    bundle,
+    servers,
+    approvals,
+    audit,
+    keys,
+    clients,
+    proxies,
+    nodes,
+    publishing,
+    decision,
+    places,
+)
+_OF_A_PROJECT = frozenset({model, bundle, servers, decision})
+
+
+def examine(subject: Subject) -> DoctorReport:
+    """Look at everything; what fails does not keep the rest from being looked at.
+
+    Outside a project that is all that does not need one.
+    """
+    checks = [check for check in CHECKS if subject.project or check not in _OF_A_PROJECT]
+    found = tuple(diagnosis for check in checks for diagnosis in _looked_at(check, subject))
+    return DoctorReport(ok=all(each.status != "fail" for each in found), checks=found)
+
+
+def exit_of(report: DoctorReport) -> Exit:
+    """Return what a report means as an exit code."""
+    return Exit.YES if report.ok else Exit.NO
+
+
+def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject) -> Iterator[Diagnosis]:
+    try:
+        yield from check(subject)
+    except ImportError as error:
+        yield from failed(check.__name__, missing_extra(error) or _broken(error))
+    except IronCurtainError as error:
+        yield from failed(check.__name__, error)
+    except OSError as error:
+        where = f" ({visible(str(error.filename))})" if error.filename else ""
+        yield Diagnosis(
+            name=check.__name__,
+            status="fail",
+            what=f"the operating system refuses: {error.strerror or error}{where}",
+            fix="Give yourself the permission, or run as whoever has it.",
+            code=SystemFailedError.code,
+        )
+
+
+def _broken(error: ImportError) -> ExtraMissingError:
+    return ExtraMissingError(
+        f"a package cannot be loaded: {visible(str(error))}",
+        hint="Run `pip install --force-reinstall ironcurtain`.",
+    )

@@ -1,0 +1,168 @@
+"""Are the clients wrapped, does what they start exist, and which servers do they still start themselves?"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.integrations.clients.migration_plan import is_switched_off, of_projects
+from ironcurtain.integrations.clients.places import CLIENTS, Place, places
+from ironcurtain.integrations.clients.restore_plan import ENTRY
+from ironcurtain.integrations.clients.store import Store
+from ironcurtain.integrations.clients.target import MAX_BYTES, read_document
+from ironcurtain.integrations.doctor.report import Diagnosis
+from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.servers.config import load_servers
+from ironcurtain.system.files import read_bytes
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import counted, visible
+
+_FILES = ("--servers", "--bundle", "--verify-key", "--opa", "--sandbox", "--engine-ca", "--engine-token-file")
+_SHEBANG_BYTES = 4_096
+_NO_PROGRAM = "which is no program"
+
+
+def clients(subject: Subject) -> Iterator[Diagnosis]:
+    """Look at the clients that were named, which have to be wrapped, or else at all that are there."""
+    found = 0
+    for name in subject.clients or CLIENTS:
+        existing = [place for place in places(name, None, subject.cwd) if place.path.exists()]
+        # In the home directory the project's file can be the user's own.
+        there = list({place.path.resolve(): place for place in existing}.values())
+        found += len(there)
+        if subject.clients and not there:
+            what = f"{visible(name)} has no configuration"
+            fix = "Start the client once, or name the file that it reads."
+            yield Diagnosis(name=f"client/{visible(name)}", status="fail", what=what, fix=fix)
+        for place in there:
+            yield from _client(place, demanded=bool(subject.clients))
+    if not found and not subject.clients:
+        yield Diagnosis(name="client", status="ok", what="no client's configuration was found")
+
+
+def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
+    name = f"client/{visible(place.path.name if place.client == 'file' else place.client)}"
+    try:
+        source = str(place.path)
+        document = read_document(read_bytes(place.path, max_bytes=MAX_BYTES), source, place.pointers)
+    except IronCurtainError as error:
+        yield from failed(name, error)
+        return
+    servers = document.servers.value if document.servers is not None else {}
+    entry = servers.get(ENTRY)
+    again = f"ironcurtain wrap {place.client if place.client != 'file' else visible(source)} --bundle …"
+    past = [
+        visible(each) for each, server in servers.items() if each != ENTRY and not is_switched_off(server)
+    ]
+    past += [f"{visible(each.name)} (of a project)" for each in of_projects(document, place)]
+    if not isinstance(entry, dict):
+        if past or demanded:
+            named = f" ({', '.join(past)})" if past else ""
+            what = f"{visible(source)} is not wrapped: it starts {counted(len(past), 'server')} itself{named}"
+            status = "fail" if demanded else "warn"
+            yield Diagnosis.model_validate(
+                {"name": name, "status": status, "what": what, "fix": f"Run `{again}`."}
+            )
+        return
+    wrong = list(_missing(entry, place.directory))
+    for what in wrong:
+        yield Diagnosis(name=name, status="fail", what=what, fix=f"Put it back, or run `{again}` anew.")
+    behind = list(_behind(name, entry, place.directory))
+    yield from behind
+    edited = _edited(place, entry)
+    if edited:
+        fix = f"Run `{again}` to write it anew, or `ironcurtain unwrap`: what it holds now is kept."
+        yield Diagnosis(name=name, status="warn", what=f"{visible(source)}: {edited}", fix=fix)
+    if past:
+        what = f"{visible(source)} starts servers past the policy: {', '.join(past)}"
+        yield Diagnosis(name=name, status="warn", what=what, fix=f"Run `{again}`, or remove them.")
+    if not wrong and not behind:
+        yield Diagnosis(name=name, status="ok", what=f"{visible(source)} is wrapped")
+
+
+def _missing(entry: Mapping[str, Json], directory: Path) -> Iterator[str]:
+    """Yield what the client's entry names and what is not there; it starts the proxy in a directory."""
+    command = entry.get("command")
+    reason = _no_program(command, directory, _path(entry)) if isinstance(command, str) else _NO_PROGRAM
+    if reason:
+        yield f"the client starts {visible(str(command))}, {reason}"
+    for option, value in _options(entry):
+        if option in _FILES and not (directory / value).exists():
+            yield f"the proxy of the client is started with {option} {visible(value)}, which does not exist"
+
+
+def _behind(name: str, entry: Mapping[str, Json], directory: Path) -> Iterator[Diagnosis]:
+    """Look whether the servers behind the proxy have their programs, where the proxy looks for them."""
+    file = next((directory / value for option, value in _options(entry) if option == "--servers"), None)
+    if file is None or not file.exists():
+        return
+    try:
+        config = load_servers(file)
+    except IronCurtainError as error:
+        yield from failed(name, error)
+        return
+    for server, each in config.servers.items():
+        if server in config.installed:
+            try:
+                config.installed[server].check()
+            except IronCurtainError as error:
+                what = f"behind the proxy, {server} cannot run: {error.what}"
+                yield Diagnosis(name=name, status="fail", what=what, fix=error.hint, code=error.code)
+                continue
+        path = each.env.get("PATH") or _path(entry)
+        place = config.directory / (each.cwd or "")
+        reason = _no_program(each.command, place, path) if each.command else ""
+        if reason:
+            what = f"behind the proxy, {server} is started with {visible(each.command or '')}, {reason}"
+            fix = f"Install it again, or correct it in {visible(str(file))}."
+            yield Diagnosis(name=name, status="fail", what=what, fix=fix)
+
+
+def _edited(place: Place, entry: Json) -> str:
+    """Say how an entry of `wrap` is not as it was written; nothing if it is, or is somebody's own."""
+    generation = Store.of(place.path.resolve()).named_by(entry)
+    if generation is None:
+        return ""
+    if not generation.is_whole:
+        return "the backup of the file before it was wrapped is gone"
+    try:
+        after = read_document(generation.read_wrapped(), str(generation.directory), place.pointers)
+        generation.read_original()
+    except IronCurtainError as error:
+        return error.what
+    written = after.servers.value[ENTRY] if after.servers is not None else None
+    return "" if written == entry else f"its server {ENTRY} was changed by hand since it was wrapped"
+
+
+def _options(entry: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    words = entry.get("args")
+    return itertools.pairwise(str(word) for word in words) if isinstance(words, list) else iter(())
+
+
+def _path(entry: Mapping[str, Json]) -> str | None:
+    """Return the search path that the client gives the proxy, and it to its servers; None is our own."""
+    environment = entry.get("env")
+    path = environment.get("PATH") if isinstance(environment, dict) else None
+    return path if isinstance(path, str) else None
+
+
+def _no_program(command: str, directory: Path, path: str | None) -> str:
+    """Return why a command cannot be started in a directory; nothing if it can."""
+    if not directory.is_dir():
+        return f"in {visible(str(directory))}, which is no directory"
+    found = shutil.which(str(directory / command) if os.sep in command else command, path=path)
+    if found is None:
+        return _NO_PROGRAM
+    first = b""
+    with suppress(OSError), Path(found).open("rb") as file:  # some programs can be run, and not be read
+        first = file.read(_SHEBANG_BYTES).partition(b"\n")[0]
+    words = first.removeprefix(b"#!").split()
+    # A virtual environment that was moved leaves scripts behind whose Python is gone.
+    if first.startswith(b"#!") and words and not os.path.exists(words[0]):  # noqa: PTH110 - bytes
+        return f"whose interpreter {visible(os.fsdecode(words[0]))} is gone"
+    return ""

@@ -1,0 +1,230 @@
+"""Do the servers start, are their tools as annotated, and can they be contained?"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from ironcurtain.analysis.drift.drift import drift
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.compiler.annotate.tool_texts import text_findings
+from ironcurtain.enforcement.sandbox.offers import offer_for
+from ironcurtain.enforcement.sandbox.profile import Grounds, shown_sign_ins
+from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, Survey, survey
+from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.errors import FetchError, IronCurtainError, SandboxMissingError
+from ironcurtain.integrations.doctor.reach import reach
+from ironcurtain.integrations.doctor.report import Diagnosis
+from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.listing import Tools, list_reachable
+from ironcurtain.system.ownership import check_own
+from ironcurtain.system.text import counted, printable, visible
+
+_OLDEST_NODE = 20
+_SECONDS = 30.0
+_MOST_TRIED = 5
+_VIOLATION = re.compile(r"server (?P<server>\S+): sandbox: violation: (?P<what>.*)")
+_VERSION = re.compile(r"v(\d+)\.")
+_FIXES = (
+    ("bubblewrap (bwrap)", "Run `apt-get install bubblewrap`."),
+    ("socat", "Run `apt-get install socat`."),
+    ("ripgrep (rg)", "Run `apt-get install ripgrep`."),
+    ("Node.js (node)", f"Install Node.js {_OLDEST_NODE} or newer."),
+    ("sandbox-runtime", f"Run `{INSTALL}`."),
+    (
+        "namespaces",
+        "Let bubblewrap make user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`.",
+    ),
+)
+
+
+def servers(subject: Subject) -> Iterator[Diagnosis]:
+    """Read the configuration, start each server, list its tools, and hold them against the bundle."""
+    try:
+        config = load_servers(subject.servers)
+    except IronCurtainError as error:
+        yield from failed("servers", error)
+        return
+    yield from _own(subject)
+    told: list[str] = []
+    try:
+        live, broken = list_reachable(config, contained_visits(told.append), timeout=subject.timeout)
+    except SandboxMissingError:
+        live, broken = _uncontained(subject, config)
+    for name in config.servers:
+        if name in live:
+            yield Diagnosis(
+                name=f"servers/{name}",
+                status="ok",
+                what=f"starts and lists {counted(len(live[name]), 'tool')}",
+            )
+        elif name not in broken and (unfetched := _unfetched(config, name)) is not None:
+            yield from failed(f"servers/{name}", unfetched)
+        elif name not in broken:
+            what = "it is not started, because it cannot be contained"
+            yield Diagnosis(name=f"servers/{name}", status="skip", what=what)
+        for each in broken.get(name, ()):
+            fix = "" if isinstance(each, FetchError) else _by_hand(config, name)
+            yield from failed(f"servers/{name}", each, fix)
+    yield from _drift(subject, live)
+    yield from containment(config, survey(config.sandbox.program, near=config.directory))
+    yield from what_stands_open(config, Path.home())
+    yield from _reach(subject, config)
+    yield from _tried(told)
+
+
+def _unfetched(config: ServerConfig, name: str) -> FetchError | None:
+    """Return why a server that is not started could not be: it is not what was fetched, or nothing was."""
+    try:
+        if name in config.installed:
+            config.installed[name].check()
+    except FetchError as error:
+        return error
+    return None
+
+
+def _own(subject: Subject) -> Iterator[Diagnosis]:
+    """Look who else could change the configuration: a proxy refuses to start with it."""
+    try:
+        check_own(subject.servers, "the servers' file")
+    except IronCurtainError as error:
+        yield from failed("servers", error)
+
+
+def _uncontained(subject: Subject, config: ServerConfig) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
+    """Read the servers that need not be contained."""
+    free = [name for name, each in config.servers.items() if each.sandbox is False or not each.command]
+    return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=subject.timeout)
+
+
+def _tried(told: list[str]) -> Iterator[Diagnosis]:
+    """Return what servers tried while they started, and were refused."""
+    for text in [text for text in told if ": sandbox: " in text][:_MOST_TRIED]:
+        fix = (
+            "Let it, if it should: allowWrite or allowedDomains in its entry (docs/sandbox.md); or remove it."
+        )
+        found = _VIOLATION.fullmatch(text)
+        command = offer_for(found["server"], found["what"]) if found is not None else ""
+        fix = f"Let it, if it should: {command}; or remove it." if command else fix
+        yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
+
+
+def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
+    """Hold what this machine can do against what the configuration wants."""
+    started = {name: each for name, each in config.servers.items() if each.command}
+    wanted = [name for name, each in started.items() if each.sandbox is not False]
+    policy = config.sandbox.policy
+    for name in [name for name in started if name not in wanted]:
+        yield Diagnosis(
+            name="sandbox",
+            status="warn",
+            what=f"server {visible(name)} runs uncontained, because the configuration says so",
+            fix=f'Take "sandbox": false out of its entry in {visible(config.path.name)}.',
+        )
+    if not wanted:
+        return
+    for missing in found.missing:
+        fix = next((fix for what, fix in _FIXES if what in missing), "Run the proxy on Linux or macOS.")
+        yield Diagnosis(
+            name="sandbox",
+            status="fail" if policy == "enforce" else "warn",
+            what=missing if policy == "enforce" else f"servers run uncontained: {missing}",
+            fix=fix,
+            code=SandboxMissingError.code,
+        )
+    if found.programs is not None:
+        yield Diagnosis(
+            name="sandbox", status="ok", what=f"{counted(len(wanted), 'server')} can be contained"
+        )
+        yield from _node(found.programs)
+
+
+def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
+    """Tell of every contained server what keys and sign-ins it can read, and how much is hidden of them."""
+    settings = config.sandbox.filesystem
+    grounds = Grounds(
+        home=home, sandbox=None, own=(), protected=(), directory=config.directory, settings=settings
+    )
+    contained = {
+        name: each for name, each in config.servers.items() if each.command and each.sandbox is not False
+    }
+    for name, server in contained.items():
+        shown = ", ".join(visible(str(path)) for path in shown_sign_ins(server, grounds))
+        if shown:
+            yield Diagnosis(
+                name="sandbox",
+                status="warn",
+                what=f"server {visible(name)} can read keys or sign-ins: {shown}",
+                fix="Name single files in allowRead and allowWrite, or take these out (docs/sandbox.md).",
+            )
+    hidden = sum(path.exists() for path in sign_ins(home))
+    if contained:
+        shown = counted(hidden, "place of keys and sign-ins is", "places of keys and sign-ins are")
+        what = f"of the home {shown} hidden from every server"
+        yield Diagnosis(name="sandbox", status="ok", what=what)
+
+
+def _reach(subject: Subject, config: ServerConfig) -> Iterator[Diagnosis]:
+    """Hold what the rules permit against what the sandboxes let through."""
+    try:
+        content = PolicyContent.of(Bundle.read(subject.bundle))
+    except IronCurtainError:
+        yield Diagnosis(name="sandbox", status="skip", what="what rules permit is not known without a bundle")
+        return
+    yield from reach(content, config, Path.home())
+
+
+def _node(programs: Programs) -> Iterator[Diagnosis]:
+    """Look whether Node.js is as new as the sandbox runtime needs it."""
+    try:
+        said = subprocess.run(  # noqa: S603 - the path that was found
+            [programs.node, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        said = ""
+    found = _VERSION.match(said)
+    if found is None or int(found.group(1)) < _OLDEST_NODE:
+        shown = visible(said.strip()) or "none that tells its version"
+        yield Diagnosis(
+            name="sandbox",
+            status="fail",
+            what=f"{visible(programs.node)} is {shown}, and the sandbox runtime needs {_OLDEST_NODE}",
+            fix=f"Install Node.js {_OLDEST_NODE} or newer.",
+            code=SandboxMissingError.code,
+        )
+
+
+def _by_hand(config: ServerConfig, name: str) -> str:
+    server = config.servers[name]
+    if not server.command:
+        return f"Correct the entry of {name} in {config.path.name}."
+    command = visible(shlex.join([server.command, *server.args]))
+    return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
+
+
+def _drift(subject: Subject, live: Tools) -> Iterator[Diagnosis]:
+    try:
+        content = PolicyContent.of(Bundle.read(subject.bundle))
+    except IronCurtainError:
+        yield Diagnosis(name="drift", status="skip", what="the bundle cannot be read")
+        return
+    report = drift(content, live, text_findings)
+    for one in report.tools:
+        place = f"{one.server}/{visible(one.tool)}"
+        told = "".join(f"; {printable(text)}" for text in one.texts)
+        if one.kind == "added":
+            fix = f"Run `ironcurtain servers add {one.server}`, then compile, to let it be used."
+            what = f"{place} is not in the policy: every call is denied{told}"
+            yield Diagnosis(name="drift", status="warn", what=what, fix=fix)
+        else:
+            how = "is gone" if one.kind == "gone" else f"changed ({' and '.join(one.changed)})"
+            fix = "Read `ironcurtain drift`, then annotate and compile again."
+            yield Diagnosis(name="drift", status="fail", what=f"{place} {how} since{told}", fix=fix)
+    if not report.tools:
+        yield Diagnosis(name="drift", status="ok", what=f"{report.unchanged} tools are as annotated")

@@ -1,0 +1,87 @@
+"""What is examined, and the words for what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.errors import IronCurtainError, SeveralErrors
+from ironcurtain.integrations.doctor.report import Diagnosis
+
+DEFAULT_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An installation.
+
+    Attributes:
+        bundle: The policy that is enforced.
+        servers: The servers' configuration.
+        user: The directory of the user's own files.
+        approvals: The approvals directory and its key.
+        audit: The directory of audit logs.
+        cwd: The directory that the command runs in.
+        project: Whether there is a project, or a bundle or servers were named.
+        opa: The OPA executable, if one is named.
+        sandbox: The session's working directory, if there is one.
+        verify_key: The public key that the bundle has to be signed with, if there is one.
+        expect_revision: The revision that it has to have, if one is known.
+        min_serial: The least serial number that it may have, if one is known.
+        clients: Names or files of clients that have to be wrapped.
+        timeout: Seconds for each server.
+        problem: Why it could not be read; then defaults hold.
+        models: Who answers a compile's questions, as the environment and the project's file name them.
+        sources: The constitution that the bundle was made from, the user's own guidance if it is read, and
+            the project's directory; None for a bundle that is not the project's.
+        engine: The addresses of the OPAs that decide, if others run them.
+        engine_ca: Who vouches for these; `engine_token_file` holds their token.
+        publish_to: Where bundles are published to: directories and URLs.
+        publish_token_file: The file with the token for these.
+        online: Whether the model's provider may be asked for its list of models.
+    """
+
+    bundle: Path
+    servers: Path
+    user: Path
+    approvals: tuple[Path, Path]
+    audit: Path
+    cwd: Path
+    opa: Path | None = None
+    sandbox: Path | None = None
+    verify_key: Path | None = None
+    clients: tuple[str, ...] = ()
+    timeout: float = DEFAULT_TIMEOUT
+    expect_revision: str | None = None
+    min_serial: int | None = None
+    problem: IronCurtainError | None = None
+    project: bool = True
+    models: tuple[str, ...] = ()
+    sources: tuple[Path, Path | None, Path] | None = None
+    engine: tuple[str, ...] = ()
+    engine_ca: str | None = None
+    engine_token_file: str | None = None
+    publish_to: tuple[str, ...] = ()
+    publish_token_file: str | None = None
+    online: bool = False
+
+
+def failed(name: str, error: IronCurtainError, fix: str = "") -> list[Diagnosis]:
+    """Return what an error says as failures, each with the fix given or the error's own hint.
+
+    Args:
+        name: The part that fails.
+        error: Why; several at once become several failures.
+        fix: What mends it, if that is better known than by the error.
+    """
+    errors = error.errors if isinstance(error, SeveralErrors) else [error]
+    return [
+        Diagnosis(
+            name=name,
+            status="fail",
+            what=f"{each.what} ({each.where})" if each.where is not None else each.what,
+            fix=" ".join(filter(None, (fix, each.hint))) or f"See `ironcurtain error {each.code}`.",
+            code=each.code,
+        )
+        for each in errors
+    ]

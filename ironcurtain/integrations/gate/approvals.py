@@ -1,0 +1,166 @@
+"""Judging a difference by the approvals of people, and making approvals for review.
+
+An approval covers a change if it names its id and the digest of its meaning, and has not expired. The
+difference is never smaller for it: an approved change is shown, and says who approved it and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+
+from ironcurtain.analysis.diff.report import Change, Difference
+from ironcurtain.analysis.diff.text import details, statement
+from ironcurtain.compiler.verify.gate_report import Check, Problem
+from ironcurtain.integrations.gate.change_approvals_model import DiffApproval, DiffApprovals
+from ironcurtain.integrations.gate.document import shown_path
+
+DOCS = "docs/review.md"
+UNPROVED = "unproved"
+"""The id of the problem that a comparison is not exact."""
+_FOLLOWED = "Write the tests so that they can be followed, or accept what was only looked for."
+_RULES = "Approve it with --write-approval and let it be reviewed, or correct the policy."
+
+
+def judge(
+    difference: Difference,
+    approvals: DiffApprovals | None,
+    file: Path | None,
+    today: date,
+    *,
+    sampled: bool = False,
+) -> Check:
+    """Return the check of a difference: it fails for each loosened change that nothing covers.
+
+    It fails, too, where it is not proved that nothing else is loosened.
+
+    Args:
+        difference: What changed.
+        approvals: What people approved, if there is a file of it.
+        file: That file.
+        today: The day on which expiry is judged.
+        sampled: Whether a comparison passes that is not exact.
+    """
+    listed = approvals.approvals if approvals else ()
+    loosened = difference.loosened
+    problems = [_judged(change, listed, file, today) for change in loosened]
+    problems += _unused(difference, listed, file)
+    open_ = sum(problem.severity == "error" for problem in problems)
+    if difference.exactness == "sampled":
+        problems.append(_unproved(difference, accepted=sampled))
+    tightened = sum(change.direction == "tightened" for change in difference.changes)
+    hidden = len(difference.changes) - tightened - len(loosened)
+    masked = f", {hidden} loosened but masked" if hidden else ""
+    approved = f", {len(loosened) - open_} approved" if loosened and open_ < len(loosened) else ""
+    exactness = "; sampled, not exact" if difference.exactness == "sampled" else ""
+    return Check(
+        name="difference",
+        status="failed" if any(problem.severity == "error" for problem in problems) else "passed",
+        summary=f"{len(loosened)} loosened{approved}{masked}, {tightened} tightened{exactness}",
+        cases=tuple(change.id for change in difference.changes),
+        problems=tuple(problems),
+    )
+
+
+def _unproved(difference: Difference, *, accepted: bool) -> Problem:
+    return Problem(
+        id=UNPROVED,
+        severity="note" if accepted else "error",
+        message="that nothing else is loosened is not proved: not every kind of call could be compared",
+        details=difference.reasons,
+        suggestion="" if accepted else _FOLLOWED,
+        docs=DOCS,
+    )
+
+
+def uncovered(difference: Difference, approvals: DiffApprovals | None, today: date) -> tuple[Change, ...]:
+    """Return the loosened changes that no approval covers."""
+    listed = approvals.approvals if approvals else ()
+    return tuple(c for c in difference.loosened if not any(_covers(a, c, today) for a in listed))
+
+
+def draft(
+    changes: Iterable[Change], *, reason: str, approver: str, expires: date | None
+) -> tuple[DiffApproval, ...]:
+    """Return approvals of some changes."""
+    return tuple(
+        DiffApproval(
+            change=change.id,
+            meaning=change.meaning,
+            says=statement(change),
+            reason=reason,
+            approver=approver,
+            expires=expires,
+        )
+        for change in changes
+    )
+
+
+def _covers(approval: DiffApproval, change: Change, today: date) -> bool:
+    return _is_of(approval, change) and not _has_expired(approval, today)
+
+
+def _is_of(approval: DiffApproval, change: Change) -> bool:
+    return (approval.change, approval.meaning) == (change.id, change.meaning)
+
+
+def _has_expired(approval: DiffApproval, today: date) -> bool:
+    return approval.expires is not None and approval.expires < today
+
+
+def _judged(change: Change, listed: Sequence[DiffApproval], file: Path | None, today: date) -> Problem:
+    covering = next((a for a in listed if _covers(a, change, today)), None)
+    lines = tuple(details(change))
+    if covering is not None:
+        end = f" until {covering.expires}" if covering.expires else ""
+        said = f"approved by {covering.approver}{end}: {covering.reason}"
+        return Problem(
+            id=change.id,
+            severity="note",
+            message=f"loosened: {statement(change)}",
+            details=(*lines, said),
+            file=shown_path(file) if file else None,
+            docs=DOCS,
+        )
+    why = _why_not(change, listed)
+    return Problem(
+        id=change.id,
+        message=f"loosened without approval: {statement(change)}",
+        clause=change.witness.new.clause if change.witness else None,
+        details=(*lines, *why),
+        suggestion=_RULES,
+        docs=DOCS,
+    )
+
+
+def _why_not(change: Change, listed: Sequence[DiffApproval]) -> tuple[str, ...]:
+    """Say why approvals of the same words do not count."""
+    found = []
+    for approval in listed:
+        if _is_of(approval, change):
+            found.append(f"its approval by {approval.approver} expired on {approval.expires}")
+        elif approval.change == change.id:
+            found.append(
+                f"an approval by {approval.approver} has the same words, but the policies it was given for "
+                "meant something else by them"
+            )
+    return tuple(found)
+
+
+def _unused(difference: Difference, listed: Sequence[DiffApproval], file: Path | None) -> list[Problem]:
+    """Name the approvals that are of nothing: nobody should believe that they still do something."""
+    ids = {change.id for change in difference.changes}
+    return [
+        Problem(
+            id=approval.change,
+            severity="warning",
+            message=f"the approval of {approval.change} is of no change between these two policies",
+            file=shown_path(file) if file else None,
+            details=(f"it says: {approval.says}",) if approval.says else (),
+            suggestion="Remove it.",
+            docs=DOCS,
+        )
+        for approval in listed
+        if approval.change not in ids
+    ]

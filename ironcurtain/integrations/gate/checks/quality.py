@@ -1,0 +1,160 @@
+"""The checks of policy and evidence together: what stands out, what is reached, what would be noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ironcurtain.analysis.clauses.outcomes_text import outcome_words
+from ironcurtain.analysis.findings.findings import waived
+from ironcurtain.analysis.findings.report import SEVERITIES, Finding, StaleWaiver
+from ironcurtain.analysis.mutation.report import MutantResult
+from ironcurtain.analysis.mutation.score import mutation_score
+from ironcurtain.compiler.verify.gate_report import Check, Problem, Severity
+from ironcurtain.integrations.gate.checks.behaviour import witness_words
+from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.system.text import counted
+
+_OF_SCENARIOS = ("unknown-clause", "other-clause")
+_SHOWN = 10
+
+
+def findings(subject: Subject) -> tuple[Check, ...]:
+    """Judge what stands out in the policy and was not accepted."""
+    found = subject.evidence.findings
+    # The check of scenarios has told of the clauses that they name wrongly.
+    told = [each for each in found.findings if each.kind in _OF_SCENARIOS and each.severity == "error"]
+    others = tuple(each for each in found.findings if each not in told)
+    report = waived(found.model_copy(update={"findings": others}), subject.waivers, subject.today)
+    failing = report.unwaived(subject.demands.findings)
+    grave = SEVERITIES[: SEVERITIES.index(subject.demands.findings) + 1]
+    open_ = [each for each in report.findings if each.waiver is None]
+    problems = [_finding(subject, each, fails=each.severity in grave) for each in open_]
+    accepted = len(report.findings) - len(open_)
+    summary = f"{len(failing)} that fail, {len(problems) - len(failing)} others, {accepted} accepted"
+    return (
+        Check(
+            name="findings",
+            status="failed" if failing else "passed",
+            summary=summary,
+            cases=tuple(each.id for each in report.findings),
+            count=len(report.findings),
+            problems=(*problems, *(_stale(subject, each) for each in report.stale)),
+        ),
+    )
+
+
+def _finding(subject: Subject, finding: Finding, *, fails: bool) -> Problem:
+    file, line = subject.clause_place(finding.clause)
+    severity: Severity = "error" if fails else ("note" if finding.severity == "note" else "warning")
+    witness = finding.witness
+    shown = witness_words(witness) if witness else ()
+    return Problem(
+        id=finding.id,
+        severity=severity,
+        message=f"{finding.where}: {finding.message}",
+        clause=finding.clause,
+        file=file,
+        line=line,
+        details=shown,
+        suggestion=finding.suggestion,
+        docs=finding.docs,
+    )
+
+
+def _stale(subject: Subject, stale: StaleWaiver) -> Problem:
+    why = {"expired": f"expired on {stale.waiver.expires}", "gone": "is for a finding that is gone"}
+    number = subject.waivers.waivers.index(stale.waiver)
+    return Problem(
+        id=stale.waiver.id,
+        severity="warning",
+        message=f"the waiver {stale.waiver.id} {why[stale.problem]}",
+        file=subject.waivers_file.shown,
+        line=subject.waivers_file.line_of("waivers", number),
+        suggestion="Remove it.",
+        docs="docs/findings/README.md",
+    )
+
+
+def clauses(subject: Subject) -> tuple[Check, ...]:
+    """Tell what becomes of each clause; what is wrong with one is a finding."""
+    outcomes = subject.evidence.clauses.clauses
+    counts = Counter(each.outcome for each in outcomes)
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "none"
+    problems = []
+    for each in outcomes:
+        if each.claims and each.outcome != "enforced":
+            file, line = subject.clause_place(each.clause.id)
+            problems.append(
+                Problem(
+                    id=f"clause-{each.clause.id}",
+                    severity="note",
+                    message=f"the clause {outcome_words(each)}",
+                    clause=each.clause.id,
+                    file=file,
+                    line=line,
+                    docs="docs/compile.md",
+                )
+            )
+    return (
+        Check(
+            name="clauses",
+            status="passed",
+            summary=f"{len(outcomes)}: {told}",
+            count=len(outcomes),
+            problems=tuple(problems),
+        ),
+    )
+
+
+def coverage(subject: Subject) -> tuple[Check, ...]:
+    """Hold what scenarios and guarantees reach against the threshold."""
+    report = subject.evidence.coverage
+    least = subject.demands.coverage
+    cells, rules = report.cells, report.rules
+    all_cells, all_rules = counted(cells.total, "cell"), counted(rules.total, "rule")
+    shares = f"{cells.reached} of {all_cells}, {rules.reached} of {all_rules}"
+    summary = f"{report.percent:g} %: {shares}"
+    if report.percent >= least:
+        return (Check(name="coverage", status="passed", summary=summary, count=cells.total),)
+    missed = [f"{each.server}/{each.tool} {each.role}: {', '.join(each.where)}" for each in report.missed]
+    problem = Problem(
+        id="coverage",
+        message=f"{report.percent:g} % of the policy is reached, and at least {least:g} % is demanded",
+        details=_first([f"not reached: {each}" for each in missed]),
+        suggestion="Write scenarios about what is not reached.",
+        docs="docs/coverage.md",
+    )
+    failed = Check(name="coverage", status="failed", summary=summary, count=cells.total, problems=(problem,))
+    return (failed,)
+
+
+def mutation(subject: Subject) -> tuple[Check, ...]:
+    """Measure the mutation score where a threshold asks for it."""
+    name, least = "mutation", subject.demands.mutation
+    if least is None:
+        return (Check(name=name, status="skipped", summary="no score is demanded"),)
+    report = mutation_score(subject.bundle, subject.scenarios, subject.guarantees, subject.engine)
+    score = "nothing to notice" if report.score is None else f"{report.score:g} %"
+    counts = f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
+    unproved = f", {report.unproved} not found to differ" if report.unproved else ""
+    summary = f"{score}: {counts}{unproved}"
+    if report.score is not None and report.score >= least:
+        return (Check(name=name, status="passed", summary=summary, count=len(report.mutants)),)
+    survived = [_survivor(each) for each in report.mutants if each.outcome == "survived"]
+    problem = Problem(
+        id=name,
+        message=f"the mutation score is {score}, and at least {least:g} % is demanded",
+        details=_first(survived),
+        suggestion="`ironcurtain mutation` prints the missing scenarios, ready to paste.",
+        docs="docs/mutation.md",
+    )
+    return (Check(name=name, status="failed", summary=summary, problems=(problem,)),)
+
+
+def _survivor(result: MutantResult) -> str:
+    return f"unnoticed: {result.kind} in {result.rule} ({result.clause}): {result.change}"
+
+
+def _first(lines: list[str]) -> tuple[str, ...]:
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return (*lines[:_SHOWN], *more)

@@ -1,0 +1,103 @@
+"""The check of the files that people wrote: is the bundle still what a compile of them made?
+
+A bundle that was compiled from another text proves nothing about the text that lies beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironcurtain.bundle.provenance import provenance_of
+from ironcurtain.bundle.provenance_model import Source
+from ironcurtain.compiler.load.sources import project_sources
+from ironcurtain.compiler.verify.gate_report import Check, Problem
+from ironcurtain.integrations.gate.document import shown_path
+from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.system.files import has_content
+from ironcurtain.system.text import counted
+
+_NAME = "sources"
+_OWN = "user constitution"
+_AGAIN = "Run `ironcurtain compile`, or take the change back."
+
+
+def sources(subject: Subject) -> tuple[Check, ...]:
+    """Hold the project's files against those that the bundle was compiled from.
+
+    A bundle of hand-written rules was compiled from none; one that lies in no project has none beside it.
+    """
+    if not subject.bundle.manifest.metadata.provenance:
+        return (_skipped("not compiled, so there is nothing to compare"),)
+    compiled = {each.path: each for each in provenance_of(subject.bundle).sources}
+    if not subject.in_project:
+        said = f"{', '.join(sorted(compiled))} are not beside the bundle"
+        return (Check(name=_NAME, status="unexamined", summary=said),)
+    found = {each.path: each for each in project_sources(subject.root, subject.settings)}
+    elsewhere = {path for path, each in compiled.items() if each.kind == _OWN and path not in found}
+    looked_at = {path: each for path, each in compiled.items() if path not in elsewhere}
+    problems = tuple(_problems(looked_at, found, subject))
+    said = counted(len(looked_at), "file as it was compiled", "files as they were compiled")
+    if problems:
+        said = f"{', '.join(each.id for each in problems)}: not what was compiled"
+    if elsewhere:
+        said += f"; not compared: {', '.join(sorted(elsewhere))}, which is no file of the project"
+    return (
+        Check(
+            name=_NAME,
+            status="failed" if problems else "passed",
+            summary=said,
+            count=len(looked_at),
+            problems=problems,
+        ),
+    )
+
+
+def _problems(compiled: dict[str, Source], found: dict[str, Source], subject: Subject) -> Iterator[Problem]:
+    for path in sorted(compiled.keys() | found.keys()):
+        file = shown_path(subject.root / path)
+        if path not in found:
+            message = f"{path} is gone, or the project names another file"
+        elif path not in compiled:
+            message = f"{path} was not there when the bundle was compiled"
+        elif found[path] != compiled[path]:
+            message = f"{path} changed since the bundle was compiled from it"
+        else:
+            continue
+        problem = Problem(id=path, message=message, file=file, suggestion=_AGAIN)
+        yield _with_clause(problem, subject) if path == subject.settings.constitution else problem
+
+
+def _with_clause(problem: Problem, subject: Subject) -> Problem:
+    """Return the problem of a constitution with the place of the first clause that reads otherwise."""
+    path = subject.root / subject.settings.constitution
+    compiled = subject.content.clauses
+    if not has_content(path):
+        return problem
+    # Reading Markdown is a tenth of a gate's time, so only a change pays for it.
+    from ironcurtain.compiler.clause_record import known_clauses  # noqa: PLC0415
+    from ironcurtain.compiler.load.load import read_constitution  # noqa: PLC0415
+
+    read = read_constitution(path, None, subject.root, known_clauses(subject.published))[1]
+    for placed in read:
+        clause = placed.clause
+        before = compiled.get(clause.id)
+        if before == clause.text:
+            continue
+        words = f"compiled: {before}" if before is not None else "compiled: no such clause"
+        line = int(clause.source.rpartition(":")[2])
+        return problem.model_copy(
+            update={"clause": clause.id, "line": line, "details": (f"now: {clause.text}", words)}
+        )
+    ids = {placed.clause.id for placed in read}
+    places = subject.bundle.data("rules")["clauses"]
+    own = f"{subject.settings.constitution}:"
+    gone = tuple(
+        f"gone: {id_}: {text}"
+        for id_, text in compiled.items()
+        if id_ not in ids and places[id_]["source"].startswith(own)
+    )
+    return problem.model_copy(update={"details": gone})
+
+
+def _skipped(why: str) -> Check:
+    return Check(name=_NAME, status="skipped", summary=why)

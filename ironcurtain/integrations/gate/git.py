@@ -1,0 +1,169 @@
+"""The bundle that a commit holds, read from git's objects: no checkout, no filters, no network.
+
+A policy's text is nobody's program, but the repository around it can be: nothing that it configures is
+run, and the bytes are those of the commit, whatever attributes say about line ends.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.canonical.git.process import OVERRIDES
+from ironcurtain.errors import SystemFailedError, UsageError
+from ironcurtain.system.programs import Search
+from ironcurtain.system.text import quoted, visible
+
+_SECONDS = 60.0
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+_KEPT = ("HOME", "PATH", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_FILES = ("100644", "100755")
+_ARCHIVE = "bundle.tar.gz"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit of the repository that a path lies in.
+
+    Attributes:
+        root: The repository's top directory.
+        name: What the commit was called.
+        digest: Its object name.
+    """
+
+    root: Path
+    name: str
+    digest: str
+
+    @classmethod
+    def of(cls, ref: str, near: Path) -> Commit:
+        """Find a commit in the repository of a directory.
+
+        Raises:
+            UsageError: If the directory lies in no repository, or there is no such commit.
+            SystemFailedError: If git does not run.
+        """
+        status, out, errors = _git(near, "rev-parse", "--show-toplevel")
+        if status != 0:
+            raise UsageError(
+                f"there is no git repository to compare with: {_said(errors)}",
+                where=str(near),
+                hint="Leave --against away, or name a bundle inside a repository.",
+            )
+        root = Path(os.fsdecode(out.rstrip(b"\n")))
+        status, out, _ = _git(
+            root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
+        )
+        if status != 0:
+            raise UsageError(
+                f"there is no commit {quoted(ref)} in the repository",
+                where=str(root),
+                hint="Fetch it first: a shallow clone holds only its newest commit.",
+            )
+        return cls(root, ref, out.decode().strip())
+
+    def bundle(self, path: Path) -> Bundle:
+        """Return the bundle that the commit holds at a path of the working tree, or beside it as an archive.
+
+        Raises:
+            UsageError: If it holds none there.
+            BundleIntegrityError: If what it holds there is no bundle.
+            SystemFailedError: If git does not run.
+        """
+        inside = self._inside(path)
+        for each in (inside, f"{inside.rpartition('/')[0]}/{_ARCHIVE}".lstrip("/")):
+            files = self._files(each)
+            if files:
+                where = f"{self.name}:{each}"
+                if set(files) == {""}:
+                    return Bundle.parse(files[""], where)
+                return Bundle.of_files(files, where)
+        raise UsageError(
+            f"the commit {quoted(self.name)} holds no bundle at {quoted(inside)}",
+            where=str(self.root),
+            hint="Commit generated/ with the constitution that it was compiled from.",
+        )
+
+    def file(self, path: Path) -> bytes | None:
+        """Return what the commit holds at a path of the working tree, None if that is no file."""
+        return self._files(self._inside(path)).get("")
+
+    def _inside(self, path: Path) -> str:
+        absolute = Path(os.path.realpath(path))
+        root = Path(os.path.realpath(self.root))
+        if not absolute.is_relative_to(root):
+            raise UsageError("the bundle lies outside the repository", where=str(path))
+        return absolute.relative_to(root).as_posix()
+
+    def _files(self, path: str) -> Mapping[str, bytes]:
+        """Return all files below a path, by their paths relative to it; a file itself has the path ``."""
+        status, out, errors = _git(
+            self.root, "--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", self.digest, "--", path
+        )
+        if status != 0:
+            raise SystemFailedError(f"git does not list the commit: {_said(errors)}", where=str(self.root))
+        blobs: dict[str, str] = {}
+        for line in filter(None, out.split(b"\0")):
+            about, _, name = line.partition(b"\t")
+            mode, _, digest = about.decode().split()
+            shown = os.fsdecode(name)
+            if mode not in _FILES:
+                raise UsageError(f"{quoted(shown)} is no regular file in the commit", where=str(self.root))
+            blobs[shown.removeprefix(path).lstrip("/")] = digest
+        return self._contents(blobs)
+
+    def _contents(self, blobs: Mapping[str, str]) -> Mapping[str, bytes]:
+        asked = "".join(f"{digest}\n" for digest in blobs.values()).encode()
+        status, out, errors = _git(self.root, "cat-file", "--batch", stdin=asked)
+        if status != 0:
+            raise SystemFailedError(f"git does not read the commit: {_said(errors)}", where=str(self.root))
+        found: dict[str, bytes] = {}
+        start = 0
+        for name, digest in blobs.items():
+            head_end = out.index(b"\n", start)
+            head = out[start:head_end].decode().split()
+            if head[:2] != [digest, "blob"]:
+                raise SystemFailedError("the repository lacks an object of the commit", where=str(self.root))
+            begin = head_end + 1
+            found[name] = out[begin : begin + int(head[2])]
+            start = begin + int(head[2]) + 1
+        return found
+
+
+def _git(directory: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+    """Run a built-in, read-only git command; return its status, output and errors."""
+    overrides = (part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
+    search = Search.own()
+    program = search.find("git")
+    if program is None:
+        why = search.passed_over("git") or "is not installed"
+        raise SystemFailedError(f"git {why}", where=str(directory))
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell; every part but the ref and the path is ours
+            [str(program), "--no-pager", *overrides, *arguments],
+            cwd=directory,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise SystemFailedError(f"git did not run: {visible(str(error))}", where=str(directory)) from error
+    return done.returncode, done.stdout, done.stderr
+
+
+def _said(errors: bytes) -> str:
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    return visible(lines[0].removeprefix("fatal: ")) if lines else "it said nothing"

@@ -1,0 +1,156 @@
+"""What a gate judges and by what: the settings of the bundle's project and the files beside the bundle.
+
+A published bundle is read with them; one that a compile is about to publish is judged by the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ironcurtain.analysis.findings.waivers import Waivers
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.compiler.policy_analysis import FILE_NAME, Evidence
+from ironcurtain.engine.locate import Opa
+from ironcurtain.errors import UsageError
+from ironcurtain.integrations.gate.document import Document
+from ironcurtain.integrations.gate.places import SCENARIOS
+from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
+from ironcurtain.settings import Settings, find_settings, load_settings
+from ironcurtain.system.files import has_content, load, read_bytes
+
+if TYPE_CHECKING:
+    from ironcurtain.compiler.baseline import Recorded  # a part of a compile, which a gate does not load
+
+_PROVENANCE = "provenance.json"
+_WAIVERS = "waivers.yaml"
+
+
+@dataclass(frozen=True)
+class Standards:
+    """What a project demands of its policy.
+
+    Attributes:
+        root: The project's directory, where its waivers are and which paths are relative to.
+    """
+
+    root: Path
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a command line says; None where it leaves that to the project.
+
+    Attributes:
+        bundle: Where the bundle lies.
+        coverage: The least coverage, `mutation` the least mutation score, in percent.
+        attack: Whether calls are respelled.
+    """
+
+    bundle: Path
+    config: Path | None = None
+    scenarios: Path | None = None
+    guarantees: Path | None = None
+    approvals: Path | None = None
+    coverage: float | None = None
+    mutation: float | None = None
+    attack: bool | None = None
+
+
+def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject:
+    """Read everything that speaks about a bundle.
+
+    The project is the one above the bundle, whether it was published there or copied: evidence that a
+    project demands is not lost with a file's place.
+
+    Raises:
+        UsageError: If there are no scenarios.
+        FileError, FormatError, NewerFormatError: If a file cannot be read.
+    """
+    beside = given.bundle.absolute().parent
+    file = given.config or find_settings(beside)
+    project = Standards(file.absolute().parent if file else _above(beside), load_settings(file))
+    demands = {
+        name: value
+        for name in ("coverage", "mutation", "attack")
+        if (value := getattr(given, name)) is not None
+    }
+    scenarios_file = given.scenarios or beside / SCENARIOS
+    scenarios = _scenarios(scenarios_file)
+    guarantees = given.guarantees or project.root / project.settings.guarantees
+    evidence = Evidence(
+        bundle=bundle,
+        scenarios=scenarios,
+        guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
+        opa=opa,
+    )
+    subject = _subject(evidence, scenarios, project, beside, today)
+    matrix = subject.matrix_file.path
+    return replace(
+        subject,
+        in_archive=given.bundle.is_file(),
+        scenarios_file=Document(scenarios_file),
+        guarantees_file=Document(guarantees),
+        matrix=read_bytes(matrix) if matrix.exists() else None,
+        approvals_file=Document(given.approvals) if given.approvals else subject.approvals_file,
+        demands=subject.demands.model_copy(update=demands),
+    )
+
+
+def unpublished(recorded: Recorded, project: Standards, output: Path, today: date) -> Subject:
+    """Return what a compile is about to publish, as `read_subject` would read it from there.
+
+    Args:
+        recorded: The compiled policy and what is known of it.
+        project: The project that is compiled.
+        output: The directory that will be published.
+        today: The day on which waivers are judged.
+
+    Raises:
+        FileError, FormatError, NewerFormatError: If the waivers cannot be read.
+    """
+    evidence = recorded.evidence
+    subject = _subject(evidence, recorded.scenarios, project, output, today)
+    return replace(subject, matrix=evidence.matrix_file, known=recorded.verification)
+
+
+def _subject(
+    evidence: Evidence, scenarios: Scenarios, project: Standards, published: Path, today: date
+) -> Subject:
+    root, settings = project.root, project.settings
+    waivers = root / _WAIVERS
+    return Subject(
+        evidence=evidence,
+        root=root,
+        settings=settings,
+        in_project=(root / SETTINGS_FILE).is_file() or (root / settings.constitution).is_file(),
+        scenarios=scenarios,
+        scenarios_file=Document(published / SCENARIOS),
+        guarantees_file=Document(root / settings.guarantees),
+        matrix=None,
+        matrix_file=Document(published / FILE_NAME),
+        waivers=load(waivers, Waivers) if has_content(waivers) else Waivers(format="ironcurtain/waivers/v1"),
+        waivers_file=Document(waivers),
+        approvals_file=Document(root / settings.diff_approvals),
+        demands=settings.verify,
+        today=today,
+    )
+
+
+def _above(published: Path) -> Path:
+    """Return the project of a directory without settings: a compile publishes into one of its directories."""
+    return published.parent if (published / _PROVENANCE).is_file() else published
+
+
+def _scenarios(path: Path) -> Scenarios:
+    if not path.exists():
+        raise UsageError(
+            f"no scenarios: {path.name} does not exist", where=str(path), hint="Name a file with --scenarios."
+        )
+    return load(path, Scenarios)

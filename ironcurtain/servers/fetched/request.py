@@ -1,0 +1,177 @@
+"""Reading a server's command as a package runner would: `npx -y PACKAGE`, `uvx PACKAGE` and their like.
+
+Only names in the package registry of the user's own configuration are fetched. What else runners take (URLs,
+git, paths, another registry) is refused: a client's file can come from anybody.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+
+from ironcurtain.errors import ServerConfigError
+from ironcurtain.servers.fetched.lock_model import Manager, Wanted
+from ironcurtain.system.text import quoted
+
+_INSTALL = "Install the server yourself, and write its own program as the command."
+_NPM = re.compile(r"(?:@[a-z0-9][a-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]*(?:@[A-Za-z0-9^~<>=.*|+ _-]+)?")
+_PYPI = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._, -]+\])?"
+    r"(?:@[A-Za-z0-9.!+_-]+|\s*[<>=!~]=?=?\s*[A-Za-z0-9.*!+_-]+(?:\s*,\s*[<>=!~]=?=?\s*[A-Za-z0-9.*!+_-]+)*)?"
+)
+_PYTHON = re.compile(r"(?:python|cpython-?)?(\d+\.\d+)(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A server to be fetched.
+
+    Attributes:
+        wanted: What is fetched.
+        arguments: What the server's own program is given.
+    """
+
+    wanted: Wanted
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """How a package runner is called.
+
+    Attributes:
+        words: Its name and subcommand.
+        packages: Options that name packages; the first package is then no program.
+        more: Options that name packages beside the server's.
+        flags: Options without a value that change nothing here.
+        python: Options that name the version of Python.
+    """
+
+    words: tuple[str, ...]
+    manager: Manager
+    packages: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+
+
+_QUIET = ("-q", "--quiet", "-s", "--silent", "--verbose", "-v")
+_NPX = ("-y", "--yes", "--prefer-online", "--prefer-offline", "--offline", "--no-audit", *_QUIET)
+_UVX = (
+    "--isolated",
+    "--no-cache",
+    "-n",
+    "--offline",
+    "--refresh",
+    "-U",
+    "--no-progress",
+    *_QUIET,
+)
+_PIPX = ("--no-cache", "--quiet", "-q", "--verbose", "--no-path-check")
+_RUNNERS = (
+    _Runner(("npx",), "npm", ("-p", "--package"), flags=_NPX),
+    _Runner(("npm", "exec"), "npm", ("-p", "--package"), flags=_NPX),
+    _Runner(("npm", "x"), "npm", ("-p", "--package"), flags=_NPX),
+    _Runner(("pnpx",), "npm", ("--package",), flags=_QUIET),
+    _Runner(("pnpm", "dlx"), "npm", ("--package",), flags=_QUIET),
+    _Runner(("yarn", "dlx"), "npm", ("-p", "--package"), flags=_QUIET),
+    _Runner(("bunx",), "npm", ("-p", "--package"), flags=("-y", *_QUIET)),
+    _Runner(("bun", "x"), "npm", ("-p", "--package"), flags=("-y", *_QUIET)),
+    _Runner(("uvx",), "pypi", ("--from",), ("--with", "-w"), _UVX, ("--python", "-p")),
+    _Runner(("uv", "tool", "run"), "pypi", ("--from",), ("--with", "-w"), _UVX, ("--python", "-p")),
+    _Runner(("pipx", "run"), "pypi", ("--spec",), ("--with",), _PIPX, ("--python",)),
+)
+_NAMES = frozenset(runner.words[0] for runner in _RUNNERS)
+
+
+def request_of(command: str | None, arguments: Sequence[str]) -> Request | None:
+    """Return what a command fetches, None where it fetches nothing.
+
+    Raises:
+        ServerConfigError: If it fetches something that cannot be pinned, or says it in words unknown here.
+    """
+    words = _words(command or "", arguments)
+    for runner in _RUNNERS:
+        if tuple(words[: len(runner.words)]) == runner.words:
+            return _read(runner, words[len(runner.words) :])
+    return None
+
+
+def _words(command: str, arguments: Sequence[str]) -> list[str]:
+    """Return the words that count, the runner as its bare name."""
+    words = [command, *arguments]
+    if len(words) > 1 and _name(words[0]) == "cmd" and words[1].lower() == "/c":
+        words = words[2:]
+    if words and " " in words[0] and _name(words[0]) not in _NAMES and not Path(words[0]).exists():
+        words = [*_split(words[0]), *words[1:]]  # editors take a whole line for a command
+    return [_name(words[0]), *words[1:]] if words else []
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line) or [line]
+    except ValueError:
+        return [line]
+
+
+def _name(program: str) -> str:
+    name = PureWindowsPath(program).name
+    stem, _, suffix = name.rpartition(".")
+    return stem if stem and suffix.lower() in {"cmd", "exe", "ps1"} else name
+
+
+def _read(runner: _Runner, words: Sequence[str]) -> Request:
+    packages: list[str] = []
+    more: list[str] = []
+    python: str | None = None
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word == "--":
+            break
+        option, equals, value = word.partition("=")
+        known = (*runner.packages, *runner.more, *runner.python)
+        if option in runner.flags and not equals:
+            continue
+        if option not in known:
+            raise _refused(runner, f"takes {quoted(word)} here, which is not understood")
+        if not equals:
+            value = rest.pop(0) if rest else ""
+        if option in runner.python:
+            python = _version(runner, value)
+        else:
+            (packages if option in runner.packages else more).append(value)
+    if not rest:
+        raise _refused(runner, "names no package")
+    first, *last = rest
+    last = last[1:] if last[:1] == ["--"] and runner.words[0] == "npm" else last
+    program = first if packages else None
+    named = [*(packages or [first]), *more]
+    wanted = Wanted(
+        manager=runner.manager,
+        packages=tuple(_checked(runner, each) for each in named),
+        program=program,
+        python=python,
+    )
+    return Request(wanted, tuple(last))
+
+
+def _checked(runner: _Runner, package: str) -> str:
+    found = (_NPM if runner.manager == "npm" else _PYPI).fullmatch(package)
+    if found is None or package.endswith((".tgz", ".whl", ".gz")):
+        raise _refused(runner, f"fetches {quoted(package)}, which is no package of a registry")
+    return package
+
+
+def _version(runner: _Runner, text: str) -> str:
+    found = _PYTHON.fullmatch(text)
+    if found is None:
+        raise _refused(runner, f"names the Python {quoted(text)}, where a version is understood")
+    return found.group(1)
+
+
+def _refused(runner: _Runner, what: str) -> ServerConfigError:
+    return ServerConfigError(f"{quoted(' '.join(runner.words))} {what}", hint=_INSTALL)

@@ -1,0 +1,60 @@
+"""Running a package manager: npm, uv or pip, as the user configured it, in a directory of ours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ironcurtain.errors import FetchError
+from ironcurtain.system.programs import Search
+from ironcurtain.system.text import quoted, visible
+
+_SECONDS = 900.0
+_LINES = 6
+_MAX_LINE = 300
+
+
+def find_program(name: str) -> Path | None:
+    """Return a program of PATH that nobody else could have put there, None if there is none."""
+    return Search.own().find(name)
+
+
+def run(words: Sequence[str | Path], where: Path, *, told: str, more: Mapping[str, str] | None = None) -> str:
+    """Run a package manager and return what it printed.
+
+    It has the user's own environment: registry, proxy and sign-in are the user's. It runs in a directory of
+    ours, so that no configuration of a project counts.
+
+    Args:
+        words: Program and arguments.
+        where: The directory.
+        told: What is being done, for the error: `npm cannot fetch …`.
+        more: Variables beside the user's.
+
+    Raises:
+        FetchError: With the last of what it said.
+    """
+    try:
+        ended = subprocess.run(  # noqa: S603 - found by us, with words that we wrote
+            [str(word) for word in words],
+            cwd=where,
+            env={**os.environ, **(more or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise FetchError(f"{told}: it took more than {_SECONDS:g} seconds", hint="Try again.") from None
+    except OSError as error:
+        raise FetchError(f"{told}: {error.strerror}", hint=f"Look at {quoted(str(words[0]))}.") from None
+    if ended.returncode != 0:
+        said = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
+        last = " | ".join(visible(line)[:_MAX_LINE] for line in said[:_LINES])
+        raise FetchError(told, hint=f"It said: {last}" if last else "It said nothing.")
+    return ended.stdout

@@ -1,0 +1,284 @@
+"""The stdio transport to one MCP server: its process, one JSON-RPC message a line, and bounds on both.
+
+The SDK's own stdio client trusts the server: a line may be endless, garbage may come without end, and a
+proxy that is killed leaves the server's children behind. A server here ends with us (see `parent_death.py`),
+and one that breaks a bound is stopped. To the session that looks like any other end of its connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import StdioServerParameters
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
+
+from ironcurtain.errors import ServerFailedError
+from ironcurtain.system.text import visible
+
+_LAUNCHER = Path(__file__).with_name("parent_death.py")
+_MAX_WORDS = 4_096
+_POLL = 0.01
+_LONG_LINE = 64 << 10
+_SEPARATORS = (b",", b"[", b"{")
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+@dataclass(frozen=True)
+class PipeLimits:
+    """Bounds on what a server may do to us.
+
+    Attributes:
+        line: Bytes of one message.
+        values: Values in one message: what it takes to hold it is in proportion to these.
+        garbage: Lines that are no message, over the life of the process.
+        unasked: Requests and notifications of the server in any `window` seconds; `unasked_line` and
+            `unasked_bytes` are the bytes of one and of all of them.
+        grace: Seconds that the process has to end after its input has.
+        killing: Seconds that our launcher has then to kill whatever the server started: it alone can find
+            what left the server's session.
+    """
+
+    line: int = 32 << 20
+    values: int = 250_000
+    garbage: int = 100
+    unasked: int = 5_000
+    unasked_line: int = 1 << 20
+    unasked_bytes: int = 16 << 20
+    window: float = 10.0
+    grace: float = 1.5
+    killing: float = 15.0
+
+
+_DEFAULT = PipeLimits()
+
+
+@asynccontextmanager
+async def connect_pipes(
+    parameters: StdioServerParameters,
+    *,
+    on_words: Callable[[str], None],
+    on_end: Callable[[str], None],
+    limits: PipeLimits = _DEFAULT,
+) -> AsyncIterator[Streams]:
+    """Start a server and yield the streams that `mcp.Client` takes as a transport.
+
+    Args:
+        parameters: Program, arguments, the whole environment, working directory.
+        on_words: Told each line of the server's standard error, safe to show.
+        on_end: Told, once, that nothing more comes from the server, and why.
+        limits: Bounds.
+
+    Raises:
+        ServerFailedError: If it cannot be started.
+    """
+    process, stdin = await _start(parameters, limits)
+    pipes = _Pipes(process, stdin, limits, on_words, on_end)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pipes.read)
+        tasks.start_soon(pipes.write)
+        tasks.start_soon(pipes.listen)
+        try:
+            yield pipes.received, pipes.sent
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pipes.stop()
+            tasks.cancel_scope.cancel()
+
+
+async def _start(
+    parameters: StdioServerParameters, limits: PipeLimits
+) -> tuple[asyncio.subprocess.Process, asyncio.StreamWriter]:
+    """Return the process and what its input is written to.
+
+    That is a pipe of our own: asyncio would make a pair of sockets, by which bash takes itself for a remote
+    shell and runs `~/.bashrc`.
+    """
+    theirs, ours = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())),
+            *(parameters.command, *parameters.args),
+            cwd=parameters.cwd,
+            env=parameters.env,
+            stdin=theirs,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            limit=limits.line,
+        )
+    except (OSError, ValueError) as error:
+        os.close(ours)
+        raise ServerFailedError(f"the server cannot be started: {visible(str(error))}") from error
+    finally:
+        os.close(theirs)
+    loop = asyncio.get_running_loop()
+    written = os.fdopen(ours, "wb", 0)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, written)
+    return process, asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+def _has_more_values(line: bytes, most: int) -> bool:
+    """Tell whether JSON holds more than so many values, without reading it."""
+    if len(line) <= most or sum(map(line.count, _SEPARATORS)) <= most:
+        return False
+    count = end = 0
+    for text in _STRING.finditer(line):
+        count += sum(line.count(mark, end, text.start()) for mark in _SEPARATORS)
+        end = text.end()
+        if count > most:
+            return True
+    return count + sum(line.count(mark, end) for mark in _SEPARATORS) > most
+
+
+class _Pipes:
+    """One running server and the two memory streams that stand for it."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        stdin: asyncio.StreamWriter,
+        limits: PipeLimits,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        self._process = process
+        self._stdin = stdin
+        self._limits = limits
+        self._on_words = on_words
+        self._on_end = on_end
+        self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self.sent, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
+        self._garbage = 0
+        self._unasked = self._unasked_bytes = 0
+        self._window_ends = 0.0
+
+    async def read(self) -> None:
+        """Hand on what the server writes, until it ends or breaks a bound."""
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101 - it was started with a pipe
+        async with self._arrived:
+            fault = await self._receive(stdout)
+        self._on_end(fault or "it ended")
+        if fault:
+            self._signal(signal.SIGTERM)  # the launcher kills all that it started
+
+    async def _receive(self, stdout: asyncio.StreamReader) -> str:
+        """Return which bound the server broke; nothing if it ended."""
+        while True:
+            try:
+                line = await stdout.readuntil(b"\n")
+            except asyncio.IncompleteReadError:
+                return ""
+            except asyncio.LimitOverrunError:
+                return f"it wrote a line of more than {self._limits.line >> 20} MiB"
+            if len(line) > _LONG_LINE:
+                # What takes a while must not keep the other servers waiting.
+                message, fault = await to_thread.run_sync(self._read_line, line)
+            else:
+                message, fault = self._read_line(line)
+            if fault:
+                return fault
+            if message is None:
+                continue
+            try:
+                await self._arrived.send(SessionMessage(message))
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return ""
+
+    def _read_line(self, line: bytes) -> tuple[JSONRPCMessage | None, str]:
+        """Return a line's message, if it is one, and which bound it breaks, if it does."""
+        if _has_more_values(line, self._limits.values):
+            return None, f"it wrote a message of more than {self._limits.values:,} values"
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            return None, self._count_garbage(line)
+        return message, self._count_unasked(message, len(line))
+
+    def _count_garbage(self, line: bytes) -> str:
+        self._garbage += bool(line.strip())
+        too_much = self._garbage > self._limits.garbage or len(line) > self._limits.unasked_line
+        return "it wrote what is no MCP message" if too_much else ""
+
+    def _count_unasked(self, message: JSONRPCMessage, size: int) -> str:
+        if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
+            return ""
+        if size > self._limits.unasked_line:
+            return (
+                f"it sent a message of more than {self._limits.unasked_line >> 20} MiB that nobody asked for"
+            )
+        now = time.monotonic()
+        if now >= self._window_ends:
+            self._window_ends, self._unasked, self._unasked_bytes = now + self._limits.window, 0, 0
+        self._unasked += 1
+        self._unasked_bytes += size
+        endless = self._unasked > self._limits.unasked or self._unasked_bytes > self._limits.unasked_bytes
+        return "it sent messages without end" if endless else ""
+
+    async def write(self) -> None:
+        """Write what the session sends; if that fails, the connection is over."""
+        async with self._to_send:
+            async for item in self._to_send:
+                self._stdin.write(
+                    item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                )
+                try:
+                    await self._stdin.drain()
+                except (ConnectionError, OSError):
+                    break
+        self._arrived.close()
+
+    async def listen(self) -> None:
+        """Hand on what the server writes to its standard error, one safe line at a time."""
+        stderr = self._process.stderr
+        assert stderr is not None  # noqa: S101 - as above
+        rest = b""
+        while chunk := await stderr.read(_MAX_WORDS):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines if len(rest) < _MAX_WORDS else [*lines, rest]:
+                if text := line.decode("utf-8", "replace").strip():
+                    self._on_words(visible(text[:_MAX_WORDS]))
+            rest = rest if len(rest) < _MAX_WORDS else b""
+
+    async def stop(self) -> None:
+        """End the process: its input first, then a signal, then a kill; return when it is gone."""
+        self.sent.close()
+        self.received.close()
+        self._stdin.close()
+        for seconds, number in ((self._limits.grace, signal.SIGTERM), (self._limits.killing, signal.SIGKILL)):
+            if await self._ended(seconds):
+                break
+            self._signal(number)
+            self._signal(signal.SIGCONT)  # the server may have stopped its launcher
+        else:
+            await self._ended(self._limits.grace)
+        # Whoever still holds an end of the pipes (a process that left its session) must not hold us.
+        self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way
+
+    async def _ended(self, seconds: float) -> bool:
+        """Tell whether it ends in time; `wait` would wait for everybody who inherited its pipes, too."""
+        deadline = anyio.current_time() + seconds
+        while self._process.returncode is None and anyio.current_time() < deadline:  # noqa: ASYNC110 - it is told of in no other way
+            await anyio.sleep(_POLL)
+        return self._process.returncode is not None
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)

@@ -1,0 +1,229 @@
+"""JSON text: strict reading (step 1 of a decision), canonical writing, digests.
+
+Strict means that nothing two parsers could read differently is accepted: no duplicate keys, no NaN or
+Infinity, no number that is not a finite double, no number beyond ±(2^53-1), no lone surrogate, no
+more than 64 levels, no more than 1 MiB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+import re2
+import rfc8785
+
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import in_quotes
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 64
+MAX_INTEGER = (1 << 53) - 1
+_MAX_SHOWN = 80
+# Python's encoder is many times faster than a canonical one, and writes the same but for floats, integers
+# beyond the limit, keys that are no text, and the order of keys with characters beyond the first plane.
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+_OTHERWISE = re2.compile(
+    rb'(?:^|":|[,\[])-?[0-9]*(?:[0-9][.e]|[0-9]{16})|[{,]"(?:-?[0-9][^"]*|true|false|null)":'
+    rb"|[\x{E000}-\x{10FFFF}]"
+)
+_LARGEST, _SMALLER = str(MAX_INTEGER).encode(), b"9" * 15
+
+
+class MalformedJsonError(ValueError):
+    """The text or value is not strict JSON; the message says why.
+
+    Attributes:
+        line: 1-based line of a mistake in the syntax, `column` its 1-based column; else None.
+    """
+
+    def __init__(self, why: str, *, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
+        self.column = column
+
+
+def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = False) -> Json:
+    """Parse strict JSON.
+
+    Args:
+        text: The text, or its bytes in UTF-8.
+        max_bytes: How large it may be.
+        any_double: Take any finite double, as the bounds in a tool's schema may be. Otherwise a number
+            beyond ±(2^53-1) is refused however it is written: every double there is a whole number, so
+            that 1e16 is the integer that another parser reads, and that is refused.
+
+    Raises:
+        MalformedJsonError: With the reason, if the text is anything else.
+    """
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if len(raw) > max_bytes:
+        raise MalformedJsonError(f"larger than {max_bytes} bytes")
+    try:
+        decoded = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedJsonError(f"not UTF-8 at byte {error.start}") from None
+    try:
+        value = json.loads(
+            decoded,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_finite if any_double else _float,
+        )
+    except json.JSONDecodeError as error:
+        raise MalformedJsonError(
+            f"{error.msg} at line {error.lineno} column {error.colno}", line=error.lineno, column=error.colno
+        ) from None
+    except RecursionError:
+        raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels") from None
+    check(value, any_double=any_double)
+    return value
+
+
+def check(value: Json, *, any_double: bool = False) -> None:
+    """Hold an already parsed value to the same rules as `parse`, size in bytes aside.
+
+    Args:
+        value: The value.
+        any_double: Take any finite double, as `parse` does.
+
+    Raises:
+        MalformedJsonError: If the value could not have come from strict JSON.
+    """
+    level = [value]
+    largest = math.inf if any_double else MAX_INTEGER
+    for _ in range(MAX_DEPTH):
+        # A Python value can hold itself, or one list many times; no JSON text of legal size is so wide.
+        level = list(islice((child for item in level for child in _children(item, largest)), MAX_BYTES + 1))
+        if not level:
+            return
+        if len(level) > MAX_BYTES:
+            raise MalformedJsonError(f"larger than {MAX_BYTES} bytes")
+    raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def plain(value: Json) -> Json:
+    """Return an already parsed value as `parse` would have returned it: a copy of plain lists and dicts.
+
+    What a Python value can be beyond JSON (a tuple, a subclass of a dictionary that answers differently
+    each time) cannot come through.
+
+    Raises:
+        MalformedJsonError: If no strict JSON text of legal size holds the value.
+    """
+    check(value)
+    try:
+        return parse(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, MalformedJsonError):
+            raise
+        raise MalformedJsonError("a value that is no JSON") from None
+
+
+def canonical(value: Json) -> bytes:
+    """Serialise canonically (RFC 8785): one byte string for one value, on every machine."""
+    try:
+        data = _PLAIN.encode(value).encode()
+    except (TypeError, ValueError, RecursionError):
+        return rfc8785.dumps(value)  # which says what is wrong
+    if _OTHERWISE.search(data.replace(_LARGEST, _SMALLER)):
+        return rfc8785.dumps(value)
+    return data
+
+
+def digest(value: Json) -> str:
+    """Return `sha256:<hex>` of the canonical serialisation."""
+    return digest_bytes(canonical(value))
+
+
+def digest_bytes(data: bytes) -> str:
+    """Return `sha256:<hex>` of the bytes."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def pretty(value: Json) -> str:
+    """Serialise for people and for git: sorted keys, two spaces, a final newline, byte-stable."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def shown(value: Json) -> str:
+    """Return a value as people read it, in one line: JSON but for backslashes that can stay as they are."""
+    if isinstance(value, str):
+        return in_quotes(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{in_quotes(key)}: {shown(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return json.dumps(value)
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise MalformedJsonError(f"duplicate key {json.dumps(twice[:_MAX_SHOWN])}")
+    return result
+
+
+def _constant(name: str) -> Json:
+    raise MalformedJsonError(f"{name} is not JSON")
+
+
+def _integer(text: str) -> int:
+    if len(text) > len(str(MAX_INTEGER)) + 1 or abs(int(text)) > MAX_INTEGER:
+        raise MalformedJsonError("an integer beyond ±(2^53-1)")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    value = _finite(text)
+    if abs(value) > MAX_INTEGER:
+        raise MalformedJsonError("a number beyond ±(2^53-1)")
+    return value
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise MalformedJsonError("a number that is no finite double")
+    return value
+
+
+def _children(value: Json, largest: float) -> Iterator[Json]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            if not isinstance(key, str):
+                raise MalformedJsonError("an object key that is no string")
+            _check_string(key)
+            yield child
+    elif isinstance(value, list | tuple):
+        yield from value
+    else:
+        _check_scalar(value, largest)
+
+
+def _check_scalar(value: Json, largest: float) -> None:
+    if isinstance(value, str):
+        _check_string(value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise MalformedJsonError("a number that is no finite double")
+        if abs(value) > largest:
+            raise MalformedJsonError("a number beyond ±(2^53-1)")
+    elif isinstance(value, int):
+        if abs(value) > MAX_INTEGER:
+            raise MalformedJsonError("an integer beyond ±(2^53-1)")
+    elif value is not None:
+        raise MalformedJsonError(f"a value that is no JSON ({type(value).__name__})")
+
+
+def _check_string(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise MalformedJsonError("a lone surrogate") from None

@@ -1,0 +1,60 @@
+"""YAML: reading documents that people write, and finding the place of a mistake in one.
+
+Apart from `files`, which loads it when a file is YAML or has a mistake: enforcement needs neither, and
+the parser is slow to load.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from ironcurtain.errors import FormatError, Place
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
+
+
+def parse(text: str, source: str) -> Json:
+    """Parse a YAML document that holds nothing but JSON values.
+
+    Raises:
+        FormatError: With the place of the mistake, where it has one.
+    """
+    try:
+        value: Json = YAML(typ="safe", pure=True).load(text)
+        json_text.check(value, any_double=True)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)
+        raise FormatError(f"not valid YAML: {error.problem}", where=place) from None
+    except (YAMLError, json_text.MalformedJsonError, RecursionError) as error:
+        raise FormatError(f"not valid YAML: {visible(str(error))}", where=source) from None
+    return value
+
+
+@functools.lru_cache(maxsize=2)
+def _placed(text: str) -> Any:  # noqa: ANN401 - whatever the document holds
+    """Return a document with the places of its values; a file with one mistake often has more."""
+    return YAML(typ="rt").load(io.StringIO(text))
+
+
+def place_of(text: str, source: str, steps: Sequence[str | int]) -> Place:
+    """Find the line and column of a value by its path; JSON is read as the YAML that it is."""
+    try:
+        node = _placed(text)
+    except YAMLError:
+        return Place(source)
+    line = column = 0
+    for step in steps:
+        try:
+            line, column = node.lc.item(step) if isinstance(step, int) else node.lc.value(step)
+            node = node[step]
+        except (KeyError, IndexError, TypeError, AttributeError):
+            break
+    return Place(source, line + 1, column + 1)

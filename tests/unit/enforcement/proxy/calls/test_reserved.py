@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+
+import mcp_types as types
+import pytest
+
+from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.model.policy import If
+
+
+@pytest.mark.parametrize(
+    ("uri", "arguments"),
+    [
+        ("file:///a/b%20c", {"uri": "/a/b c", "scheme": "file"}),
+        ("FILE:///a", {"uri": "/a", "scheme": "file"}),
+        ("file://localhost/a", {"uri": "/a", "scheme": "file"}),
+        # What names no path of this machine stays a URI, which is no path: it is refused.
+        ("file://elsewhere/a", {"uri": "file://elsewhere/a", "scheme": "file"}),
+        ("file:a", {"uri": "file:a", "scheme": "file"}),
+        ("file:///a?b", {"uri": "file:///a?b", "scheme": "file"}),
+        ("https://x.org/a", {"uri": "https://x.org/a", "scheme": "web"}),
+        ("HTTP://x.org/a", {"uri": "HTTP://x.org/a", "scheme": "web"}),
+        ("note://1", {"uri": "note://1", "scheme": "other"}),
+        ("no uri at all", {"uri": "no uri at all", "scheme": "other"}),
+    ],
+)
+def test_a_resource_is_judged_by_what_its_uri_names(uri: str, arguments: dict[str, str]) -> None:
+    assert reserved.read_resource("s", uri).arguments == arguments
+
+
+def test_what_was_judged_is_what_is_sent() -> None:
+    assert reserved.resource_uri({"uri": "/a/b c%", "scheme": "file"}) == "file:///a/b%20c%25"
+    assert reserved.resource_uri({"uri": "note://1", "scheme": "other"}) == "note://1"
+
+
+def test_a_person_sees_which_server_asks() -> None:
+    asked = types.ElicitRequest(
+        params=types.ElicitRequestFormParams(message="Password?", requested_schema={"type": "object"})
+    )
+    call = reserved.asked_of_client("bank", asked)
+    assert call.tool == "mcp/elicitation"
+    again = reserved.question_of(call.tool, call.arguments)
+    assert again.params.message == "[bank] Password?"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ({"tool": ["mcp/sampling"]}, True),
+        ({"server": ["s"], "side_effects": True}, True),
+        ({"tool": ["other"]}, False),
+        ({"server": ["t"], "tool": ["mcp/sampling"]}, False),
+        ({"side_effects": False}, False),
+        ({"roles": ["read-path"]}, False),
+        ({"roles": ["none"]}, True),
+    ],
+)
+def test_a_server_hears_only_of_what_a_rule_could_let_it_ask(
+    conditions: dict[str, object], expected: bool
+) -> None:
+    read = If.model_validate_json(json.dumps(conditions))
+    assert reserved.could_allow(read, "s", "mcp/sampling") is expected

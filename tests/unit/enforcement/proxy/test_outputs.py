@@ -1,0 +1,52 @@
+"""What leaves of the texts of proxied servers, which write JSON as they like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.proxy.outputs import Outputs
+from ironcurtain.gateway.calling import CallNotes
+from ironcurtain.gateway.output import OutputPolicy
+
+ADDRESS = "ada@example.com"
+
+
+def left_of(*texts: str, rules: dict[str, str]) -> dict[str, Any]:
+    """Return what leaves of an answer with these texts."""
+    outputs = Outputs({("crm", "find"): OutputPolicy.parse(rules)})
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in texts]}
+    return anyio.run(outputs.filtered, Call("crm", "find", {}), result, CallNotes("trace"))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (f'{{"email": "{ADDRESS}"}}\n{{"email": "{ADDRESS}"}}',),
+        (f'\ufeff{{"email": "{ADDRESS}"}}',),
+        (f'Found one:\n{{"email": "{ADDRESS}"}}',),
+        (f'{{"email": "{ADDRESS}",}}',),
+        ('{"n": 1}', f'Then {{"email": "{ADDRESS}"}}'),
+    ],
+    ids=["lines", "mark", "sentence", "comma", "second"],
+)
+def test_a_text_that_holds_json_and_is_none_does_not_leave_whole(texts: tuple[str, ...]) -> None:
+    found = left_of(*texts, rules={".": "allow", "..email": "mask"})
+    assert found["isError"] is True
+    assert ADDRESS not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "left"),
+    [
+        ("nobody was found", {".": "allow", "..email": "mask"}, '"nobody was found"'),
+        ("a {template}", {".": "allow"}, '"a {template}"'),
+        ("a {template}", {".": "mask"}, '"a***}"'),
+        (f'{{"email": "{ADDRESS}"}}', {".": "allow", "..email": "mask"}, '{"email": "a***m"}'),
+    ],
+)
+def test_other_texts_leave_as_the_policy_says(text: str, rules: dict[str, str], left: str) -> None:
+    assert left_of(text, rules=rules)["content"] == [{"type": "text", "text": left}]

@@ -1,0 +1,70 @@
+"""The client's side over stdio, served by a small program: what it reads, and what it says last."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ECHO = """
+import anyio
+from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
+
+async def echo():
+    gone = anyio.Event()
+    async with serve_stdio(gone.set) as (received, sent):
+        first = await received.receive()
+        await sent.send(first)
+        await gone.wait()  # which is told though nobody takes the messages before it
+        last = [message async for message in received]
+        for message in last:
+            await sent.send(message)
+
+async def listen():
+    async with serve_stdio(lambda: None) as (received, sent):
+        async for message in received:
+            pass
+
+anyio.run({})
+"""
+
+
+@contextmanager
+def echoing(stdin: int, what: str) -> Iterator[subprocess.Popen[str]]:
+    program = [sys.executable, "-c", ECHO.format(what)]
+    with subprocess.Popen(program, stdin=stdin, stdout=subprocess.PIPE, text=True) as process:
+        limit = threading.Timer(60, process.kill)
+        limit.start()
+        try:
+            yield process
+        finally:
+            limit.cancel()
+            process.kill()
+
+
+def test_all_is_answered_over_a_pipe_that_was_left_non_blocking() -> None:
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    with echoing(ours, "echo") as process, open(theirs, "w") as wire:  # noqa: PTH123 - a descriptor
+        messages = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(20)]
+        lines = [json.dumps(message) + "\n" for message in messages]
+        wire.write(lines[0])
+        wire.flush()
+        assert json.loads(process.stdout.readline()) == messages[0]
+        wire.writelines(lines[1:])
+        wire.close()
+        assert [json.loads(line) for line in process.stdout] == messages[1:]
+        assert process.wait() == 0
+    os.close(ours)
+
+
+def test_an_input_that_cannot_be_read_is_its_end(tmp_path: Path) -> None:
+    unreadable = os.open(tmp_path / "file", os.O_WRONLY | os.O_CREAT)
+    with echoing(unreadable, "listen") as process:
+        assert process.wait() == 0
+    os.close(unreadable)

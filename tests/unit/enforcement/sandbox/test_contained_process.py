@@ -1,0 +1,204 @@
+"""The files of a contained start, and what is told of one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import StdioServerParameters
+from support.contained import NEEDS_SANDBOX, Scene
+
+from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
+from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.programs import Programs, Survey
+from ironcurtain.enforcement.sandbox.report import Report, Seen
+from ironcurtain.enforcement.sandbox.server_workspace import private_place
+from ironcurtain.system.private_runtime import runtime_directory, turn
+
+PROGRAMS = Programs(
+    node="/usr/bin/node", library="/lib/index.js", bwrap="/usr/bin/bwrap", socat="/s", rg="/r"
+)
+
+
+def rules(*denied: Path) -> dict[str, Any]:
+    held = [{"path": str(path), "literal": True} for path in denied]
+    files = {"denyRead": [], "allowRead": [], "allowWrite": [], "denyWrite": held}
+    return {"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem": files}
+
+
+def test_its_files_are_private_and_removed_at_the_end(tmp_path: Path) -> None:
+    start = StdioServerParameters(command="server", args=["a b"], env={"ONE": "1"}, cwd=tmp_path)
+    with contained(start, rules(), PROGRAMS) as inside:
+        place = inside.report.parent
+        for path in (place, *place.rglob("*")):
+            assert path.stat().st_mode & 0o077 == 0, path.name
+        assert inside.start.args[-3:] == [str(tmp_path), "server", "a b"]
+        assert inside.start.env is not None
+        assert "ONE" not in inside.start.env
+        assert (place / "environment").read_text() == "--setenv\0ONE\x001\0"
+    assert not place.exists()
+
+
+def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> None:
+    start = StdioServerParameters(command="server", env={"TOKEN": "very-secret"}, cwd=tmp_path)
+    with contained(start, rules(), PROGRAMS) as inside:
+        text = (inside.report.parent / "settings.json").read_text()
+        files = json.loads(text)["filesystem"]
+        hidden, open_ = ([entry["path"] for entry in files[key]] for key in ("denyRead", "allowRead"))
+        assert "very-secret" not in " ".join([text, *inside.start.args])
+        assert str(runtime_directory()) in hidden
+        assert {Path(path).parent for path in open_} == {inside.report.parent}
+        assert not {path.name for path in inside.report.parent.iterdir() if path.is_file()} & {
+            Path(path).name for path in open_
+        }
+
+
+def held_in(inside: Contained) -> set[str]:
+    """Return what the runtime is told to hold."""
+    settings = json.loads((inside.report.parent / "settings.json").read_text())
+    return {entry["path"] for entry in settings["filesystem"]["denyWrite"]}
+
+
+def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> None:
+    files = {"there.yaml", "file.yaml", "a", "config", "used.yaml"}
+    there, file, deep, used = (tmp_path / name for name in ("there.yaml", "file.yaml", "a/b/c", "used.yaml"))
+    directory, config = tmp_path / "questions", tmp_path / "config"
+    there.write_text("")
+    held = rules(there, file, deep, used, config, directory, directory / "1.json")
+    with contained(StdioServerParameters(command="x"), held, PROGRAMS) as inside:
+        assert held_in(inside) == {str(tmp_path / name) for name in (*files, "questions")}
+        assert {path.name for path in tmp_path.iterdir() if path.is_file()} == files
+        assert not any(path.stat().st_size for path in tmp_path.iterdir() if path.is_file())
+        assert list(directory.iterdir()) == []
+        used.write_text("the user's own")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there.yaml", "used.yaml"]
+
+
+def test_what_people_put_into_a_stand_in_stays(tmp_path: Path) -> None:
+    asked = tmp_path / "questions" / "1.json"
+    with private_place([asked.parent]):
+        asked.write_text("the user's own")
+    assert asked.exists()
+
+
+def test_a_stand_in_stays_until_the_last_server_that_has_it_ends(tmp_path: Path) -> None:
+    deep, start = tmp_path / "a" / "b", StdioServerParameters(command="x")
+    with ExitStack() as second:
+        with contained(start, rules(deep), PROGRAMS):
+            other = second.enter_context(contained(start, rules(deep), PROGRAMS))
+            assert str(tmp_path / "a") in held_in(other)
+        assert (tmp_path / "a").is_file()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_is_read_as_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "report"
+    path.write_text(
+        '{"observed": {"write": true, "read": true, "network": false}}\n{"violation": "deny \\u001b[2J'
+    )
+    report = Report(path, tmp_path)
+    (first,) = report.new()
+    assert (first.kind, first.text) == ("open", "a probe in the sandbox could connect to this machine")
+    with path.open("a") as file:
+        file.write('x"}\n{"refused": "no"}\n')
+    second, third = report.new()
+    assert second.kind == "violation"
+    assert "\x1b" not in second.text
+    assert (third.kind, third.text) == ("refused", "no")
+    assert report.new() == []
+    path.unlink()
+    assert report.new() == []
+
+
+def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(tmp_path: Path) -> None:
+    """A mount goes with the file below it: whoever replaces that opens the place until the next start."""
+    scene = Scene(tmp_path.resolve() / "scene")
+    config = scene.config()
+    grounds = replace(scene.grounds(config), protected=(scene.inside / "absent.yaml",))
+    confiner = Confiner(config, grounds, Survey(PROGRAMS))
+    started, seen, told = anyio.Event(), anyio.Event(), list[Seen]()
+
+    async def tell(_name: str, one: Seen) -> None:
+        told.append(one)
+        seen.set()
+
+    async def start() -> None:
+        program = StdioServerParameters(command="x", cwd=tmp_path)
+        said = scene.said.append
+        async with confiner.connect("escaping", program, on_words=said, on_end=said, tell=tell):
+            started.set()
+            await seen.wait()
+
+    async def beside() -> None:
+        async with anyio.create_task_group() as tasks:
+            with turn():
+                tasks.start_soon(start)
+                for _ in range(10):
+                    await anyio.sleep(0.01)
+                assert not started.is_set()
+            with anyio.fail_after(60):
+                await started.wait()
+            (scene.inside / "new").touch()
+            (scene.inside / "new").replace(scene.inside / "absent.yaml")
+            with anyio.fail_after(60):
+                await seen.wait()
+
+    anyio.run(beside)
+    assert [(one.kind, one.text.partition(";")[0]) for one in told] == [
+        ("open", f"{scene.inside}/absent.yaml was replaced")
+    ]
+
+
+@NEEDS_SANDBOX
+def test_a_server_that_cannot_be_contained_is_not_started(tmp_path: Path) -> None:
+    scene = Scene(tmp_path.resolve() / "scene")
+    with pytest.raises(BaseException):  # noqa: B017, PT011 - whatever the SDK says when a server ends
+        scene.visit("quick", sandbox={"network": {"allowedDomains": ["*"]}})
+    (ended,) = [said for said in scene.said if said.startswith("its sandbox could not be made: ")]
+    assert "allowedDomains" in ended
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ironcurtain.enforcement.sandbox.server_workspace import private_place
+
+with private_place([Path(sys.argv[1])]) as (place, _):
+    (place / "tmp").mkdir()
+    (place / "tmp" / "file").write_text("left")
+    print(place, flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    input()
+"""
+
+
+def test_the_next_start_sweeps_what_a_killed_one_left_and_nothing_of_the_living(tmp_path: Path) -> None:
+    def owner(name: str, end: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path / name), end],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    with owner("living-held", "lives") as living, owner("held", "killed") as killed:
+        assert living.stdout is not None
+        assert killed.stdout is not None
+        lives, left = Path(living.stdout.readline().strip()), Path(killed.stdout.readline().strip())
+        killed.wait()
+        with contained(StdioServerParameters(command="x"), rules(), PROGRAMS):
+            assert not left.exists()
+            assert not (tmp_path / "held").exists()
+            assert (lives / "tmp" / "file").exists()
+            assert (tmp_path / "living-held").exists()
+        living.communicate("\n")
+    assert not lives.exists()
+    assert not (tmp_path / "living-held").exists()

@@ -1,0 +1,76 @@
+"""Work beside other work: its programs end where nobody waits for it any more."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from ironcurtain.engine.background import beside
+from ironcurtain.engine.subprocess_runner import Output, run
+
+LONG = 600.0
+T = TypeVar("T")
+
+
+def sleep(directory: Path) -> Output:
+    """Run what would take ten minutes, with a child of it; it tells its process id when it runs."""
+    script = f"echo $$ > new; mv new pid; sleep {LONG:g} & wait"
+    environment = {"PATH": os.defpath}
+    return run(["/bin/sh", "-c", script], cwd=directory, environment=environment, timeout=LONG)
+
+
+def left(work: Callable[[], T], directory: Path, error: type[BaseException]) -> Future[T]:
+    """Begin some work and leave the block with an error when its program runs."""
+
+    def block() -> None:
+        with beside(work) as begun:
+            works.append(begun)
+            while not (directory / "pid").exists():
+                time.sleep(0.01)
+            raise error
+
+    works: list[Future[T]] = []
+    with pytest.raises(error):
+        block()
+    return works[0]
+
+
+def test_the_result_and_the_error_of_the_work() -> None:
+    with beside(lambda: 7) as work:
+        pass
+    assert work.result() == 7
+    with beside(partial(int, "x")) as failing:
+        pass
+    with pytest.raises(ValueError, match="invalid literal"):
+        failing.result()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_the_programs_of_the_work_end_with_the_block(tmp_path: Path, error: type[BaseException]) -> None:
+    assert left(partial(sleep, tmp_path), tmp_path, error).result().status < 0
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_no_program_runs_on_that_is_started_after_the_end(tmp_path: Path) -> None:
+    def twice() -> tuple[Output, Output]:
+        return sleep(tmp_path), sleep(tmp_path)
+
+    first, second = left(twice, tmp_path, KeyboardInterrupt).result()
+    assert first.status < 0
+    assert second.status < 0
+
+
+def test_work_beside_work_ends_with_it(tmp_path: Path) -> None:
+    def outer() -> Output:
+        with beside(partial(sleep, tmp_path)) as inner:
+            pass
+        return inner.result()
+
+    assert left(outer, tmp_path, KeyboardInterrupt).result().status < 0
