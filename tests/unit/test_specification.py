@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-
 from ironcurtain.canonical import identifiers, paths, subjects, urls
 from ironcurtain.decide import decide, policy_input, structural
 from ironcurtain.evidence.questions import SANDBOX_ALLOW
-from ironcurtain.gateway.admission import RULES as GATEWAY_RULES
-from ironcurtain.model import jsontext
 from ironcurtain.opa.answer import EngineRule
 from ironcurtain.proxy import breaker, reaching, turns
 from ironcurtain.roles.registry import BUILT_IN
+
+from ironcurtain.gateway.admission import RULES as GATEWAY_RULES
+from ironcurtain.model import jsontext
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "specification.md").read_text()
