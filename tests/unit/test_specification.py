@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from ironcurtain.canonical import identifiers, paths, subjects, urls
-from ironcurtain.decide import decide, policy_input, structural
-from ironcurtain.evidence.questions import SANDBOX_ALLOW
-from ironcurtain.opa.answer import EngineRule
-from ironcurtain.proxy import breaker, reaching, turns
-from ironcurtain.roles.registry import BUILT_IN
 
+from ironcurtain.analysis.engine.opa_queries import SANDBOX_ALLOW
+from ironcurtain.decision import decide, policy_input, structural_checks
+from ironcurtain.decision.canonical import identifiers, paths, resources, urls
+from ironcurtain.decision.roles import BUILT_IN
+from ironcurtain.enforcement.proxy.calls import repeated_calls, turns
+from ironcurtain.enforcement.proxy.upstream import out_of_reach
+from ironcurtain.engine.answer import EngineRule
 from ironcurtain.gateway.admission import RULES as GATEWAY_RULES
-from ironcurtain.model import jsontext
+from ironcurtain.system import json_text
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "specification.md").read_text()
@@ -26,8 +27,8 @@ DENYING = {
     decide.DRIFT,
     decide.INVALID,
     decide.INTERNAL,
-    structural.UNREPRESENTABLE,
-    structural.PROTECTED,
+    structural_checks.UNREPRESENTABLE,
+    structural_checks.PROTECTED,
 }
 
 
@@ -54,13 +55,13 @@ def test_every_reserved_rule_is_listed_and_no_other() -> None:
         for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
         for name in re.findall("`(.+?)`", row)
     }
-    escalating = {structural.DOMAIN, structural.UNRESOLVED}
+    escalating = {structural_checks.DOMAIN, structural_checks.UNRESOLVED}
     known = DENYING | escalating | {SANDBOX_ALLOW, "default-deny", "custom-NAME"} | {*get_args(EngineRule)}
     assert listed == known
     assert {*re.findall("`(.+?)`", others)} == {
-        breaker.RULE,
+        repeated_calls.RULE,
         turns.UNSETTLED,
-        reaching.OUT_OF_REACH,
+        out_of_reach.OUT_OF_REACH,
         *GATEWAY_RULES,
     }
 
@@ -78,18 +79,18 @@ def test_every_built_in_role_is_listed_with_what_it_means() -> None:
 @pytest.mark.parametrize(
     ("limit", "section", "text"),
     [
-        (jsontext.MAX_BYTES, "1.10", "1 MiB"),
-        (jsontext.MAX_DEPTH, "1.10", "64 levels"),
+        (json_text.MAX_BYTES, "1.10", "1 MiB"),
+        (json_text.MAX_DEPTH, "1.10", "64 levels"),
         (paths.MAX_BYTES, "1.10", "4,096 bytes"),
         (paths.MAX_COMPONENTS, "1.10", "128 components"),
         (urls.MAX_URL_BYTES, "1.10", "8,192 bytes"),
         (urls.MAX_SEGMENTS, "1.10", "64 segments"),
         (identifiers.MAX_IDENTIFIER_BYTES, "1.10", "1,024 bytes"),
-        (subjects.MAX_SUBJECTS, "1.10", "10,000"),
-        (subjects.MAX_PLACES, "1.10", "100,000 places"),
+        (resources.MAX_SUBJECTS, "1.10", "10,000"),
+        (resources.MAX_PLACES, "1.10", "100,000 places"),
         (policy_input.MAX_BYTES, "1.10", "8 MiB"),
         (paths.MAX_LINKS, "1.3", "40 of them"),
-        (breaker.MOST, "2.8", "20 times"),
+        (repeated_calls.MOST, "2.8", "20 times"),
     ],
 )
 def test_limits_are_those_of_the_code(limit: int, section: str, text: str) -> None:
