@@ -1,7 +1,7 @@
 """An OPA bundle as a value: reading it strictly, writing it reproducibly.
 
 A bundle is untrusted until its content matches its revision, and what it claims about itself proves
-nothing to anyone who does not know the revision or a key from elsewhere (semantics 7).
+nothing to anyone who does not know the revision or a key from elsewhere (specification 5.3).
 """
 
 from __future__ import annotations

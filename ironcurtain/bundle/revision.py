@@ -27,5 +27,5 @@ def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def revision_of(files: Mapping[str, bytes]) -> str:
-    """Return `sha256:<hex>` over the sorted (path, digest) list of the files that count (semantics 7)."""
+    """Return `sha256:<hex>` over the sorted (path, digest) list of files that count (specification 5.3)."""
     return json_text.digest([[path, digest] for path, digest in digests_of(files).items()])

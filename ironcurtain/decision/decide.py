@@ -1,4 +1,4 @@
-"""One tool call's way to its decision: the seven steps of the specification, in their order.
+"""One tool call's way to its decision: the seven steps in their order (specification 2.0).
 
 `prepare` is steps 1 to 5 and the input of step 6. Verification prepares its scenarios with the same
 function, so what is verified is what runs. Nothing here reads a clock, the environment or the network;

@@ -1,4 +1,4 @@
-"""Reading OPA's answer: only a well-formed decision object is one (step 6)."""
+"""Reading OPA's answer: only a well-formed decision object is one (specification 2.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 7: the most severe of the structural floor and the policy."""
+"""Step 7: the most severe of the structural floor and the policy (specification 2.7)."""
 
 from __future__ import annotations
 

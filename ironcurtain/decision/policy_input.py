@@ -1,4 +1,4 @@
-"""The policy input: what OPA gets to see of a call (step 6).
+"""The policy input: what OPA gets to see of a call (specification 2.6).
 
 Besides the subjects themselves it holds three derived members (`roles`, `patterns`, `within`), because
 OPA indexes `"pattern" in input.patterns[role]`: rules are then looked up, not tried one by one. The

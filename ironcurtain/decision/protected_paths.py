@@ -1,4 +1,4 @@
-"""Protected paths: the system's own files, which no tool touches whatever a policy says (semantics 5)."""
+"""Protected paths: the system's own files, which no tool may touch under any policy (specification 2.5)."""
 
 from __future__ import annotations
 

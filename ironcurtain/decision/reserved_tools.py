@@ -1,4 +1,4 @@
-"""What is not a tool call but decided like one (semantics 11): the reserved tools that every server has.
+"""Requests other than tool calls, decided as calls of reserved tools of every server (specification 2.10).
 
 Their annotations are ours. A bundle may annotate one of them itself, to another end. Like any tool they are
 denied unless a rule allows them; a rule that names no tool (reading below a directory) speaks of them too.

@@ -1,4 +1,4 @@
-"""Step 5: the structural checks. They are hardcoded; no artifact can change them.
+"""Step 5: the structural checks (specification 2.5). They are hardcoded; no artifact can change them.
 
 All checks run over all subjects and the most severe result counts: a deny ends the call, an escalate
 is a floor under what the policy says, and containment takes subjects out of the policy's default.

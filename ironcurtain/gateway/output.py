@@ -1,4 +1,4 @@
-"""Output policies: what of a tool's answer leaves the gateway.
+"""Output policies: what of a tool's answer leaves the gateway (specification 6).
 
 Each rule gives a path (`paths.py`) an action. A leaf that no rule covers is stripped. Of the rules that cover
 a leaf, one whose coverage is a strict subset of another's overrides it; of those that are left, the most

@@ -57,7 +57,7 @@ class Conditional(Frozen):
 class Argument(Frozen):
     """One annotated argument: a top-level name, or a JSON pointer in which `*` is every element.
 
-    The flags are those of semantics 3; all default to the harmless value. `pii` marks what concerns a
+    The flags are those of specification 1.2; all default to the harmless value. `pii` marks what concerns a
     person: audit logs never hold its values.
     """
 
@@ -101,7 +101,7 @@ class Composite(Frozen):
 
 
 class Confirmation(Frozen):
-    """A person's word that an argument which looks like a resource is none (semantics 3)."""
+    """A person's word that an argument which looks like a resource is none (specification 3.6)."""
 
     arg: str
     by: str

@@ -1,4 +1,4 @@
-"""The rules of a policy before rendering (`compiled-policy.json`), in the vocabulary of semantics 6."""
+"""The rules of a policy before rendering (`compiled-policy.json`), in the vocabulary of specification 3.1."""
 
 from __future__ import annotations
 

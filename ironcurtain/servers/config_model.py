@@ -17,7 +17,7 @@ PROTOCOL_META = "io.modelcontextprotocol/"
 
 
 class NetworkSettings(Frozen):
-    """What a server may reach; `allowedDomains` is its domain list (semantics 5)."""
+    """What a server may reach; `allowedDomains` is its domain list (specification 2.5)."""
 
     allowed_domains: tuple[str, ...] | None = Field(default=None, alias="allowedDomains")
     denied_domains: tuple[str, ...] = Field(default=(), alias="deniedDomains")

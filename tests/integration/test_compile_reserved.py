@@ -1,4 +1,4 @@
-"""A constitution that speaks of what is no tool call: sampling and resources (semantics 11)."""
+"""A constitution that speaks of what is no tool call: sampling and resources (specification 2.10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rendered Rego decides is what semantics 6 says, by an evaluator that shares no code with it."""
+"""What rendered Rego decides is what specification 3 says, by an evaluator that shares no code with it."""
 
 from __future__ import annotations
 

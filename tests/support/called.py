@@ -1,6 +1,6 @@
 """Calls decided without an engine: a policy in a described world (or on a real disk), and answers of our own.
 
-`decide_here` evaluates the rules with the Python twin of semantics 6, so that thousands of calls cost
+`decide_here` evaluates the rules with the Python twin of specification 3, so that thousands of calls cost
 no process; what the real engine says is the subject of the facts and integration tests.
 """
 

@@ -1,4 +1,4 @@
-"""An evaluator of semantics 6 in plain Python, written from the specification and not from our Rego.
+"""An evaluator of specification 3 in plain Python, written from the specification and not from our Rego.
 
 It reads rules as JSON (`compiled-policy.json`) and policy inputs, and says what the decision has to be.
 """

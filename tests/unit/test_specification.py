@@ -21,6 +21,14 @@ from ironcurtain.system import json_text
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "specification.md").read_text()
 SECTIONS = re.findall(r"^##+ (\d+(?:\.\d+)?) ", PAGE, re.MULTILINE)
+SOURCES = sorted(
+    path
+    for folder in ("ironcurtain", "rego", "tests")
+    for pattern in ("*.py", "*.rego")
+    for path in (ROOT / folder).rglob(pattern)
+)
+CITED = re.compile(r"\bspecification (\d+(?:\.\d+)?)")
+ELSEWHERE = re.compile(r"\bsemantics \d|\bsection \d")
 DENYING = {
     decide.MALFORMED,
     decide.UNKNOWN_TOOL,
@@ -40,6 +48,21 @@ def part(number: str) -> str:
 def test_sections_are_numbered_once_and_in_order() -> None:
     numbers = [tuple(map(int, number.split("."))) for number in SECTIONS]
     assert numbers == sorted(set(numbers))
+
+
+def test_every_cited_section_exists() -> None:
+    cited = {
+        (path.relative_to(ROOT), number)
+        for path in SOURCES
+        for number in CITED.findall(path.read_text())
+        if path != Path(__file__)
+    }
+    assert not {(path, number) for path, number in cited if number not in SECTIONS}
+    assert len({number for _, number in cited}) > 20
+
+
+def test_no_text_cites_a_specification_that_is_not_here() -> None:
+    assert not [path for path in SOURCES if path != Path(__file__) and ELSEWHERE.search(path.read_text())]
 
 
 def test_the_page_refers_to_sections_that_exist() -> None:

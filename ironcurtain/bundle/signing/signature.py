@@ -1,4 +1,4 @@
-"""OPA's bundle signature: `.signatures.json`, one JSON Web Signature over the digest of every file.
+"""OPA's bundle signature (specification 5.4): `.signatures.json`, one JSON Web Signature over all digests.
 
 OPA checks it, too, whenever it loads a signed bundle. This check comes first and is narrower:
 

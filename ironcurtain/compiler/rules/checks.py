@@ -1,4 +1,4 @@
-"""Checking compiled rules before they are rendered: every compile error of semantics 6, all in one run.
+"""Checking compiled rules before they are rendered: every error of specification 3.5, all in one run.
 
 What passes is a policy whose names exist, whose patterns are canonical and whose tests mean what they
 say in OPA; the renderer relies on it and checks nothing itself.

@@ -1,6 +1,6 @@
 """How a policy's directories lie to each other in the world that its scenarios assume.
 
-The bundle records it, and loading refuses to enforce the policy where they lie otherwise (semantics 4).
+The bundle records it, and loading refuses to enforce the policy where they lie otherwise (specification 1.8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Step 4: every annotated leaf under every role it carries, as subjects in canonical form.
+"""Step 4: each annotated leaf under each role it carries, as subjects in canonical form (specification 2.4).
 
 What comes out is exactly what is judged and exactly what is sent: each leaf of a resource role is
 replaced by its canonical form, and whatever cannot be represented exactly refuses the call.

@@ -1,4 +1,4 @@
-"""Strings that hold several values: decoded to leaves, judged one by one, re-encoded (semantics 3)."""
+"""Strings that hold several values: decoded to leaves, judged one by one, re-encoded (specification 1.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditional roles: which roles an argument carries in this call (semantics 3)."""
+"""Conditional roles: which roles an argument carries in this call (specification 1.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts: every spelling of one host becomes one name, and every name has one class (semantics 4, "URLs").
+"""Hosts: every spelling of one host becomes one name, and every name has one class (specification 1.4).
 
 The canonical spellings are: a name in lower-case ASCII (IDNA) without a trailing dot; an IPv4 address as
 four decimal numbers; an IPv6 address in brackets, compressed. An IPv6 address that maps an IPv4 one

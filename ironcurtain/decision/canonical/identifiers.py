@@ -1,6 +1,6 @@
 """Identifiers: recipients, repositories, remote paths and the identifiers of roles that a project adds.
 
-Each has one canonical spelling, which is both judged and sent.
+Each has one canonical spelling, which is both judged and sent (specification 1.7).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Real paths: where the kernel would end up for a path that an agent wrote (semantics 4, "Paths").
+"""Real paths: where the kernel would end up for a path that an agent wrote (specification 1.3).
 
 The component walk is our own, over a `World`, so that scenarios are judged by the same code as calls
 and so that paths whose end does not exist yet have an exact answer too. What comes out is what the

@@ -1,4 +1,4 @@
-"""Patterns of policies: their canonical spelling, and what lies inside what (semantics 4, "Patterns").
+"""Patterns of policies: their canonical spelling, and what lies inside what (specification 1.8).
 
 Every pattern is a node of one tree per kind, written as the chain of parts that leads to it from the root;
 every subject is such a chain, too, and a pattern covers it when its own chain is a beginning of the

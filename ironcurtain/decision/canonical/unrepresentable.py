@@ -1,4 +1,4 @@
-"""The one way canonicalisation refuses: a value that cannot be represented exactly (semantics 4)."""
+"""The one way canonicalisation refuses: a value that cannot be represented exactly (specification 1.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 3: do the arguments fit the tool, and what are they once its defaults are filled in?"""
+"""Step 3: validate the arguments against the tool, and fill in its defaults (specification 2.3)."""
 
 from __future__ import annotations
 

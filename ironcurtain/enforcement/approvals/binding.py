@@ -10,7 +10,7 @@ from ironcurtain.system import json_text
 
 
 def binding_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation, *, session: str) -> str:
-    """Return the digest that an approval of a decided call binds to (semantics 8).
+    """Return the digest that an approval of a decided call binds to (specification 4.2).
 
     The subjects go in with their verdicts and rules, and so does what "for this session" means, since a
     person answers what they were shown.

@@ -1,4 +1,4 @@
-"""Approval for this session: which calls count as "the same again" (semantics 8).
+"""Approval for this session: which calls count as "the same again" (specification 4.3).
 
 A grant is the shape of an escalated call: everything that has to be the same, with each escalating
 subject replaced by what it may widen to. Two calls of one shape make equal grants, so a grant covers a

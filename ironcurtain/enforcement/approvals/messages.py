@@ -1,4 +1,4 @@
-"""What a person is asked about a call and answers: the files of the approvals directory (semantics 8).
+"""What a person is asked about a call and answers: the files of the approvals directory (specification 4.2).
 
 Both files are sealed with an HMAC under a key that only the asking and the answering program can read.
 """

@@ -1,4 +1,4 @@
-"""The audit log: one JSON line per record, each sealed over its content and the line before it.
+"""The audit log: one JSON line per record, sealed over its content and the line before (specification 4.1).
 
 A line is `{"previous":SEAL,"record":{…},"seal":SEAL}`, JSON with sorted keys and without blanks. `seal` is
 the SHA-256 over everything before it in the line, `previous` the seal of the line before (`GENESIS` for the

@@ -1,4 +1,4 @@
-"""Git remotes as subjects: everything that git could contact for one remote argument (semantics 4)."""
+"""Git remotes as subjects: everything that git could contact for one remote argument (specification 1.5)."""
 
 from __future__ import annotations
 

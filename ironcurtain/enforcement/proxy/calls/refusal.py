@@ -1,4 +1,4 @@
-"""What the model is told of a call that does not happen, as the result of a tool (semantics 10)."""
+"""What the model is told of a call that does not happen, as the result of a tool (specification 2.9)."""
 
 from __future__ import annotations
 

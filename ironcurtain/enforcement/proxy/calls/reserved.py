@@ -1,4 +1,4 @@
-"""What is not a tool call, as the call of a reserved tool (semantics 11), and back."""
+"""What is not a tool call, as the call of a reserved tool (specification 2.10), and back."""
 
 from __future__ import annotations
 

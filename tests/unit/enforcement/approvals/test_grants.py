@@ -1,4 +1,4 @@
-"""Approval for this session covers the shape of section 8 and nothing else."""
+"""Approval for this session covers the shape of specification 4.3 and nothing else."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def patterns_of(url: str) -> frozenset[str]:
 
 
 def may_stand_for(role: str, old: str, new: str) -> bool:
-    """Say whether section 8 lets one escalating value stand for another."""
+    """Say whether specification 4.3 lets one escalating value stand for another."""
     if old == new:
         return True
     if role in {"read-path", "write-path", "delete-path"}:
@@ -291,7 +291,7 @@ def calls(draw: st.DrawFn) -> Judged:
 
 
 @given(calls(), calls())
-def test_a_grant_covers_exactly_what_section_8_says(first: Judged, second: Judged) -> None:
+def test_a_grant_covers_exactly_what_the_specification_says(first: Judged, second: Judged) -> None:
     given_ = grant(first)
     if first.decision.verdict != "escalate":
         assert isinstance(given_, Unwidened)
