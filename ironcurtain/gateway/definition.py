@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from pydantic import BaseModel, JsonValue, RootModel
 from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic.plugin._schema_validator import PluggableSchemaValidator
 from pydantic_core import SchemaSerializer, SchemaValidator
 
@@ -65,6 +66,16 @@ class HandlerContext:
     timeout: float
 
 
+class _Schemas(GenerateJsonSchema):
+    """Pydantic's schemas; a default that JSON holds as it is gets no serializer made for it."""
+
+    def encode_default(self, dft: Any) -> Any:  # noqa: ANN401 - a default of any type
+        """Return a default as JSON."""
+        if dft is None or type(dft) in {str, int, bool}:
+            return dft
+        return super().encode_default(dft)
+
+
 @dataclass(frozen=True)
 class Shape:
     """How input and output are read and written, as their models were when the tool was declared.
@@ -90,8 +101,8 @@ class Shape:
             PydanticUserError: If one has no JSON Schema.
         """
         return cls(
-            input_.model_json_schema(),
-            output.model_json_schema(mode="serialization"),
+            input_.model_json_schema(schema_generator=_Schemas),
+            output.model_json_schema(mode="serialization", schema_generator=_Schemas),
             input_.__pydantic_validator__,
             output.__pydantic_validator__,
             output.__pydantic_serializer__,

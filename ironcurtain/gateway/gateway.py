@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from inspect import currentframe
 from types import MappingProxyType
 
@@ -58,7 +59,7 @@ class Gateway:
         self._allowed = frozenset(allowed_commands) if allowed_commands is not None else None
         self.tools: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in self._given})
 
-    @property
+    @cached_property
     def permissions(self) -> frozenset[str]:
         """Every permission that there is."""
         required = {name for tool in self._given for name in (*tool.permissions, *tool.elevated_permissions)}

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 
+from ironcurtain.model.plain_schemas import is_plainly_a_schema
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import visible
 
@@ -23,6 +24,8 @@ def schema_fault(schema: Json) -> str | None:
     Checking one takes milliseconds and is asked for the same tools again and again; so what was found is
     remembered by content.
     """
+    if is_plainly_a_schema(schema):
+        return None
     text = json.dumps(schema, sort_keys=True)
     return _remembered(text) if len(text) <= _LONGEST_KEPT else _fault(text)
 

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import anyio
+import mcp_types as types
 import pytest
+from anyio import to_thread
 from bench.figures import Figures, measure, measure_async
 from fixtures import bare_tool
 from mcp import Client, StdioServerParameters
@@ -19,6 +21,7 @@ from support.desk import Desk
 from ironcurtain import Policy
 from ironcurtain.gateway import Gateway, define_tool
 from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.proxy.catalogue import catalogue_of
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
 ROW = {
@@ -125,7 +128,9 @@ def test_starting_with_a_thousand_tools(figures: Figures) -> None:
         ]
         gateway = Gateway("many", tools)
         gateway.check()
-        assert len(gateway.listings()) == 1_000
+        listed = [types.Tool.model_validate(each, by_name=False) for each in gateway.listings()]
+        found = anyio.run(to_thread.run_sync, catalogue_of, "many", listed)
+        assert len(found.tools) == 1_000
 
     def models_alone() -> None:
         for given, answer in _models():

@@ -1,0 +1,101 @@
+"""JSON Schemas that are seen at a glance to be schemas: of the words that most tools use, each as it must be.
+
+The meta-schema says the same of them, a hundred times as slowly: a server may list a thousand tools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from ironcurtain.model.base import Json
+
+_MOST_LEVELS: Final = 16
+_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_REFERENCE: Final = re.compile(r"#/\$defs/[A-Za-z0-9_.-]+\Z")
+
+
+def is_plainly_a_schema(value: Json, level: int = 0) -> bool:
+    """Tell whether a value is sure to be a schema of dialect 2020-12; where it is not sure, it may be one.
+
+    Args:
+        value: Anything of JSON.
+        level: How many schemas it stands in.
+    """
+    if isinstance(value, bool):
+        return True
+    if not isinstance(value, dict) or level > _MOST_LEVELS:
+        return False
+    return all(_is_plain(word, each, level + 1) for word, each in value.items())
+
+
+def _is_plain(word: str, value: Json, level: int) -> bool:
+    check = _CHECKS.get(word)
+    if check is not None:
+        return check(value)
+    if word in {"items", "additionalProperties", "not"}:
+        return is_plainly_a_schema(value, level)
+    if word in {"properties", "$defs"}:
+        return isinstance(value, dict) and all(is_plainly_a_schema(each, level) for each in value.values())
+    if word in {"anyOf", "oneOf", "allOf"}:
+        return (
+            isinstance(value, list)
+            and bool(value)
+            and all(is_plainly_a_schema(each, level) for each in value)
+        )
+    return False
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _is_truth_value(value: Json) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_list(value: Json) -> bool:
+    return isinstance(value, list)
+
+
+def _is_count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_names(value: Json) -> bool:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        return False
+    return len(set(map(str, value))) == len(value)
+
+
+def _is_type(value: Json) -> bool:
+    return isinstance(value, str) and value in _TYPES
+
+
+def _is_reference(value: Json) -> bool:
+    return isinstance(value, str) and _REFERENCE.match(value) is not None
+
+
+def _is_anything(_: Json) -> bool:
+    return True
+
+
+_CHECKS: Final[Mapping[str, Callable[[Json], bool]]] = {
+    "type": _is_type,
+    "$ref": _is_reference,
+    "required": _is_names,
+    "enum": _is_list,
+    "examples": _is_list,
+    **dict.fromkeys(("default", "const"), _is_anything),
+    **dict.fromkeys(("title", "description", "$comment", "format"), _is_text),
+    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), _is_truth_value),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count
+    ),
+}
