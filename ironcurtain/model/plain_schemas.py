@@ -37,14 +37,14 @@ def _is_plain(word: str, value: Json, level: int) -> bool:
     if word in {"items", "additionalProperties", "not"}:
         return is_plainly_a_schema(value, level)
     if word in {"properties", "$defs"}:
-        return isinstance(value, dict) and all(is_plainly_a_schema(each, level) for each in value.values())
+        return isinstance(value, dict) and _are_plain(value.values(), level)
     if word in {"anyOf", "oneOf", "allOf"}:
-        return (
-            isinstance(value, list)
-            and bool(value)
-            and all(is_plainly_a_schema(each, level) for each in value)
-        )
+        return isinstance(value, list) and bool(value) and _are_plain(value, level)
     return False
+
+
+def _are_plain(values: Iterable[Json], level: int) -> bool:
+    return all(is_plainly_a_schema(each, level) for each in values)
 
 
 def _is_text(value: Json) -> bool:

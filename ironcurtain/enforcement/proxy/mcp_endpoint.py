@@ -245,6 +245,7 @@ class Face:
         meta = passed_meta(context.meta, self._hub.passes.get(call.server, ()))
         call = replace(call, meta=meta)
         exchange = Exchange(context, call.meta)
+        exchange.is_filtered = self._enforcer.outputs.covers(call.server, call.tool)
 
         async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
             async def send_to(upstream: Upstream | LocalServer) -> Result:

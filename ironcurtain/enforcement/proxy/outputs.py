@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from anyio import to_thread
+from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue
 
 from ironcurtain.decision.decide import Call
@@ -20,11 +21,13 @@ from ironcurtain.gateway.output import Filtered, OutputPolicy, UnfilterableError
 from ironcurtain.gateway.output_rules import Action
 from ironcurtain.gateway.projection import Schema, project
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.proxy.events import UpstreamError
 
 Tool = tuple[str, str]
 Result = dict[str, JsonValue]
 
 FAILED: Final = "The tool failed."
+SILENT: Final = "The server of this tool gave no answer."
 _FEW = 2_000
 
 
@@ -78,6 +81,20 @@ class Outputs:
         if "structuredContent" in result:
             made["structuredContent"] = found.value if isinstance(found.value, dict) else {}
         return made
+
+    def covers(self, server: str, tool: str) -> bool:
+        """Tell whether a tool of a proxied server has an output policy: what else it says must not leave."""
+        return server not in self._own and (server, tool) in self._policies
+
+    def silences(self, server: str) -> bool:
+        """Tell whether any tool of a proxied server has one: its log messages name no tool."""
+        return server not in self._own and any(known == server for known, _ in self._policies)
+
+    def failure(self, call: Call, error: Exception) -> Result | None:
+        """Return what is told of a failure, whose words may be the server's own; None where that is free."""
+        if not self.covers(call.server, call.tool) or not isinstance(error, MCPError | UpstreamError):
+            return None
+        return error_result(FAILED if isinstance(error, MCPError) else SILENT)
 
     def summary(self, call: Call, notes: CallNotes) -> FilteredOutput | None:
         """Return what is recorded of an answer; None where the tool has no output policy."""

@@ -327,6 +327,8 @@ class Enforcer:
             raise
         except Exception as error:
             await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
+            if (told := self.outputs.failure(judged.call, error)) is not None:
+                return told
             raise
         status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
         output = self.outputs.summary(judged.call, notes)

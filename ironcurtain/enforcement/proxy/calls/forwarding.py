@@ -61,7 +61,7 @@ async def send(hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange:
     more: dict[str, Any] = {}
     for _ in range(_MOST_ROUNDS):
         request = make({"_meta": _meta(upstream, exchange), **more})
-        result = await upstream.request(request, on_progress=exchange.on_progress)
+        result = await upstream.request(request, on_progress=exchange.on_server_progress)
         if result.get("resultType") != "input_required":
             return _unstamped(result)
         more = await _answers(hub, upstream, result, exchange)

@@ -8,6 +8,7 @@ answered with `input_required`, the call goes on waiting here, and the client's 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -95,7 +96,11 @@ class _Question:
 
 
 class Exchange:
-    """A request of the client: what a server causes meanwhile reaches the client through it."""
+    """A request of the client: what a server causes meanwhile reaches the client through it.
+
+    Attributes:
+        is_filtered: Whether it calls a tool of a proxied server that has an output policy.
+    """
 
     def __init__(
         self, context: ServerRequestContext[Any, Any], passed: Mapping[str, Json] | None = None
@@ -105,6 +110,7 @@ class Exchange:
         self.passed = dict(passed or {})
         self.client, self.client_name = client_of(context), client_name(context)
         self.principal = principal_of(context)
+        self.is_filtered = False
         self.modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._questions: list[_Question] = []
         self._event: anyio.Event
@@ -142,6 +148,19 @@ class Exchange:
     def on_progress(self) -> ProgressFnT | None:
         """How progress is reported to the client; None where it did not ask for it."""
         return self.context.session.report_progress if "progress_token" in (self.context.meta or {}) else None
+
+    @property
+    def on_server_progress(self) -> ProgressFnT | None:
+        """How a server's progress is reported; of a tool with an output policy only that there is some."""
+        report = self.on_progress
+        if report is None or not self.is_filtered:
+            return report
+        steps = itertools.count(1)
+
+        async def count(_progress: float, _total: float | None, _message: str | None) -> None:
+            await report(float(next(steps)), None, None)
+
+        return count
 
     # -- the stateless era ----------------------------------------------------------------------
 

@@ -256,7 +256,12 @@ class Hub:
         params: types.LoggingMessageNotificationParams,
         exchange: Exchange | None = None,
     ) -> None:
-        """Hand a log message on, under its server's name: with the request that it belongs to, or to all."""
+        """Hand a log message on, under its server's name: with the request that it belongs to, or to all.
+
+        One of a server with output policies is handed on to nobody: it may hold what these take out.
+        """
+        if self.enforcer.outputs.silences(server):
+            return
         name = f"{server}/{params.logger}" if params.logger else server
         exchange = exchange or self.clients.exchange_of(server)
         if exchange is not None:
