@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from ironcurtain.model.base import Json
+from ironcurtain.system.frozen import Json
 
 _MOST_LEVELS: Final = 16
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})

@@ -19,9 +19,9 @@ from pydantic import BaseModel, create_model
 from support.desk import Desk
 
 from ironcurtain import Policy
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import catalogue_of
 from ironcurtain.gateway import Gateway, define_tool
 from ironcurtain.gateway.output import OutputPolicy
-from ironcurtain.proxy.catalogue import catalogue_of
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
 ROW = {

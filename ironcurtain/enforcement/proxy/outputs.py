@@ -15,13 +15,13 @@ from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.audit.record_types import FilteredOutput, GatewayCall
 from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.gateway.admission import RULES, Admission, Stage
 from ironcurtain.gateway.calling import INTERNAL, CallNotes
 from ironcurtain.gateway.output import Filtered, OutputPolicy, UnfilterableError, read_value
 from ironcurtain.gateway.output_rules import Action
 from ironcurtain.gateway.projection import Schema, project
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.proxy.events import UpstreamError
 
 Tool = tuple[str, str]
 Result = dict[str, JsonValue]

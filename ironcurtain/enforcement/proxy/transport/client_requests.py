@@ -157,7 +157,7 @@ class Exchange:
             return report
         steps = itertools.count(1)
 
-        async def count(_progress: float, _total: float | None, _message: str | None) -> None:
+        async def count(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - not ours to tell
             await report(float(next(steps)), None, None)
 
         return count
