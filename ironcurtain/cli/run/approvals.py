@@ -85,9 +85,9 @@ def list_(**options: object) -> Exit:
 @_place
 @FORMAT
 def show(**options: object) -> Exit:
-    r"""Show the request ID (or the beginning of one) in full: every argument, and why it is asked.
+    """Show the request ID (or the beginning of one) in full: every argument, and why it is asked.
 
-    What cannot be seen stands as an escape: \n, \xNN, \uNNNN.
+    A character that cannot be seen is shown as its escape, as in a Python string.
 
     \b
     Example:
@@ -95,7 +95,7 @@ def show(**options: object) -> Exit:
 
     \b
     Exit: 0 shown, 1 it is gone or cannot be trusted, 2 wrong id, directory or key.
-    """
+    """  # noqa: D301 - click reads the escape
     return lazy.run("run.approvals", "show", **options)
 
 

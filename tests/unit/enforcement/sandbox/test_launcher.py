@@ -131,7 +131,7 @@ def test_each_page_installs_the_runtime_that_this_version_was_written_for() -> N
         "@anthropic-ai/sandbox-runtime"
     ]
     assert f"npm install -g @anthropic-ai/sandbox-runtime@{locked}" == INSTALL
-    for page in ("README.md", "docs/sandbox.md", "docs/errors/IC3202.md"):
+    for page in ("docs/install.md", "docs/sandbox.md", "docs/errors/IC3202.md"):
         assert f"`{INSTALL}`" in (root / page).read_text()
 
 

@@ -1,0 +1,118 @@
+"""How `make docs` builds the documentation as a site: Sphinx over the Markdown files as they stand.
+
+The source is the whole checkout, so a link means the same on the site as where the files are read as
+source. The order of the site is that of the links in `docs/index.md` and in the indexes below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import version as installed
+from itertools import groupby
+
+import click
+from pygments.lexers.data import JsonLexer
+from sphinx.application import Sphinx
+
+from ironcurtain.cli.main import GROUPS, command_of
+
+project = "IronCurtain"
+author = "The IronCurtain authors"
+release = version = installed("ironcurtain")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "sphinxcontrib.mermaid",
+]
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/**.md", "examples/*/README.md", "ironcurtain/**/README.md"]
+exclude_patterns = [".*", "node_modules", "generated", "tests"]  # never looked into
+default_role = "code"
+suppress_warnings = ["myst.header"]  # the glossary's entries may be headings of the third level
+
+myst_heading_anchors = 4
+myst_fence_as_directive = ["mermaid"]
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_title = project
+html_copy_source = False
+
+_LINK = re.compile(r"^(?:- |\| )\[[^]]+\]\((?!https?:)([^)#]+\.md)\)", re.MULTILINE)
+_HOME = '<!doctype html>\n<meta http-equiv="refresh" content="0; url=docs/index.html">\n'
+
+
+def setup(app: Sphinx) -> None:
+    """Let the links of the indexes be the site's order, and the groups of `--help` its commands."""
+    app.add_lexer("jsonc", JsonLexer)
+    app.connect("source-read", _extend)
+    app.connect("sphinx-click-process-description", _describe)
+    app.connect("sphinx-click-process-options", _escape_options)
+    app.connect("build-finished", _write_home)
+
+
+def _extend(app: Sphinx, page: str, source: list[str]) -> None:
+    if page.endswith(("/index", "/README")):
+        source[0] += "".join(_contents(app, page, part) for part in re.split(r"(?m)^## ", source[0]))
+    elif page == "docs/commands":
+        source[0] += "".join(map(_commands, GROUPS))
+
+
+def _contents(app: Sphinx, page: str, part: str) -> str:
+    """Return the pages that a part of an index lists, as a table of contents for the site's navigation."""
+    folder = (app.srcdir / page).parent
+    pages = [(folder / link).resolve().relative_to(app.srcdir) for link in _LINK.findall(part)]
+    listed = "".join(f"/{each.with_suffix('')}\n" for each in pages)
+    caption = f":caption: {part.splitlines()[0]}\n" if page == root_doc else ""
+    return f"\n```{{toctree}}\n:hidden:\n{caption}\n{listed}```\n" if pages else ""
+
+
+def _commands(group: str) -> str:
+    directives = "".join(
+        f".. click:: {command_of(each).callback.__module__}:command\n"
+        f"   :prog: ironcurtain {each}\n   :nested: full\n\n"
+        for each in GROUPS[group]
+    )
+    return f"\n## {group}\n\n```{{eval-rst}}\n{directives}```\n"
+
+
+# The texts of `--help` are plain: what reStructuredText would take for markup is escaped.
+
+
+def _describe(_app: Sphinx, _context: click.Context, lines: list[str]) -> None:
+    lines[:] = [line for kept, part in groupby(lines, _is_kept) for line in _described([*part], kept=kept)]
+
+
+def _is_kept(line: str) -> bool:
+    """Say whether the line breaks at a line are kept in `--help`."""
+    return line.startswith("| ")
+
+
+def _described(lines: list[str], *, kept: bool) -> Iterator[str]:
+    if kept and lines[0] == "| Example:":
+        yield from ("Example:", "", ".. code-block:: sh", "", *(f"   {line[4:]}" for line in lines[1:]), "")
+    elif kept:
+        yield from (_escape(" ".join(line[2:].strip() for line in lines)), "")
+    else:
+        yield from map(_escape, lines)
+
+
+def _escape_options(_app: Sphinx, _context: click.Context, lines: list[str]) -> None:
+    lines[:] = [line if line.lstrip().startswith((".. ", ":")) else _escape(line) for line in lines]
+
+
+def _escape(line: str) -> str:
+    outside = line.split("`")
+    outside[::2] = [re.sub(r"[\\*_|]", r"\\\g<0>", text) for text in outside[::2]]
+    return "`".join(outside)
+
+
+def _write_home(app: Sphinx, failure: Exception | None) -> None:
+    if failure is None:
+        (app.outdir / "index.html").write_text(_HOME)
