@@ -21,9 +21,9 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.origin import origin
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, decide
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.answer import EngineAnswerError
@@ -287,10 +287,10 @@ def _site(
     sandbox: str | Path | None,
     protected: Iterable[str | Path],
     config: ServerConfig | None,
-) -> Site:
+) -> Deployment:
     servers = config.servers if config else {}
     base = config.directory if config else Path()
-    return Site(
+    return Deployment(
         home=_absolute(home),
         sandbox=_absolute(sandbox) if sandbox is not None else None,
         protected=tuple(_absolute(path) for path in protected),
@@ -299,17 +299,17 @@ def _site(
     )
 
 
-def _reachable(site: Site, config: ServerConfig | None) -> tuple[Path, ...]:
+def _reachable(site: Deployment, config: ServerConfig | None) -> tuple[Path, ...]:
     """Return what tools or contained servers can write: no program of ours is taken from there."""
     home = Path(site.home)
     session = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
     return (*session, *(config.writable(home) if config else ()))
 
 
-def _disk(site: Site, config: ServerConfig | None, reachable: tuple[Path, ...]) -> DiskWorld:
+def _disk(site: Deployment, config: ServerConfig | None, reachable: tuple[Path, ...]) -> ThisHost:
     """Return this machine as git, started for a server, would see it."""
     environments = _git_environments(site.home, config)
-    return DiskWorld(home=site.home, git_environ=environments, reachable=reachable)
+    return ThisHost(home=site.home, git_environ=environments, reachable=reachable)
 
 
 def _addresses(engine: str | Sequence[str]) -> Sequence[str]:

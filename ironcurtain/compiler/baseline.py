@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.compiler.policy_analysis import Evidence
-from ironcurtain.compiler.policy_builder import Workshop
+from ironcurtain.compiler.policy_builder import PolicyBuilder
 from ironcurtain.compiler.scenarios.generated import Ground, call_key, generate_calls, record
 from ironcurtain.compiler.verify.repair import Settled
 from ironcurtain.compiler.verify.report import Verification
@@ -20,7 +20,7 @@ from ironcurtain.model.scenarios import Scenarios
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Baseline:
     """What is known about a settled policy.
 
     Attributes:
@@ -38,7 +38,7 @@ class Recorded:
     notes: tuple[str, ...]
 
 
-def record_policy(settled: Settled, workshop: Workshop, guarantees: Guarantees | None) -> Recorded:
+def record_policy(settled: Settled, workshop: PolicyBuilder, guarantees: Guarantees | None) -> Baseline:
     """Record what a settled policy does.
 
     Raises:
@@ -57,7 +57,7 @@ def record_policy(settled: Settled, workshop: Workshop, guarantees: Guarantees |
         records = record(fresh, partial(workshop.attempt, bundle))
         gathering.result()
     left_out = generated.left_out
-    return Recorded(
+    return Baseline(
         scenarios=demanded.model_copy(update={"scenarios": (*demanded.scenarios, *records)}),
         verification=with_records(settled.tried.verification, records),
         evidence=evidence,

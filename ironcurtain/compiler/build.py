@@ -30,17 +30,17 @@ from ironcurtain.compiler.clause_record import (
 )
 from ironcurtain.compiler.known import shipped_collection
 from ironcurtain.compiler.lists.lists import resolve_lists
-from ironcurtain.compiler.lists.resolve import Site
+from ironcurtain.compiler.lists.resolve import ListSite
 from ironcurtain.compiler.llm.question import Provider
 from ironcurtain.compiler.load.ground_truth import GroundTruth
 from ironcurtain.compiler.load.linter import remaining
 from ironcurtain.compiler.load.load import Inputs, load_inputs
 from ironcurtain.compiler.load.sources import Sources, shown_path
-from ironcurtain.compiler.policy_builder import Workshop, without_rules
+from ironcurtain.compiler.policy_builder import PolicyBuilder, without_rules
 from ironcurtain.compiler.progress import Progress, Stages
 from ironcurtain.compiler.publish.outputs import Documents, archives, files, origin
 from ironcurtain.compiler.publish.publish import only_one, publish
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.open_questions import (
     ANSWERS_FILE,
     OPEN_FILE,
@@ -55,7 +55,7 @@ from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
 from ironcurtain.compiler.scenarios.generated import Ground, generate_calls
 from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
 from ironcurtain.compiler.verify.gate_judgement import Gate, judge
-from ironcurtain.compiler.verify.repair import Draft, Settled, settle
+from ironcurtain.compiler.verify.repair import RepairDraft, Settled, settle
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.stability import Compared, compare
 from ironcurtain.compiler.verify.verify import report_lines
@@ -69,7 +69,7 @@ from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
-from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.system.text import counted
@@ -144,7 +144,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
     """
     stages = Stages(progress, STAGES)
     starter = contained_visits(partial(_note, progress))
-    book = AnswerBook(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
+    book = AnswerCache(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
             inputs = _inputs(sources, options)
@@ -168,12 +168,12 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             summary.append(counted(len(resolved.lists.lists), "list"))
         with stages.stage("scenarios") as summary:
             custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
-            workshop = Workshop(annotations, resolved.lists, truth.document, custom, release, opa)
+            workshop = PolicyBuilder(annotations, resolved.lists, truth.document, custom, release, opa)
             intent = _intent(inputs, workshop, structure, book, options)
             summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
             adviser = book if options.repair else book.kept_only()
-            settled = settle(Draft(compiled.policy, intent.scenarios), workshop, context, adviser)
+            settled = settle(RepairDraft(compiled.policy, intent.scenarios), workshop, context, adviser)
             told = (f"{check.name} {check.count}" for check in settled.tried.verification.checks)
             summary.extend((*told, counted(settled.rounds, "correction")))
         with stages.stage("compare and record") as summary:
@@ -195,7 +195,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
 
 
 def _publish(
-    bundle: Bundle, documents: Documents, sources: Sources, options: Options, book: AnswerBook
+    bundle: Bundle, documents: Documents, sources: Sources, options: Options, book: AnswerCache
 ) -> int:
     """Publish the result, close all questions, and return how many files it has."""
     result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
@@ -207,7 +207,7 @@ def _publish(
 
 
 def _findings(
-    inputs: Inputs, documents: Documents, bundle: Bundle, notes: Iterable[str], book: AnswerBook
+    inputs: Inputs, documents: Documents, bundle: Bundle, notes: Iterable[str], book: AnswerCache
 ) -> tuple[str, ...]:
     """Return what a person should know: of the inputs, of the stages, of the result."""
     return (
@@ -264,7 +264,7 @@ def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -
 
 
 def _list_tools(
-    inputs: Inputs, options: Options, starter: Starter, output: Path, progress: Progress
+    inputs: Inputs, options: Options, starter: ServerLauncher, output: Path, progress: Progress
 ) -> Tools:
     if options.offline:
         return list_without_starting(inputs.servers, starter, output)
@@ -278,7 +278,7 @@ def _list_tools(
     )
 
 
-def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerBook) -> Annotated:
+def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerCache) -> Annotated:
     previous, declared = published_annotations(output), declared_annotations(inputs.servers)
     known = shipped_collection()
     annotated = annotate(
@@ -301,9 +301,9 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, ou
 
 
 def _list_site(
-    inputs: Inputs, tools: Tools, starter: Starter, annotations: Annotations, options: Options
-) -> Site:
-    return Site(
+    inputs: Inputs, tools: Tools, starter: ServerLauncher, annotations: Annotations, options: Options
+) -> ListSite:
+    return ListSite(
         servers=inputs.servers,
         tools=tools,
         starter=starter,
@@ -322,7 +322,7 @@ def _custom_modules(sources: Sources, opa: Opa, annotations: Annotations) -> Seq
 
 
 def _intent(
-    inputs: Inputs, workshop: Workshop, structure: LoadedPolicy, book: AnswerBook, options: Options
+    inputs: Inputs, workshop: PolicyBuilder, structure: LoadedPolicy, book: AnswerCache, options: Options
 ) -> Intent:
     if options.intent is False:
         return Intent((), ())
@@ -330,12 +330,12 @@ def _intent(
     return ask_intent(context, book, ask=bool(options.intent) or "intent" in options.refresh)
 
 
-def _ground(workshop: Workshop, policies: Iterable[CompiledPolicy]) -> Ground:
+def _ground(workshop: PolicyBuilder, policies: Iterable[CompiledPolicy]) -> Ground:
     return Ground(workshop.annotations, tuple(policies), workshop.lists, workshop.world)
 
 
 def _compare(
-    policy: CompiledPolicy, options: Options, context: RuleContext, workshop: Workshop, book: AnswerBook
+    policy: CompiledPolicy, options: Options, context: RuleContext, workshop: PolicyBuilder, book: AnswerCache
 ) -> Compared:
     """Compile the rules again, as often as the options say, and compare the results with the policy."""
     policies = [policy]
@@ -354,7 +354,7 @@ def _open_file(sources: Sources) -> Path:
     return sources.pending.parent / OPEN_FILE
 
 
-def _require_demanded(settled: Settled, truth: GroundTruth, progress: Progress, book: AnswerBook) -> None:
+def _require_demanded(settled: Settled, truth: GroundTruth, progress: Progress, book: AnswerCache) -> None:
     """Fail if something is wrong that no answer of a person could put right."""
     verification = settled.tried.verification
     if not verification.ok:

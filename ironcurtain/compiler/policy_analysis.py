@@ -13,10 +13,10 @@ from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.clauses.report import ClauseReport
 from ironcurtain.analysis.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.findings import findings
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
-from ironcurtain.analysis.findings.draft import Decided, Looked, demanded
+from ironcurtain.analysis.findings.draft import Decided, FindingContext, demanded
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
@@ -53,21 +53,21 @@ class Evidence:
         return OpaCommand(self.opa)
 
     @cached_property
-    def _exact(self) -> Examination:
+    def _exact(self) -> PolicyAnalysis:
         """The whole policy examined, without guarantees: these tell more places apart."""
-        return examination(self.bundle, self.scenarios.world, self.engine)
+        return analyse_policy(self.bundle, self.scenarios.world, self.engine)
 
     @cached_property
-    def examined(self) -> Examination:
+    def examined(self) -> PolicyAnalysis:
         """The same, with tools that a scenario shows to be examined wrongly as sampled ones."""
         return overruled(self._exact, contradictions(self._exact, self._decided))
 
     @cached_property
-    def guaranteed(self) -> Examination:
+    def guaranteed(self) -> PolicyAnalysis:
         """The whole policy examined for its guarantees, and held against the scenarios, too."""
         if self.guarantees is None:
             return self.examined
-        found = examination(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+        found = analyse_policy(self.bundle, self.scenarios.world, self.engine, self.guarantees)
         return overruled(found, contradictions(found, self._decided))
 
     @cached_property
@@ -99,7 +99,7 @@ class Evidence:
     @cached_property
     def clauses(self) -> ClauseReport:
         """What becomes of each clause."""
-        outcomes = clause_outcomes(Looked(self.examined), self._decided, self.engine)
+        outcomes = clause_outcomes(FindingContext(self.examined), self._decided, self.engine)
         return ClauseReport(revision=self.bundle.revision, clauses=outcomes)
 
     @cached_property

@@ -12,7 +12,7 @@ from ironcurtain.compiler.render.custom_modules import CustomModule
 from ironcurtain.compiler.render.policy_tests import with_policy_tests
 from ironcurtain.compiler.scenarios.assumed_relations import assumed_relations
 from ironcurtain.compiler.scenarios.generated import call_id
-from ironcurtain.compiler.verify.repair import Draft, Tried
+from ironcurtain.compiler.verify.repair import RepairDraft, Tried
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
@@ -27,7 +27,7 @@ from ironcurtain.model.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Workshop:
+class PolicyBuilder:
     """All that a bundle is made of beside its rules, and the engine that tries it.
 
     Attributes:
@@ -62,11 +62,11 @@ class Workshop:
         """Assemble a bundle with a Rego test for each scenario that somebody demands."""
         return with_policy_tests(self.bundle(policy), demanded, OpaCommand(self.opa))
 
-    def demanded(self, draft: Draft) -> Scenarios:
+    def demanded(self, draft: RepairDraft) -> Scenarios:
         """Return the scenarios of people and of models: what a policy has to make come true."""
         return self.fixed.model_copy(update={"scenarios": (*self.fixed.scenarios, *draft.intent)})
 
-    def run(self, draft: Draft) -> Tried:
+    def run(self, draft: RepairDraft) -> Tried:
         """Make a draft's bundle and verify it."""
         demanded = self.demanded(draft)
         bundle = self.tested(draft.policy, demanded)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.merge import merge
@@ -68,7 +68,7 @@ class Prepared:
 
     input: dict[str, Json]
     call: Canonical
-    floor: structural_checks.Floor
+    floor: structural_checks.MinimumVerdict
     base: Decision
     meta: Mapping[str, Json] = field(default_factory=dict)
     client: str = ""
@@ -160,7 +160,7 @@ def _facts(call: Call) -> dict[str, Json]:
         raise Refusal(MALFORMED, "The facts about the caller are no strict JSON object.") from None
 
 
-def _know(call: Call, policy: LoadedPolicy) -> FittedTool:
+def _know(call: Call, policy: LoadedPolicy) -> ValidatedTool:
     tool = policy.tool(call.server, call.tool)
     if tool is None:
         raise Refusal(UNKNOWN_TOOL, f"No annotated tool {quoted(call.tool)} of server {quoted(call.server)}.")
@@ -183,7 +183,9 @@ def is_drifted(annotated: ToolAnnotation, digest: str | None, listing: str | Non
     )
 
 
-def _fit(tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str) -> dict[str, Json]:
+def _fit(
+    tool: ValidatedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
+) -> dict[str, Json]:
     try:
         return tool.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
     except InvalidArgumentsError as error:
@@ -191,7 +193,7 @@ def _fit(tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, ser
 
 
 def _canonicalise(
-    tool: FittedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
+    tool: ValidatedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
 ) -> Canonical:
     try:
         return canonicalise(tool.annotation, arguments, policy.surroundings(server))

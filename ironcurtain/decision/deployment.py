@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Site:
+class Deployment:
     """The facts of one place of enforcement, or of the world that a verification assumes.
 
     Attributes:

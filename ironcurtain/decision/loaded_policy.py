@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.arguments import GIT_REMOTE, Surroundings
-from ironcurtain.decision.canonical.host_view import World
+from ironcurtain.decision.canonical.arguments import GIT_REMOTE, CanonicalizationContext
+from ironcurtain.decision.canonical.host_view import HostView
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.canonical.validate import FittedTool
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.canonical.validate import ValidatedTool
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.protected_paths import Protection
 from ironcurtain.decision.relations import SANDBOX, check_relations
 from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
@@ -29,7 +29,7 @@ CONFIGURATION_DIRECTORY = ".ironcurtain"
 class LoadedPolicy:
     """A bundle's content at a site: tools, patterns, clauses, and the boundaries of each server."""
 
-    def __init__(self, content: PolicyContent, site: Site, world: World) -> None:
+    def __init__(self, content: PolicyContent, site: Deployment, world: HostView) -> None:
         """Resolve the site's directories and the policy's patterns, once.
 
         Raises:
@@ -57,7 +57,7 @@ class LoadedPolicy:
             for tool in annotated.tools
         }
         self._servers = frozenset(content.annotations.servers)
-        self._tools: dict[tuple[str, str], FittedTool] = {}
+        self._tools: dict[tuple[str, str], ValidatedTool] = {}
         self._costs: dict[tuple[str, str], int | None] = {}
 
     def annotation(self, server: str, tool: str) -> ToolAnnotation | None:
@@ -65,7 +65,7 @@ class LoadedPolicy:
         found = self._annotated.get((server, tool))
         return found or (RESERVED.get(tool) if server in self._servers else None)
 
-    def tool(self, server: str, tool: str) -> FittedTool | None:
+    def tool(self, server: str, tool: str) -> ValidatedTool | None:
         """Return the tool of an annotation, ready to use; None where there is no annotation.
 
         A tool's schema is prepared when it is first asked for: that takes longer than a decision, and most
@@ -74,7 +74,7 @@ class LoadedPolicy:
         place = (server, tool)
         annotated = self.annotation(server, tool)
         if annotated is not None and place not in self._tools:
-            fitted = FittedTool(annotated)
+            fitted = ValidatedTool(annotated)
             self._costs[place] = self._cost(fitted)
             self._tools[place] = fitted
         return self._tools.get(place)
@@ -88,7 +88,7 @@ class LoadedPolicy:
         """
         return self._costs.get((server, tool)) if self.annotation(server, tool) is not None else 0
 
-    def _cost(self, tool: FittedTool) -> int | None:
+    def _cost(self, tool: ValidatedTool) -> int | None:
         if self._can_name_places(tool.annotation):
             return None
         return tool.schema.cost if tool.schema is not None else 0
@@ -110,9 +110,9 @@ class LoadedPolicy:
             gate=self._gates.get(server),
         )
 
-    def surroundings(self, server: str) -> Surroundings:
+    def surroundings(self, server: str) -> CanonicalizationContext:
         """Return what canonicalisation needs to know for a call to a server."""
-        return Surroundings(
+        return CanonicalizationContext(
             world=self._world,
             server=server,
             home=self.site.home,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.engine_answer import PolicyAnswer
-from ironcurtain.decision.structural_checks import Floor
+from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
@@ -15,8 +15,8 @@ from ironcurtain.system.frozen import Json
 def merge(
     base: Decision,
     arguments: Mapping[str, Json],
-    subjects: tuple[Subject, ...],
-    floor: Floor,
+    subjects: tuple[Resource, ...],
+    floor: MinimumVerdict,
     answer: PolicyAnswer,
     clauses: Mapping[str, str],
 ) -> Decision:
@@ -48,7 +48,7 @@ def merge(
     )
 
 
-def _subject(subject: Subject, floor: Floor, answer: PolicyAnswer) -> SubjectDecision:
+def _subject(subject: Resource, floor: MinimumVerdict, answer: PolicyAnswer) -> SubjectDecision:
     said = answer.subjects[subject.id]
     verdict, rule = said.verdict, said.rule
     if subject.id in floor.escalated and verdict.severity < Verdict.ESCALATE.severity:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Protocol
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import Role
@@ -37,7 +37,7 @@ def policy_input(
     tool: ToolAnnotation,
     arguments: Mapping[str, Json],
     caller: Mapping[str, Json],
-    subjects: tuple[Subject, ...],
+    subjects: tuple[Resource, ...],
     discharged: frozenset[str],
     patterns: Patterns,
 ) -> dict[str, Json]:
@@ -97,7 +97,7 @@ class _Derived:
         self._roles: dict[str, dict[str, bool]] = {}
         self._within: dict[str, dict[str, dict[str, bool]]] = {}
 
-    def add(self, subject: Subject) -> None:
+    def add(self, subject: Resource) -> None:
         role = subject.role
         self._roles.setdefault(role.name, {})[subject.id] = True
         if not role.resource or subject.unresolved is not None:

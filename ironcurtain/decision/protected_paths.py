@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ironcurtain.decision.canonical.host_view import Kind, UnreadableError, World
+from ironcurtain.decision.canonical.host_view import HostView, Kind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 
 GIT_DIRECTORY = ".git"
@@ -25,7 +25,7 @@ class Protection:
         sandbox: The sandbox's real path, or None.
     """
 
-    def __init__(self, protected: Iterable[str], sandbox: str | None, world: World) -> None:
+    def __init__(self, protected: Iterable[str], sandbox: str | None, world: HostView) -> None:
         """Take real absolute paths."""
         self.paths = tuple(sorted(set(protected)))
         self.sandbox = sandbox
@@ -39,7 +39,7 @@ class Protection:
 class Guard:
     """What one call may not touch."""
 
-    def __init__(self, protection: Protection, world: World, resolver: Resolver) -> None:
+    def __init__(self, protection: Protection, world: HostView, resolver: Resolver) -> None:
         self._paths = protection.paths
         self._sandbox = protection.sandbox
         self._world = world

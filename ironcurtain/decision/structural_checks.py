@@ -14,7 +14,7 @@ from ironcurtain.decision.canonical.arguments import Canonical
 from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.protected_paths import Guard, Protection
 from ironcurtain.decision.refusal import Refusal
@@ -49,7 +49,7 @@ class Boundaries:
 
 
 @dataclass(frozen=True)
-class Floor:
+class MinimumVerdict:
     """The outcome of the checks when none of them denies.
 
     Attributes:
@@ -61,14 +61,14 @@ class Floor:
     discharged: frozenset[str]
 
 
-def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> Floor:
+def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> MinimumVerdict:
     """Run every structural check over every subject of a call.
 
     Raises:
         Refusal: If a protected path is touched.
     """
     _refuse_protected(tool, call, bounds)
-    return Floor(
+    return MinimumVerdict(
         escalated={s.id: floor for s in call.subjects if (floor := _floor(s, bounds))},
         discharged=frozenset(s.id for s in call.subjects if _is_contained(tool, s, call.resolver, bounds)),
     )
@@ -97,7 +97,7 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
     )
 
 
-def _is_protected(subject: Subject, guard: Guard) -> bool:
+def _is_protected(subject: Resource, guard: Guard) -> bool:
     if subject.role.category != "path":
         return False
     if guard.refuses(subject.value) or (subject.recursive and guard.refuses_below(subject.value)):
@@ -130,7 +130,7 @@ def looks_like_path(value: Json) -> bool:
     return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
 
 
-def _floor(subject: Subject, bounds: Boundaries) -> tuple[str, str] | None:
+def _floor(subject: Resource, bounds: Boundaries) -> tuple[str, str] | None:
     if subject.unresolved is not None:
         return UNRESOLVED, f"It cannot be told what git would contact: {subject.unresolved}."
     if subject.role.category != "url" or bounds.gate is None:
@@ -140,7 +140,7 @@ def _floor(subject: Subject, bounds: Boundaries) -> tuple[str, str] | None:
     return DOMAIN, "The address is not on the domain list of this server."
 
 
-def _is_contained(tool: ToolAnnotation, subject: Subject, resolver: Resolver, bounds: Boundaries) -> bool:
+def _is_contained(tool: ToolAnnotation, subject: Resource, resolver: Resolver, bounds: Boundaries) -> bool:
     if not (tool.contained and subject.role.containable and bounds.sandbox is not None):
         return False
     if not is_within(subject.value, bounds.sandbox):

@@ -19,7 +19,7 @@ from ironcurtain.engine.subprocess_runner import Output, run
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import visible
 
 _BUILD_TIMEOUT = 1800.0
@@ -67,7 +67,7 @@ def install(
 
 def find_go(search_path: str | None = None) -> Path | None:
     """Return the `go` command on PATH if it is new enough to build the pinned OPA."""
-    found = (Search.own() if search_path is None else Search(search_path)).find("go")
+    found = (ProgramSearch.own() if search_path is None else ProgramSearch(search_path)).find("go")
     if found is None:
         return None
     try:

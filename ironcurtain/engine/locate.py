@@ -14,7 +14,7 @@ import platformdirs
 from ironcurtain.engine.pin import parse_version, pin
 from ironcurtain.engine.subprocess_runner import clean_environment, run
 from ironcurtain.errors import EngineMissingError, EngineVersionError, IronCurtainError
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
 Origin: TypeAlias = Literal["configured", "path", "cache"]
@@ -59,7 +59,7 @@ def find(
         EngineVersionError: If all that were found are too old or no OPA, or others could change them; it
             names each.
     """
-    search = Search.own(reachable) if search_path is None else Search(search_path, reachable)
+    search = ProgramSearch.own(reachable) if search_path is None else ProgramSearch(search_path, reachable)
     if configured is not None:
         return _safe(configured.expanduser().absolute(), "configured", search)
     refused: list[str] = []
@@ -97,7 +97,7 @@ def examine(path: Path, origin: Origin) -> Opa:
     return Opa(path, version, origin)
 
 
-def _safe(path: Path, origin: Origin, search: Search) -> Opa:
+def _safe(path: Path, origin: Origin, search: ProgramSearch) -> Opa:
     """Examine an executable that nobody else can have put there: looking at it means running it."""
     refusal = search.refusal(path) if path.is_file() else None
     if refusal is not None:
@@ -105,7 +105,7 @@ def _safe(path: Path, origin: Origin, search: Search) -> Opa:
     return examine(path, origin)
 
 
-def _candidates(search: Search, cache: Path) -> Iterator[tuple[Path, Origin]]:
+def _candidates(search: ProgramSearch, cache: Path) -> Iterator[tuple[Path, Origin]]:
     for path, _ in search.candidates("opa"):
         yield path, "path"
     if (cache / "opa").is_file():

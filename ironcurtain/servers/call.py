@@ -15,7 +15,7 @@ from mcp.types import CallToolResult, TextContent
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import LastWords, cause, parameters
-from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
@@ -27,7 +27,7 @@ _SHOWN = 200
 
 def call_tool(
     config: ServerConfig,
-    starter: Starter,
+    starter: ServerLauncher,
     server: str,
     tool: str,
     arguments: dict[str, Json],

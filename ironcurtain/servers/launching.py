@@ -20,6 +20,6 @@ Start: TypeAlias = """Callable[
 """Starts a server while its streams are used: its name, its start without a sandbox, who is told each line of
 its standard error, and who is told why nothing more comes from it."""
 
-Starter: TypeAlias = Callable[[ServerConfig], Start]
+ServerLauncher: TypeAlias = Callable[[ServerConfig], Start]
 """Makes ready to start the servers of a configuration; raises `SandboxMissingError` where they have to be
 contained and cannot be."""

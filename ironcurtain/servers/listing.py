@@ -12,7 +12,7 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralError
 from ironcurtain.gateway.module import load_gateway
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.saved import read_saved_tools
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.system.text import quoted
@@ -26,7 +26,7 @@ Tools = dict[str, tuple[ToolListing, ...]]
 
 def list_tools(
     config: ServerConfig,
-    starter: Starter,
+    starter: ServerLauncher,
     *,
     only: Iterable[str] | None = None,
     saved: bool = False,
@@ -74,7 +74,7 @@ def list_tools(
 
 def list_reachable(
     config: ServerConfig,
-    starter: Starter,
+    starter: ServerLauncher,
     *,
     only: Iterable[str] | None = None,
     timeout: float = DEFAULT_TIMEOUT,

@@ -14,7 +14,7 @@ from ironcurtain.errors import IronCurtainError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, parameters
-from ironcurtain.servers.launching import Start, Starter
+from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.servers.tools import ToolListing, check_tools
 from ironcurtain.system.text import visible
 
@@ -24,7 +24,9 @@ Each = dict[str, tuple[list[IronCurtainError], tuple[ToolListing, ...]]]
 """By server what is wrong with it, and its tools; one of them is empty."""
 
 
-def list_live(config: ServerConfig, starter: Starter, seconds: float) -> dict[str, tuple[ToolListing, ...]]:
+def list_live(
+    config: ServerConfig, starter: ServerLauncher, seconds: float
+) -> dict[str, tuple[ToolListing, ...]]:
     """Start the servers of a configuration and read their tool lists.
 
     Args:
@@ -54,7 +56,7 @@ def _without_it(server: Server) -> str:
     )
 
 
-def list_each(config: ServerConfig, starter: Starter, seconds: float) -> Each:
+def list_each(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Each:
     """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
 
     The arguments are those of `list_live`.

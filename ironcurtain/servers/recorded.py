@@ -9,7 +9,7 @@ from pathlib import Path
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
 from ironcurtain.servers.saved import read_saved_tools, saved_document
 from ironcurtain.system import json_text
@@ -40,7 +40,7 @@ def read_recorded(output: Path, known: Collection[str]) -> Tools:
     return {file.stem: read_saved_tools(file.stem, file, known) for file in files}
 
 
-def list_without_starting(config: ServerConfig, starter: Starter, output: Path) -> Tools:
+def list_without_starting(config: ServerConfig, starter: ServerLauncher, output: Path) -> Tools:
     """Read the tool lists of all servers from files: saved by hand, or else recorded by the last compile.
 
     Args:
@@ -69,7 +69,7 @@ def list_without_starting(config: ServerConfig, starter: Starter, output: Path) 
 
 def list_or_recorded(
     config: ServerConfig,
-    starter: Starter,
+    starter: ServerLauncher,
     output: Path,
     say: Callable[[str], None],
     *,

@@ -16,7 +16,7 @@ from ironcurtain.system.text import visible
 
 
 @dataclass(frozen=True)
-class Search:
+class ProgramSearch:
     """Where programs are looked for, and what tools and servers can write.
 
     Attributes:
@@ -28,7 +28,7 @@ class Search:
     reachable: tuple[Path, ...] = ()
 
     @classmethod
-    def own(cls, reachable: Iterable[Path] = ()) -> Search:
+    def own(cls, reachable: Iterable[Path] = ()) -> ProgramSearch:
         """Return a search of our own PATH."""
         return cls(os.environ.get("PATH", os.defpath), tuple(reachable))
 

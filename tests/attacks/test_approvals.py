@@ -20,7 +20,7 @@ from support.approvals import Hands, Rendezvous, edited, summary, written
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION, MAX_WAITING
 from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.describe import describe
-from ironcurtain.enforcement.approvals.inbox import Desk
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.private_directory import UntrustedFileError
@@ -378,4 +378,4 @@ async def test_ten_thousand_requests_wait(place: Rendezvous) -> None:
 
 
 def test_no_directory_no_requests(place: Rendezvous) -> None:
-    assert Desk.open(place.path, place.key) is None
+    assert ApprovalInbox.open(place.path, place.key) is None

@@ -15,7 +15,7 @@ from support.audited import decided
 from support.faulty import OWN
 from support.proxied import Place
 
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import log_place
 from ironcurtain.enforcement.audit.record_types import Approval
@@ -40,8 +40,8 @@ class Used:
         async with self.place.client("--patience", "0.2") as client:
             state, self.id = await self.remove(client)
             assert state == "pending"
-            with Desk.open(self.approvals, self.approvals.with_suffix(".key")) as desk:
-                assert desk.answer(desk.status(self.id).request, Answer("approved")) == "recorded"
+            with ApprovalInbox.open(self.approvals, self.approvals.with_suffix(".key")) as desk:
+                assert desk.answer(desk.status(self.id).request, PersonAnswer("approved")) == "recorded"
             self.copies = {path: path.read_bytes() for path in self.approvals.glob(f"*-{self.id}.json")}
             assert len(self.copies) == 2
             assert await self.remove(client) == ("approved", self.id)
@@ -85,7 +85,7 @@ def test_request_and_answer_brought_back_after_their_use(
         used.bring_back()
         more(used)
         anyio.run(used.try_again)
-        with Desk.open(used.approvals, used.approvals.with_suffix(".key")) as desk:
+        with ApprovalInbox.open(used.approvals, used.approvals.with_suffix(".key")) as desk:
             assert used.id not in desk.ids()
     assert len([entry for entry in used.place.sent() if entry.get("tool") == "remove"]) == 1
 

@@ -16,7 +16,7 @@ from support.faulty import OWN
 from support.proxied import MODERN, Place, text_of, visit_all
 
 from ironcurtain.enforcement.approvals.describe import describe
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 pytestmark = pytest.mark.timeout(600)
@@ -55,11 +55,11 @@ async def _remove(client: Client, place: Place, count: int) -> tuple[str, str]:
 async def _another_meta(client: Client, place: Place) -> None:
     own = place.home / OWN
     _, asked = await _remove(client, place, 1)
-    with Desk.open(own / "approvals", own / "approvals.key") as desk:
+    with ApprovalInbox.open(own / "approvals", own / "approvals.key") as desk:
         request = desk.status(asked).request
         assert isinstance(request, ApprovalRequest)
         assert "| /test~1count = 1" in describe(request) or '| /"test/count" = 1' in describe(request)
-        assert desk.answer(request, Answer("approved", scope="session")) == "recorded"
+        assert desk.answer(request, PersonAnswer("approved", scope="session")) == "recorded"
     state, again = await _remove(client, place, 1_000_000)
     assert (state, again == asked) == ("pending", False)
     assert await _remove(client, place, 1) == ("approved", asked)

@@ -18,9 +18,9 @@ from support.policies import rule, tool, write_bundle, write_servers
 from ironcurtain import Policy
 from ironcurtain.enforcement.proxy.configuration import check_sandbox
 from ironcurtain.enforcement.proxy.installation import places_that_run
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import EngineVersionError, SandboxMissingError, ServerFailedError, UsageError
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 
 PROGRAMS = ("bwrap", "git", "node", "opa", "rg", "socat", "which", "npm")
 
@@ -104,7 +104,7 @@ def test_what_only_leads_into_the_sandbox_lies_in_it(trap: Trap, tmp_path: Path)
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "git").symlink_to(trap.bin / "git")
     for entry in ("bin", "one"):
-        search = Search(f"{tmp_path / entry}{os.pathsep}/usr/bin", (trap.sandbox,))
+        search = ProgramSearch(f"{tmp_path / entry}{os.pathsep}/usr/bin", (trap.sandbox,))
         assert search.find("git") == Path("/usr/bin/git")
 
 
@@ -113,10 +113,10 @@ def test_a_directory_of_path_that_others_can_write_is_passed_over(tmp_path: Path
     place.mkdir(parents=True)
     (place / "git").symlink_to("/usr/bin/git")
     path = f"{place}{os.pathsep}/usr/bin"
-    assert Search(path).find("git") == place / "git"
+    assert ProgramSearch(path).find("git") == place / "git"
     place.parent.chmod(0o777)
-    assert Search(path).find("git") == Path("/usr/bin/git")
-    assert Search(path).safe_path() == "/usr/bin"
+    assert ProgramSearch(path).find("git") == Path("/usr/bin/git")
+    assert ProgramSearch(path).safe_path() == "/usr/bin"
 
 
 def test_rules_let_no_tool_write_where_the_proxys_programs_lie(
@@ -183,7 +183,7 @@ def test_the_sandbox_is_not_made_with_programs_of_the_sandbox(
     monkeypatch.setenv("PATH", f"{scene.inside}{os.pathsep}{scene.home}")
     config = scene.config()
     with pytest.raises(SandboxMissingError, match=r"bubblewrap \(bwrap\) is passed over .*can write there"):
-        Confiner.open(config, scene.grounds(config))
+        SandboxLauncher.open(config, scene.grounds(config))
 
 
 @pytest.mark.parametrize("command", ["git", "/bin/sh"])

@@ -19,8 +19,8 @@ from support.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.enforcement.sandbox.launcher import Confiner
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import Reach, reach_of
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
@@ -59,7 +59,7 @@ class Planting(Scene):
         self.reach = self.files
         git(self.repository, "commit", "-q", "--allow-empty", "-m", "first")
 
-    def grounds(self, config: ServerConfig) -> Grounds:
+    def grounds(self, config: ServerConfig) -> SandboxInputs:
         return replace(super().grounds(config), reaches={"escaping": self.reach})
 
     async def _run(self, config: ServerConfig) -> list[str]:
@@ -71,7 +71,7 @@ class Planting(Scene):
             self.on_seen(seen)
 
         start = parameters("escaping", config)
-        async with Confiner.open(config, self.grounds(config)).connect(
+        async with SandboxLauncher.open(config, self.grounds(config)).connect(
             "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
         ):
             await asyncio.wait_for(ended.wait(), 60)

@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.decision.canonical.host_view import World
+from ironcurtain.decision.canonical.host_view import HostView
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.scenarios import DescribedWorld
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")
 
-DISK = DiskWorld(home="/nowhere")
-MEMORY = MemoryWorld(DescribedWorld())
+DISK = ThisHost(home="/nowhere")
+MEMORY = SimulatedHost(DescribedWorld())
 
 
-def refuse(text: str, world: World = DISK) -> None:
+def refuse(text: str, world: HostView = DISK) -> None:
     with pytest.raises(UnrepresentableError, match="every process"):
         Resolver(world, home="/nowhere").resolve(text, None)
 
@@ -57,7 +57,7 @@ def refuse(text: str, world: World = DISK) -> None:
         "/proc/1/task/1/root/etc",
     ],
 )
-def test_process_relative_names_are_refused(text: str, world: World) -> None:
+def test_process_relative_names_are_refused(text: str, world: HostView) -> None:
     refuse(text, world)
 
 

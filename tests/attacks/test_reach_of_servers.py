@@ -16,7 +16,7 @@ from support.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.enforcement.sandbox.profile import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach, reach_of
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
@@ -53,7 +53,7 @@ class Home(Scene):
         other = {"command": "python3", "args": [str(self.home / "apps" / "other" / "server.py")]}
         return replace(made, servers={**made.servers, "other": Server.model_validate_json(json.dumps(other))})
 
-    def grounds(self, config: ServerConfig) -> Grounds:
+    def grounds(self, config: ServerConfig) -> SandboxInputs:
         project = self.home / "policy"
         return replace(
             super().grounds(config),
@@ -138,7 +138,7 @@ def test_no_rule_opens_keys_and_the_project(scene: Home, tmp_path: Path, place: 
     )
     scene.reach = reach_of(content, "files")
     config = scene.config()
-    made = rules_for("escaping", config.servers["escaping"], scene.grounds(config))["filesystem"]
+    made = build_profile("escaping", config.servers["escaping"], scene.grounds(config))["filesystem"]
     named = str(scene.home.resolve() / place[2:])
     opened = {entry["path"] for key in ("allowRead", "allowWrite") for entry in made[key]}
     assert not any(path.startswith(named) or named.startswith(f"{path}/") for path in opened - {"/"})
@@ -147,5 +147,5 @@ def test_no_rule_opens_keys_and_the_project(scene: Home, tmp_path: Path, place: 
 def test_a_configuration_takes_away_from_what_rules_open(scene: Home, reaches: dict[str, Reach]) -> None:
     scene.reach = reaches["files"]
     config = scene.config(sandbox={"filesystem": {"denyWrite": ["~"]}})
-    made = rules_for("escaping", config.servers["escaping"], scene.grounds(config))["filesystem"]
+    made = build_profile("escaping", config.servers["escaping"], scene.grounds(config))["filesystem"]
     assert [entry["path"] for entry in made["allowWrite"]] == [str(scene.inside.resolve())]

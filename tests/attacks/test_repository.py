@@ -15,7 +15,7 @@ import pytest
 from support.called import answering, bundle, decide_with, described, load
 from support.policies import rule, tool
 
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call
 
 TOOLS = [
@@ -35,7 +35,7 @@ class Place:
 
     def decide(self, name: str, path: Path, rules: list[dict[str, Any]] | None = None) -> Any:
         world = described(home=str(self.home), sandbox=str(self.sandbox))
-        policy = load(bundle({"s": TOOLS}, rules or []), world, DiskWorld(home=str(self.home)))
+        policy = load(bundle({"s": TOOLS}, rules or []), world, ThisHost(home=str(self.home)))
         return decide_with(policy, Call("s", name, {"path": str(path)}), answering(rules or []))
 
 

@@ -21,7 +21,7 @@ from ironcurtain import Policy
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.enforcement.proxy.runner import own_places
 from ironcurtain.enforcement.sandbox.contained_process import contained
-from ironcurtain.enforcement.sandbox.profile import rules_for
+from ironcurtain.enforcement.sandbox.profile import build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.enforcement.sandbox.server_workspace import private_place
 from ironcurtain.errors import ServerConfigError
@@ -83,7 +83,7 @@ def test_attack_a_configuration_opens_what_runs(key: str, tmp_path: Path) -> Non
     scene = Scene(tmp_path / "scene")
     config = scene.config(sandbox={"filesystem": {key: [str(runtime_directory() / "engine-1")]}})
     with pytest.raises(ServerConfigError, match="kept from every server"):
-        rules_for("escaping", config.servers["escaping"], scene.grounds(config))
+        build_profile("escaping", config.servers["escaping"], scene.grounds(config))
 
 
 def test_attack_a_tool_call_rewrites_what_runs(tmp_path: Path, temporary: Path) -> None:

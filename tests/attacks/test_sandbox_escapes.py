@@ -14,7 +14,7 @@ import pytest
 from support.called import answering, bundle, decide_with, described, load
 from support.policies import tool
 
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call
 
 TOOLS = [
@@ -40,7 +40,7 @@ class Place:
 
     def decide(self, name: str, path: str) -> tuple[str, str]:
         world = described(home=str(self.home), sandbox=str(self.sandbox))
-        policy = load(bundle({"s": TOOLS}), world, DiskWorld(home=str(self.home)))
+        policy = load(bundle({"s": TOOLS}), world, ThisHost(home=str(self.home)))
         decision = decide_with(policy, Call("s", name, {"path": path}), answering([]))
         return decision.verdict, decision.rule
 

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
 
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.connect import parameters
 from ironcurtain.system.private_runtime import runtime_directory
@@ -193,7 +193,7 @@ def test_what_the_probe_tried_is_not_told_as_the_servers(held: Told) -> None:
 async def plant_after_another_server_has_ended(scene: Scene) -> str:
     config = scene.config(args=[SERVER, scene.aim(1, 1, "x")])
     config = replace(config, servers=dict.fromkeys(("first", "second"), config.servers["escaping"]))
-    confiner = Confiner.open(config, scene.grounds(config))
+    confiner = SandboxLauncher.open(config, scene.grounds(config))
     ready, end, ended = anyio.Event(), anyio.Event(), anyio.Event()
 
     async def tell(_name: str, _seen: Seen) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.integrations.doctor.servers import what_stands_open
@@ -38,7 +38,7 @@ class Home(Scene):
                 place.mkdir(parents=True, exist_ok=True)
                 (place / "token").write_text(SECRET)
 
-    def grounds(self, config: ServerConfig) -> Grounds:
+    def grounds(self, config: ServerConfig) -> SandboxInputs:
         return replace(super().grounds(config), configuration=(self.configuration,))
 
 

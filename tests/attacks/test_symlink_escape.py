@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 
@@ -25,7 +25,7 @@ def sandbox(tmp_path: Path) -> Path:
 
 
 def resolve(text: str, sandbox: Path) -> str:
-    return Resolver(DiskWorld(home="/nowhere"), home="/nowhere").resolve(text, str(sandbox))
+    return Resolver(ThisHost(home="/nowhere"), home="/nowhere").resolve(text, str(sandbox))
 
 
 @pytest.mark.parametrize(

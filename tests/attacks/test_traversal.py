@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 
 def resolver(home: Path) -> Resolver:
-    return Resolver(DiskWorld(home=str(home)), home=str(home))
+    return Resolver(ThisHost(home=str(home)), home=str(home))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 
 SCRIPT = """
 import json, os, sys
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 if os.geteuid() == 0:
@@ -25,7 +25,7 @@ if os.geteuid() == 0:
 answers = []
 for text in json.loads(sys.argv[1]):
     try:
-        answers.append(Resolver(DiskWorld(home="/"), home="/").resolve(text, None))
+        answers.append(Resolver(ThisHost(home="/"), home="/").resolve(text, None))
     except UnrepresentableError as refusal:
         answers.append(refusal.reason)
 print(json.dumps(answers))

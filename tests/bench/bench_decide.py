@@ -18,9 +18,9 @@ from bench.scaled import READ_MANY, READ_ONE, SERVER, bundle, directory_rules, l
 from support.policies import rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.engine.answer import EngineAnswer, read_answer
 from ironcurtain.engine.engine import Engine
@@ -205,5 +205,5 @@ def push_policy(count: int, home: Path, environ: dict[str, str]) -> LoadedPolicy
         for n in range(count)
     ]
     content = PolicyContent.of(bundle([tool("git_push", **arguments)], rules))
-    world = DiskWorld(home=str(home), git_environ={SERVER: environ})
-    return LoadedPolicy(content, Site(home=str(home), sandbox=str(home / "repository")), world)
+    world = ThisHost(home=str(home), git_environ={SERVER: environ})
+    return LoadedPolicy(content, Deployment(home=str(home), sandbox=str(home / "repository")), world)

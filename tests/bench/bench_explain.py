@@ -12,7 +12,7 @@ from support import shipped
 from support.policies import annotations, compiled, rule, tool
 
 from ironcurtain.analysis.engine.policies_under_test import load_sides
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
@@ -84,7 +84,7 @@ def run(bundle: Bundle, opa: OpaCommand) -> Callable[[], object]:
 
 
 def cells_of(bundle: Bundle) -> int:
-    return len(ToolSpace("s", "read", load_sides([bundle], WORLD)).cells)
+    return len(CallSpace("s", "read", load_sides([bundle], WORLD)).cells)
 
 
 def bundle_of(count: int) -> Bundle:

@@ -7,7 +7,7 @@ from bench.figures import Figures, measure
 from support import shipped
 
 from ironcurtain.analysis.coverage.coverage import coverage
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings import findings
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
@@ -23,9 +23,9 @@ def test_findings_and_coverage_of_the_shipped_policy(figures: Figures) -> None:
     bundle, opa = Bundle.read(shipped.GENERATED / "bundle"), OpaCommand(find())
     listed = load(shipped.GENERATED / "test-scenarios.json", Scenarios)
     material = findings.Material(languages, listed.scenarios)
-    examined = examination(bundle, listed.world, opa)
+    examined = analyse_policy(bundle, listed.world, opa)
     looking, found, reached = measure(
-        lambda: examination(bundle, listed.world, opa),
+        lambda: analyse_policy(bundle, listed.world, opa),
         lambda: findings.find(examined, material, opa),
         lambda: coverage(examined, listed.scenarios, opa),
         repetitions=5,

@@ -12,7 +12,7 @@ from bench.figures import Figures, measure_async
 from mcp import Client
 from support.contained import NEEDS_SANDBOX, SERVER, Scene
 
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.servers.connect import parameters
 
 pytestmark = [pytest.mark.bench, NEEDS_SANDBOX]
@@ -30,7 +30,7 @@ class Started:
     @classmethod
     async def start(cls, scene: Scene, stack: AsyncExitStack, **server: Any) -> Started:
         config = scene.config(args=[SERVER, scene.aim(1, 1, "marker")], **server)
-        confiner = Confiner.open(config, scene.grounds(config))
+        confiner = SandboxLauncher.open(config, scene.grounds(config))
         start = parameters("escaping", config.servers["escaping"], scene.root)
 
         async def tell(*_: object) -> None:

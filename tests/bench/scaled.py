@@ -12,8 +12,8 @@ from support.policies import annotations, compiled, named_lists, rule, tool
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.decision.canonical.this_host import DiskWorld
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.canonical.this_host import ThisHost
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 
@@ -99,7 +99,7 @@ def bundle(
 
 def load(made: Bundle, home: Path, **site: Any) -> LoadedPolicy:
     """Load a bundle on this machine."""
-    return LoadedPolicy(PolicyContent.of(made), Site(home=str(home), **site), DiskWorld(home=str(home)))
+    return LoadedPolicy(PolicyContent.of(made), Deployment(home=str(home), **site), ThisHost(home=str(home)))
 
 
 def directory_rules(home: Path, count: int, tools: list[str]) -> list[dict[str, Any]]:

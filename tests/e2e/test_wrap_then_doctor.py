@@ -15,7 +15,7 @@ from ironcurtain.integrations.clients.places import places
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.integrations.doctor.clients import clients
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 
 BESIDE = {"mcpServers": {"mine": {"command": "x"}, "off": {"command": "x", "disabled": True}}}
 ONE_PROJECT = f'"projects": {json.dumps({"/p": BESIDE})}'
@@ -49,7 +49,7 @@ class Installed:
         """Return what doctor says of the client."""
         user = self.home / ".ironcurtain"
         places_ = (user / "approvals", user / "approvals.key")
-        subject = Subject(self.bundle, self.servers, user, places_, user / "audit", self.root)
+        subject = Installation(self.bundle, self.servers, user, places_, user / "audit", self.root)
         return list(clients(subject))
 
 

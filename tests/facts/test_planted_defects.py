@@ -12,7 +12,7 @@ from support import planted, shipped
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings import findings
 from ironcurtain.analysis.findings.report import Finding
 from ironcurtain.analysis.findings.waivers import Waivers
@@ -274,7 +274,7 @@ def test_nothing_unwaived_stands_out_in_the_shipped_policies(directory: str) -> 
     generated = root / "generated"
     scenarios = load(generated / "test-scenarios.json", Scenarios)
     opa = OpaCommand(find())
-    examined = examination(Bundle.read(generated / "bundle"), scenarios.world, opa)
+    examined = analyse_policy(Bundle.read(generated / "bundle"), scenarios.world, opa)
     report = findings.find(examined, findings.Material(languages, scenarios.scenarios), opa)
     file = root / "waivers.yaml"
     waivers = load(file, Waivers) if file.exists() else Waivers(format="ironcurtain/waivers/v1")

@@ -15,7 +15,7 @@ from ironcurtain.compiler.annotate.questions import all_listed, batches
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.compiler.llm.schema_text import schema_text
 from ironcurtain.compiler.load.clauses import read_clauses
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
@@ -75,7 +75,7 @@ def rules_questions(directory: Path) -> list[Question]:
     context = RuleContext(clauses, shipped_annotations(), lists, frozenset())
     recorder = Recorder()
     with pytest.raises(AskedError):
-        compile_rules(context, AnswerBook(directory / "none", directory / "kept", lambda: recorder))
+        compile_rules(context, AnswerCache(directory / "none", directory / "kept", lambda: recorder))
     return recorder.questions
 
 

@@ -16,7 +16,7 @@ from mcp import Client
 from support.policies import rule
 from support.proxied import PLAIN, Place, equal_calls, rules, text_of, until, visit_all
 
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.proxy.runner import ProxyOptions, run_proxy
 from ironcurtain.errors import IronCurtainError
@@ -24,13 +24,13 @@ from ironcurtain.policy import Policy
 
 pytestmark = pytest.mark.timeout(900)
 
-APPROVED, DENIED = Answer("approved"), Answer("denied", reason="not today")
+APPROVED, DENIED = PersonAnswer("approved"), PersonAnswer("denied", reason="not today")
 
 
 @contextmanager
-def desk(place: Place) -> Iterator[Desk]:
+def desk(place: Place) -> Iterator[ApprovalInbox]:
     own = place.home / ".ironcurtain"
-    with Desk.open(own / "approvals", own / "approvals.key") as opened:
+    with ApprovalInbox.open(own / "approvals", own / "approvals.key") as opened:
         yield opened
 
 
@@ -44,7 +44,7 @@ async def asked(place: Place) -> ApprovalRequest:
     return (await until(find))[0]
 
 
-def say(place: Place, request: ApprovalRequest, said: Answer) -> None:
+def say(place: Place, request: ApprovalRequest, said: PersonAnswer) -> None:
     with desk(place) as opened:
         assert opened.answer(request, said) == "recorded"
 

@@ -23,7 +23,7 @@ from support.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, show
 from support.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
 
 from ironcurtain.integrations.doctor.audit import audit
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -198,7 +198,7 @@ async def stops_every_call(client: Client, place: Place, said: str) -> None:
 def examined(place: Place) -> list[str]:
     """Return what `ironcurtain doctor` finds of the log, once the proxy has ended."""
     own = place.home / OWN
-    subject = Subject(place.bundle, place.servers, own, (own, own), own / "audit", place.root)
+    subject = Installation(place.bundle, place.servers, own, (own, own), own / "audit", place.root)
     return [diagnosis.status for diagnosis in audit(subject)]
 
 

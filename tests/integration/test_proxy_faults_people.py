@@ -21,7 +21,7 @@ from support.wire import Proxy, answer, call, question, running, send
 
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION
 from ironcurtain.enforcement.approvals.clock import Clock
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.private_directory import PrivateDirectory
 from ironcurtain.enforcement.approvals.store import Store
@@ -29,20 +29,20 @@ from ironcurtain.enforcement.approvals.store import Store
 pytestmark = pytest.mark.timeout(900)
 
 LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
-ONCE, SESSION = Answer("approved"), Answer("approved", scope="session")
+ONCE, SESSION = PersonAnswer("approved"), PersonAnswer("approved", scope="session")
 
 
-def say(place: Place, id_: str, said: Answer, clock: Clock | None = None) -> str:
+def say(place: Place, id_: str, said: PersonAnswer, clock: Clock | None = None) -> str:
     """Answer a request as the person at this machine."""
     own = place.home / OWN
-    with Desk.open(own / "approvals", own / "approvals.key", clock=clock) as desk:
+    with ApprovalInbox.open(own / "approvals", own / "approvals.key", clock=clock) as desk:
         return desk.answer(desk.status(id_).request, said)
 
 
 def state(place: Place, id_: str, clock: Clock) -> str:
     """Return what the person at this machine sees of a request, by a clock."""
     own = place.home / OWN
-    with Desk.open(own / "approvals", own / "approvals.key", clock=clock) as desk:
+    with ApprovalInbox.open(own / "approvals", own / "approvals.key", clock=clock) as desk:
         return desk.status(id_).state
 
 

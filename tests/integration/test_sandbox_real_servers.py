@@ -10,7 +10,7 @@ from typing import Any
 from mcp import Client
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
@@ -69,7 +69,7 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
         for name, (program, env, words, _) in told.items()
     }
     config = ServerConfig(tmp_path / "mcp-servers.json", servers)
-    confiner = Confiner.open(config, scene.grounds(config))
+    confiner = SandboxLauncher.open(config, scene.grounds(config))
     seen: dict[str, list[Seen]] = {name: [] for name in told}
 
     async def tell(name: str, one: Seen) -> None:

@@ -21,7 +21,7 @@ from support.proxied import Place, until, wait_for
 
 from ironcurtain.enforcement.proxy.status.liveness_lock import running
 from ironcurtain.integrations.doctor.proxies import proxies
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 
 
 @contextmanager
@@ -54,7 +54,7 @@ class Beside:
     def examined(self) -> list[tuple[str, str]]:
         """Return what doctor says of the proxies."""
         none = self.home / "none"
-        subject = Subject(self._bundle, none, self.home, (none, none), none, self.home)
+        subject = Installation(self._bundle, none, self.home, (none, none), none, self.home)
         return [(each.name, each.status) for each in proxies(subject)]
 
 

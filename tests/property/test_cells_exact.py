@@ -19,8 +19,8 @@ from support import spaces, spaces_joined, twin
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.engine.command import OpaCommand
@@ -45,10 +45,10 @@ class Space:
     def examined(self, rules: list[dict], opa: OpaCommand) -> dict[tuple[str, str], Examined]:
         """Examine a policy, by server and tool."""
         sides = load_sides([self.bundle(rules)], self.world)
-        found = examine([ToolSpace(server, tool, sides) for server, tool in self.tools], opa)
+        found = examine([CallSpace(server, tool, sides) for server, tool in self.tools], opa)
         return {(one.space.server, one.space.tool): one for one in found}
 
-    def calls(self, random: Random, sides: Sides) -> dict[str, Prepared]:
+    def calls(self, random: Random, sides: PoliciesUnderTest) -> dict[str, Prepared]:
         """Return random calls that a policy is asked about."""
         found = {}
         for number in range(CALLS):

@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from support.called import ROOT, bundle, described, load
 from support.policies import tool
 
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
 
 SERVER = ROOT / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
@@ -48,7 +48,7 @@ def base(tmp_path: Path) -> Path:
 def judged(base: Path, name: str, spelled: str, **more: str) -> tuple[str, dict[str, Any]] | None:
     home = str(base.parent)
     world = described(home=home, sandbox=str(base))
-    policy = load(bundle({"s": TOOLS}), world, DiskWorld(home=home))
+    policy = load(bundle({"s": TOOLS}), world, ThisHost(home=home))
     found = prepare(Call("s", name, {"path": spelled} | more), policy)
     if not isinstance(found, Prepared):
         return None

@@ -13,7 +13,7 @@ from support.called import bundle, described, load
 from support.examples import examples
 from support.policies import rule, tool
 
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.scenarios import DescribedWorld
 
@@ -70,7 +70,7 @@ def test_the_twins_prepare_the_same(
             rule("d", "allow", paths={"roles": ["read-path"], "within": [f"{top}/d", f"{top}/sandbox/d"]})
         ]
         content = bundle({"s": TOOLS}, rules)
-        memory, disk = load(content, world), load(content, world, DiskWorld(home=top))
+        memory, disk = load(content, world), load(content, world, ThisHost(home=top))
         for name, text in calls:
             for spelled in (text, f"{top}/{text}", f"~/{text}"):
                 call = Call("s", name, {"path": spelled} | ({"note": spelled} if name == "read" else {}))

@@ -13,7 +13,7 @@ from support.examples import examples
 
 from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.report import Explanation
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
@@ -53,7 +53,7 @@ def check(rules: list[dict], policy: Policy, call: Call, explanation: Explanatio
     assert [step.number for step in explanation.steps] == list(range(1, 8))
     assert len({each.verdict for each in explanation.suggestions}) <= 1
     tool = policy.loaded.tool(call.server, call.tool)
-    assert isinstance(tool, FittedTool)
+    assert isinstance(tool, ValidatedTool)
     for each in explanation.suggestions:
         assert each.verdict.severity < decision.verdict.severity
         assert (each.server, each.tool, each.caller) == (call.server, call.tool, call.caller)

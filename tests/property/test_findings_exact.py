@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import spaces, twin
 from support.examples import examples
 
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.findings.findings import Material, find
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.bundle.archive import Bundle
@@ -22,9 +22,9 @@ CALLS = 200
 ALLOWED = {"open-allow", "sandbox-bypass", "evadable-rule"}
 
 
-def report_on(bundle: Bundle) -> tuple[Examination, FindingReport]:
+def report_on(bundle: Bundle) -> tuple[PolicyAnalysis, FindingReport]:
     opa = OpaCommand(find_opa())
-    examined = examination(bundle, spaces.WORLD, opa)
+    examined = analyse_policy(bundle, spaces.WORLD, opa)
     return examined, find(examined, Material(languages), opa)
 
 

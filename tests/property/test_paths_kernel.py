@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
@@ -67,7 +67,7 @@ def build(top: str, tree: list[Made]) -> None:
 
 def answer(text: str, base: str) -> str | None:
     try:
-        return Resolver(DiskWorld(home=base), home=base).resolve(text, base)
+        return Resolver(ThisHost(home=base), home=base).resolve(text, base)
     except UnrepresentableError:
         return None
 
@@ -121,7 +121,7 @@ def test_what_a_resolver_remembers_changes_no_answer(tree: list[Made], asked: li
     with tempfile.TemporaryDirectory() as made:
         top = nested(made)
         build(top, tree)
-        shared = Resolver(DiskWorld(home=top), home=top)
+        shared = Resolver(ThisHost(home=top), home=top)
         for text in (f"{top}/{steps}{end}" for steps, end in asked):
             try:
                 again = shared.resolve(text, None)
@@ -133,7 +133,7 @@ def test_what_a_resolver_remembers_changes_no_answer(tree: list[Made], asked: li
 @settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=40), st.sampled_from([None, "/nowhere/base"]))
 def test_every_text_has_a_canonical_real_path_or_is_refused(text: str, base: str | None) -> None:
-    resolver = Resolver(DiskWorld(home="/nowhere/home"), home="/nowhere/home")
+    resolver = Resolver(ThisHost(home="/nowhere/home"), home="/nowhere/home")
     try:
         real = resolver.resolve(text, base)
     except UnrepresentableError:

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.decision.canonical.host_view import Entry, Kind, UnreadableError, World
+from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
 
@@ -74,7 +74,7 @@ def facts(entry: Entry | None) -> tuple[Kind, str, int | None] | None:
     return entry.kind, entry.name, entry.links if entry.kind is Kind.FILE else None
 
 
-def told(world: World, text: str, home: str, top: str) -> list[object]:
+def told(world: HostView, text: str, home: str, top: str) -> list[object]:
     """Return all that a world says about a path and, below the top, about the place it leads to."""
     real = answer(Resolver(world, home=home).resolve, text, home)
     if not is_within(real, top):
@@ -91,7 +91,7 @@ def test_the_twins_agree_on_paths(
         top = os.path.realpath(made) + "/z" * 12  # so deep that no `..` leaves the temporary directory
         described = describe(top, directories, links, files)
         make(described, spare)
-        memory, disk = MemoryWorld(described), DiskWorld(home=described.home)
+        memory, disk = SimulatedHost(described), ThisHost(home=described.home)
         for text in asked:
             for form in (f"{top}/{text}", f"./{text}", f"~/{text}"):
                 assert told(memory, form, described.home, top) == told(disk, form, described.home, top)
@@ -151,8 +151,8 @@ def test_the_twins_agree_on_repositories(
         top = os.path.realpath(made) + "/r"
         repository = Repository(remotes=remotes, tracking=tracking, bare=bare)
         make_repository(top, repository)
-        memory = MemoryWorld(DescribedWorld(home="/nonexistent", repositories={top: repository}))
-        disk = DiskWorld(home="/nonexistent")
+        memory = SimulatedHost(DescribedWorld(home="/nonexistent", repositories={top: repository}))
+        disk = ThisHost(home="/nonexistent")
         for path in (top, f"{top}/missing", *([] if bare else [f"{top}/.git"]), os.path.dirname(top)):  # noqa: PTH120 - text
             assert memory.repository(path, server="git") == disk.repository(path, server="git")
         for argument in ARGUMENTS:

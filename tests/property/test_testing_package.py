@@ -13,7 +13,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.identifiers import canonical_identifier
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
 from ironcurtain.decision.policy_input import policy_input
 from ironcurtain.decision.roles import Registry
@@ -95,7 +95,7 @@ def expected(resources: list[dict[str, Any]], content: PolicyContent) -> dict[st
         case_insensitive_hosts=content.case_insensitive_hosts,
     )
     subjects = tuple(
-        Subject(f"{n:04d}", registry[r["role"]], r["value"], f"/{n}", resource=resource(registry, **r))
+        Resource(f"{n:04d}", registry[r["role"]], r["value"], f"/{n}", resource=resource(registry, **r))
         for n, r in enumerate(resources)
     )
     discharged = frozenset(s.id for s, r in zip(subjects, resources, strict=True) if r["discharged"])

@@ -12,7 +12,7 @@ from ironcurtain.decision.decide import Prepared, conclude
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.clock import Clock
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, Outcome
 from ironcurtain.enforcement.approvals.request import new_request
 from ironcurtain.model.annotations import ToolAnnotation
@@ -89,14 +89,14 @@ class Rendezvous:
     def open(self, **options: Any) -> ApprovalDirectory:
         return ApprovalDirectory.open(self.path, self.key, **({"clock": self.clock} | options))
 
-    def desk(self, key: Path | None = None) -> Desk:
-        desk = Desk.open(self.path, key or self.key, clock=self.clock)
+    def desk(self, key: Path | None = None) -> ApprovalInbox:
+        desk = ApprovalInbox.open(self.path, key or self.key, clock=self.clock)
         assert desk is not None
         return desk
 
     def answer(self, request: ApprovalRequest, verdict: Any = "approved", **options: Any) -> str:
         with self.desk() as desk:
-            return desk.answer(request, Answer(verdict, **options))
+            return desk.answer(request, PersonAnswer(verdict, **options))
 
     def response(self, id_: str) -> Path:
         return self.path / f"response-{id_}.json"

@@ -14,10 +14,10 @@ from typing import Any
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.decision.canonical.host_view import World
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.host_view import HostView
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.decide import Call, Prepared, decide, prepare
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.decision import Decision
@@ -50,11 +50,11 @@ def described(**options: Any) -> DescribedWorld:
     return DescribedWorld.model_validate({"home": HOME, "sandbox": SANDBOX} | options, strict=False)
 
 
-def load(made: Bundle, world: DescribedWorld | None = None, disk: World | None = None) -> LoadedPolicy:
+def load(made: Bundle, world: DescribedWorld | None = None, disk: HostView | None = None) -> LoadedPolicy:
     """Load a bundle at the places that a description names, looked up there or on a disk."""
     world = world or described()
-    site = Site(world.home, world.sandbox, world.protected, world.working_roots, world.domains)
-    return LoadedPolicy(PolicyContent.of(made), site, disk or MemoryWorld(world))
+    site = Deployment(world.home, world.sandbox, world.protected, world.working_roots, world.domains)
+    return LoadedPolicy(PolicyContent.of(made), site, disk or SimulatedHost(world))
 
 
 def one_tool(tool: dict[str, Any], rules: list[dict[str, Any]] | None = None, **options: Any) -> LoadedPolicy:

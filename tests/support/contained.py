@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from ironcurtain.enforcement.sandbox.launcher import Confinement, Confiner
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.launcher import Confinement, SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.programs import survey
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
@@ -90,9 +90,9 @@ class Scene:
             sandbox=defaults,
         )
 
-    def grounds(self, config: ServerConfig) -> Grounds:
+    def grounds(self, config: ServerConfig) -> SandboxInputs:
         """Return what holds for every server here."""
-        return Grounds(
+        return SandboxInputs(
             home=self.home,
             sandbox=self.inside,
             own=(self.home / ".ironcurtain",),
@@ -149,7 +149,7 @@ class Scene:
         async def tell(_name: str, seen: Seen) -> None:
             self.said.append(seen.text)
 
-        confiner = Confiner.open(config, self.grounds(config))
+        confiner = SandboxLauncher.open(config, self.grounds(config))
         start = parameters("escaping", config)
         async with confiner.connect(
             "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
@@ -163,7 +163,7 @@ class Scene:
         async def tell(_name: str, seen: Seen) -> None:
             told.seen.append(seen)
 
-        confiner = Confiner.open(config, self.grounds(config))
+        confiner = SandboxLauncher.open(config, self.grounds(config))
         start = parameters("escaping", config)
         began = time.perf_counter()
         streams = confiner.connect(

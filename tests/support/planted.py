@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings.findings import Material, find
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.bundle.archive import Bundle
@@ -89,7 +89,7 @@ def findings_of(document: dict[str, Any], world: DescribedWorld = WORLD) -> Find
     if "scenarios" in document:
         text = json_text.pretty({"format": "ironcurtain/scenarios/v1", "scenarios": document["scenarios"]})
         scenarios = parse_document(text, "scenarios.yaml", Scenarios).scenarios
-    examined = examination(bundle_of(document), world, opa)
+    examined = analyse_policy(bundle_of(document), world, opa)
     return find(examined, Material(languages, scenarios), opa)
 
 

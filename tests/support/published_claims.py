@@ -19,7 +19,7 @@ from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.lookup import locate
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.findings.draft import Decided as AsScenarios
 from ironcurtain.analysis.findings.findings import Material
 from ironcurtain.analysis.findings.findings import find as find_findings
@@ -139,7 +139,7 @@ class Batch:
 
     def run(self) -> Batch:
         """Check every claim."""
-        examined = examination(self.bundles[0], WORLD, self.opa)
+        examined = analyse_policy(self.bundles[0], WORLD, self.opa)
         self.check_guarantees()
         self._hidden()
         self._silent(examined)
@@ -164,7 +164,7 @@ class Batch:
         statements = [each for server in self.servers for each in server.guarantees]
         if not statements:
             return
-        examined = examination(
+        examined = analyse_policy(
             self.bundles[0], WORLD, self.opa, guarantees_of(statements), only_guaranteed=True
         )
         report = decide_guarantees(examined, self.opa)
@@ -198,7 +198,7 @@ class Batch:
             elif not jsonschema.Draft202012Validator(tool.input_schema or {}).is_valid(call.raw):
                 self._wrong("the narrowed schema refuses the call", call)
 
-    def _silent(self, examined: Examination) -> None:
+    def _silent(self, examined: PolicyAnalysis) -> None:
         report = find_findings(examined, Material(languages), self.opa)
         self.counted.update(f"finding {f.kind} {f.proof}" for f in report.findings)
         silent = {
@@ -210,7 +210,7 @@ class Batch:
             for rule in {found["rule"] for found in call.subjects.values()} & silent.keys():
                 self._wrong(f"the rule {rule} is a {silent[rule]}", call)
 
-    def _matrix(self, examined: Examination) -> None:
+    def _matrix(self, examined: PolicyAnalysis) -> None:
         tables = {
             (server, tool): table
             for server, listed in matrix_of(examined).servers.items()
@@ -235,7 +235,7 @@ class Batch:
                 if Verdict(found["verdict"]) not in outcomes:
                     self._wrong(f"the matrix knows no {found['verdict']} of {role}", call)
 
-    def _located(self, examined: Examination) -> None:
+    def _located(self, examined: PolicyAnalysis) -> None:
         """Check that each call stands where the picture of its tool has it."""
         for call, _ in self.calls:
             one = examined.tools[call.place]
@@ -250,7 +250,7 @@ class Batch:
             if rules != {id_: each["rule"] for id_, each in call.subjects.items()}:
                 self._wrong(f"the tool is exact, and decided by {rules}", call)
 
-    def _coverage(self, examined: Examination) -> None:
+    def _coverage(self, examined: PolicyAnalysis) -> None:
         decided = self._by_opa(examined)
         report = coverage(examined, self.scenarios, self.opa, decided)
         for (call, _), decision in zip(self.calls, decided.decisions.values(), strict=True):
@@ -271,7 +271,7 @@ class Batch:
                 f"seed {self.seed}: coverage counts {report.rules.reached} rules, and {len(deciding)} decide"
             )
 
-    def _by_opa(self, examined: Examination) -> AsScenarios:
+    def _by_opa(self, examined: PolicyAnalysis) -> AsScenarios:
         prepared = {
             each.id: call.prepared for each, (call, _) in zip(self.scenarios, self.calls, strict=True)
         }

@@ -12,15 +12,15 @@ from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, prepare
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPlace, log_place
 from ironcurtain.enforcement.audit.record_types import Approval
-from ironcurtain.enforcement.audit.recorder import Keeper, Recorder
+from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.model.verdict import Verdict
@@ -96,11 +96,11 @@ def record(
     session: Session, name: str, paths: list[str], *, abstract: bool, rules: list[dict[str, Any]]
 ) -> LogPlace:
     bundle = bundle_of(rules)
-    site = Site(home=str(session.home), sandbox=str(session.root / "box"))
-    loaded = LoadedPolicy(PolicyContent.of(bundle), site, DiskWorld(home=site.home, git_environ={}))
+    site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
+    loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
     content = PolicyContent.of(bundle)
 
-    def keeper(key: bytes) -> Keeper:
+    def keeper(key: bytes) -> RecordSanitizer:
         return AbstractKeeper(content, loaded, key)
 
     recorder = Recorder(content, loaded, key=KEY, keeper=keeper if abstract else None)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.integrations.clients.places import POINTERS, Place
+from ironcurtain.integrations.clients.places import POINTERS, ConfigLocation
 from ironcurtain.integrations.clients.wrap import ProxyCommand
 
 CORPUS = Path(__file__).parents[1] / "fixtures" / "clients"
@@ -24,12 +24,12 @@ console.log(JSON.stringify(texts.map((text) => {
 """
 
 
-def client_file(path: Path, *, variables: bool = False) -> Place:
+def client_file(path: Path, *, variables: bool = False) -> ConfigLocation:
     """Return a file as one of an unknown client."""
-    return Place("file", path, POINTERS, path.parent, project=True, typed=False, variables=variables)
+    return ConfigLocation("file", path, POINTERS, path.parent, project=True, typed=False, variables=variables)
 
 
-def copied(name: str, directory: Path) -> Place:
+def copied(name: str, directory: Path) -> ConfigLocation:
     """Copy a file of the corpus; return it as the client's that its name says."""
     path = directory / name
     path.write_bytes((CORPUS / name).read_bytes())

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ironcurtain.analysis.attack.spellings.several import Step
-from ironcurtain.analysis.engine.policy_analysis import Examination
-from ironcurtain.analysis.engine.search import Search
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.analysis.engine.search import CallSearch
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import json_text
@@ -50,7 +50,7 @@ class Gathered:
     left_out: Mapping[str, int]
 
 
-def gather(scenarios: Iterable[Scenario], examined: Examination, recorded: Recorded) -> Gathered:
+def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: Recorded) -> Gathered:
     """Return every call to start from, in a fixed order, each once."""
     found: dict[bytes, Base] = {}
     left_out: dict[str, int] = {}
@@ -88,10 +88,10 @@ def _add(found: dict[bytes, Base], base: Base) -> None:
     found.setdefault(json_text.canonical([step.server, step.tool, step.arguments, dict(base.caller)]), base)
 
 
-def _witnesses(examined: Examination) -> Iterator[Base]:
+def _witnesses(examined: PolicyAnalysis) -> Iterator[Base]:
     """Yield a call for every path of every cell, as the decision matrix and the guarantees count them."""
     for (server, tool), one in sorted(examined.tools.items()):
-        search = Search(one, effort=_EFFORT)
+        search = CallSearch(one, effort=_EFFORT)
         for keys, cell in one.space.cells.items():
             for answered in one.answers.get(keys, ()):
                 call = search.find(cell, lambda _subject, _call: True, answered.path).call

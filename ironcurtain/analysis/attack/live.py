@@ -26,14 +26,14 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
-from ironcurtain.enforcement.sandbox.launcher import Confiner
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.engine.command import OpaCommand
@@ -102,13 +102,13 @@ class _Attack:
         self._registry = Registry(self._content.annotations.roles)
         Path(scratch.home).mkdir(parents=True)
         Path(scratch.sandbox).mkdir(parents=True, exist_ok=True)
-        site = Site(
+        site = Deployment(
             home=scratch.home,
             sandbox=scratch.sandbox,
             protected=tuple(placed(path, scratch.places) for path in world.protected),
             domains=world.domains,
         )
-        self._policy = LoadedPolicy(self._content, site, DiskWorld(home=scratch.home))
+        self._policy = LoadedPolicy(self._content, site, ThisHost(home=scratch.home))
         self._ground = Ground(scratch.home, scratch.sandbox, (scratch.sandbox,))
         directories = self._policy.patterns.directories.values()
         self._files = scratch.files(directories)
@@ -170,7 +170,7 @@ class _Attack:
     async def _visit(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
         """Send calls to one contained server, one by one, each in the directory as it is to be."""
         words, strays, answered = LastWords(), [], 0
-        grounds = Grounds(
+        grounds = SandboxInputs(
             home=Path(self._scratch.home),
             sandbox=Path(self._scratch.sandbox),
             own=(),
@@ -180,14 +180,14 @@ class _Attack:
             configuration=(self._config.path,),
             reaches={server: reach_of(self._content, server)},
         )
-        confiner = Confiner.open(self._config, grounds)
+        confiner = SandboxLauncher.open(self._config, grounds)
         start = parameters(server, self._config)
 
         async def tell(_name: str, _seen: Seen) -> None:
             """What the sandbox refused is no touch."""
 
         async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it
-            resolver = Resolver(DiskWorld(home=self._scratch.home), home=self._scratch.home)
+            resolver = Resolver(ThisHost(home=self._scratch.home), home=self._scratch.home)
             return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
 
         streams = confiner.connect(server, start, on_words=words.line, on_end=words.end, tell=tell)

@@ -21,7 +21,7 @@ from ironcurtain.analysis.attack.spellings.spelling import Scene
 from ironcurtain.analysis.attack.trials import Decided, Trial, Trials, in_turn
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import DEFAULT_DENY
-from ironcurtain.analysis.engine.policy_analysis import Examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.engine.command import OpaCommand
@@ -33,7 +33,7 @@ _NOTHING = Recorded()
 
 
 def attack(
-    examined: Examination,
+    examined: PolicyAnalysis,
     scenarios: Iterable[Scenario],
     opa: OpaCommand,
     *,

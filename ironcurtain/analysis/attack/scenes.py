@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from ironcurtain.analysis.attack.spellings.spelling import Ground, Links, Scene
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.canonical.host_view import Entry, Kind, RemoteUrls, RepositoryPlaces, World
+from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, RemoteUrls, RepositoryPlaces
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld
 
@@ -30,7 +30,7 @@ class Scenes:
             BundleRelationError: If the world is not the one that the bundle was verified in.
         """
         self._content, self._described = PolicyContent.of(bundle), world
-        self._known = {Scene.DESCRIBED: self._load(MemoryWorld(world))}
+        self._known = {Scene.DESCRIBED: self._load(SimulatedHost(world))}
         self.links = Links()
 
     def policy(self, scene: Scene) -> LoadedPolicy:
@@ -57,12 +57,12 @@ class Scenes:
         protected = self.policy(Scene.DESCRIBED).boundaries("").protection.paths
         if not any(is_within(path, place) for place in protected):
             return False
-        entry = MemoryWorld(self._described).entry(path)
+        entry = SimulatedHost(self._described).entry(path)
         return entry is None or entry.kind is Kind.FILE
 
-    def _load(self, world: World) -> LoadedPolicy:
+    def _load(self, world: HostView) -> LoadedPolicy:
         described = self._described
-        site = Site(
+        site = Deployment(
             home=described.home,
             sandbox=described.sandbox,
             protected=described.protected,
@@ -80,11 +80,11 @@ class Scenes:
 
     def _real(self, path: str) -> str | None:
         try:
-            return Resolver(MemoryWorld(self._described), home=self._described.home).resolve(path, None)
+            return Resolver(SimulatedHost(self._described), home=self._described.home).resolve(path, None)
         except UnrepresentableError:
             return None
 
-    def _linked(self) -> World:
+    def _linked(self) -> HostView:
         described = self._described
         symlinks = {**described.symlinks, **self.links.symbolic}
         # Of two protected names of which one lies below the other only the deeper one can be a file.
@@ -96,9 +96,9 @@ class Scenes:
         }
         there = {name: DescribedFile(links=2) for name in (*hard, *hard.values())}
         world = described.model_copy(update={"symlinks": symlinks, "files": {**described.files, **there}})
-        return SecondNames(MemoryWorld(world), hard)
+        return SecondNames(SimulatedHost(world), hard)
 
-    def _folded(self) -> World:
+    def _folded(self) -> HostView:
         """Return a world that folds names, in which the directories that rules name are there."""
         described = self._described
         named = self.policy(Scene.DESCRIBED).patterns.directories.values()
@@ -108,13 +108,15 @@ class Scenes:
             for place in named
             if not any(is_within(place, each) for each in taken)
         }
-        return FoldingWorld(MemoryWorld(described.model_copy(update={"files": {**described.files, **there}})))
+        return FoldingWorld(
+            SimulatedHost(described.model_copy(update={"files": {**described.files, **there}}))
+        )
 
 
 class _Passing:
     """A world that answers from another one."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: HostView) -> None:
         self._world = world
 
     def name_of(self, path: str) -> str:
@@ -122,27 +124,27 @@ class _Passing:
         return path
 
     def entry(self, path: str) -> Entry | None:
-        """See `World.entry`."""
+        """See `HostView.entry`."""
         return self._world.entry(self.name_of(path))
 
     def readlink(self, path: str) -> str:
-        """See `World.readlink`."""
+        """See `HostView.readlink`."""
         return self._world.readlink(self.name_of(path))
 
     def children(self, path: str) -> Sequence[str]:
-        """See `World.children`."""
+        """See `HostView.children`."""
         return self._world.children(self.name_of(path))
 
     def is_process_link(self, path: str) -> bool:
-        """See `World.is_process_link`."""
+        """See `HostView.is_process_link`."""
         return self._world.is_process_link(self.name_of(path))
 
     def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
-        """See `World.repository`."""
+        """See `HostView.repository`."""
         return self._world.repository(self.name_of(path), server=server)
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
-        """See `World.remote`."""
+        """See `HostView.remote`."""
         found = None if repository is None else self.name_of(repository)
         return self._world.remote(found, remote, server=server)
 
@@ -150,12 +152,12 @@ class _Passing:
 class SecondNames(_Passing):
     """A world in which some files are second names of others."""
 
-    def __init__(self, world: World, names: Mapping[str, str]) -> None:
+    def __init__(self, world: HostView, names: Mapping[str, str]) -> None:
         super().__init__(world)
         self._names = names
 
     def entry(self, path: str) -> Entry | None:
-        """See `World.entry`: a second name has the identity of the first."""
+        """See `HostView.entry`: a second name has the identity of the first."""
         found = self._world.entry(path)
         if found is None or path not in self._names:
             return found
@@ -166,7 +168,7 @@ class SecondNames(_Passing):
 class FoldingWorld(_Passing):
     """A world whose names are the same in any case and Unicode form, as on macOS and Windows."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: HostView) -> None:
         super().__init__(world)
         self._stored: dict[str, str] = {}
         waiting = ["/"]

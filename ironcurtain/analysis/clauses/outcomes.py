@@ -15,11 +15,11 @@ from ironcurtain.analysis.clauses.report import (
 from ironcurtain.analysis.coverage.coverage import numbered
 from ironcurtain.analysis.engine.guarantee_scope import read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.explain.explain import clauses_of
 from ironcurtain.analysis.explain.report import QuotedClause
-from ironcurtain.analysis.findings.draft import Decided, Looked, answers_of, demanded
+from ironcurtain.analysis.findings.draft import Decided, FindingContext, answers_of, demanded
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.bundle.archive import Bundle
@@ -34,7 +34,9 @@ KEPT: frozenset[OutcomeKind] = frozenset({"enforced", "structural", "asked"})
 _Tool = tuple[str, str]
 
 
-def clause_outcomes(looked: Looked, decided: Decided | None, opa: OpaCommand) -> tuple[ClauseOutcome, ...]:
+def clause_outcomes(
+    looked: FindingContext, decided: Decided | None, opa: OpaCommand
+) -> tuple[ClauseOutcome, ...]:
     """Return every clause of an examined bundle with its outcome, in the order of their numbers.
 
     Args:
@@ -54,7 +56,7 @@ def clause_outcomes(looked: Looked, decided: Decided | None, opa: OpaCommand) ->
 
 
 def clause_report(
-    bundle: Bundle, scenarios: Scenarios, opa: OpaCommand, examined: Examination | None = None
+    bundle: Bundle, scenarios: Scenarios, opa: OpaCommand, examined: PolicyAnalysis | None = None
 ) -> ClauseReport:
     """Return every clause of a bundle with its outcome.
 
@@ -69,12 +71,14 @@ def clause_report(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    examined = examined or examination(bundle, scenarios.world, opa)
+    examined = examined or analyse_policy(bundle, scenarios.world, opa)
     decided = demanded(examined, scenarios.scenarios, opa)
-    return ClauseReport(revision=bundle.revision, clauses=clause_outcomes(Looked(examined), decided, opa))
+    return ClauseReport(
+        revision=bundle.revision, clauses=clause_outcomes(FindingContext(examined), decided, opa)
+    )
 
 
-def _never_allowed(examined: Examination, opa: OpaCommand) -> dict[_Tool, GuaranteeResult]:
+def _never_allowed(examined: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, GuaranteeResult]:
     """Decide for each tool of which something is claimed whether no call of it is allowed."""
     tools = sorted({tool for claim in examined.content.claims for tool in _claimed(claim, examined)})
     if not tools:
@@ -96,7 +100,7 @@ def _never_allowed(examined: Examination, opa: OpaCommand) -> dict[_Tool, Guaran
     return dict(zip(tools, report.results, strict=True))
 
 
-def _claimed(claim: Claim, examined: Examination) -> Iterator[_Tool]:
+def _claimed(claim: Claim, examined: PolicyAnalysis) -> Iterator[_Tool]:
     for tool in claim.tools:
         if claim.server is not None and (claim.server, tool) in examined.tools:
             yield claim.server, tool
@@ -110,7 +114,7 @@ class _Reader:
         never_allowed: By tool, whether no call of it is allowed.
     """
 
-    looked: Looked
+    looked: FindingContext
     decided: Decided | None
     never_allowed: Mapping[_Tool, GuaranteeResult]
 

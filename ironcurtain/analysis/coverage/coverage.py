@@ -15,10 +15,10 @@ from typing import TypeAlias
 from ironcurtain.analysis.coverage.report import ClauseCoverage, CoverageReport, MissedCell, Share
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policy_analysis import Examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
 from ironcurtain.analysis.findings.draft import Decided, answers_of, demanded
 from ironcurtain.analysis.guarantees.guarantees import overlaps, speaks_of, wanted_classes
@@ -40,7 +40,7 @@ class _Reached:
 
 
 def coverage(
-    examined: Examination, scenarios: Sequence[Scenario], opa: OpaCommand, decided: Decided | None = None
+    examined: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand, decided: Decided | None = None
 ) -> CoverageReport:
     """Return what scenarios, and the guarantees of the examination, reach of a policy.
 
@@ -81,7 +81,7 @@ def coverage(
 # -- what is reached ------------------------------------------------------------------------------
 
 
-def _by_scenarios(examined: Examination, decided: Decided, reached: _Reached) -> None:
+def _by_scenarios(examined: PolicyAnalysis, decided: Decided, reached: _Reached) -> None:
     for scenario in decided.scenarios:
         prepared, decision = decided.prepared[scenario.id], decided.decisions[scenario.id]
         for rule in {subject.rule for subject in decision.subjects} & examined.content.rules.keys():
@@ -92,13 +92,13 @@ def _by_scenarios(examined: Examination, decided: Decided, reached: _Reached) ->
             reached.places |= {_place(one, cell) for cell in _cells_of(one, prepared)}
 
 
-def _cells_of(one: Examined, prepared: Prepared) -> Iterator[Cell]:
+def _cells_of(one: Examined, prepared: Prepared) -> Iterator[EquivalenceClass]:
     """Yield the cells of a call's subjects; none of a call of a kind that was not examined."""
     with suppress(LookupError):
         yield from (found.cell for found in locate(one, prepared))
 
 
-def _by_guarantees(examined: Examination, reached: _Reached) -> None:
+def _by_guarantees(examined: PolicyAnalysis, reached: _Reached) -> None:
     """Count what guarantees speak of: each is decided over all such calls."""
     registry = examined.sides.registry
     for each in examined.guarantees:
@@ -116,7 +116,7 @@ def _by_guarantees(examined: Examination, reached: _Reached) -> None:
 # -- what there is --------------------------------------------------------------------------------
 
 
-def _place(one: Examined, cell: Cell) -> _Place:
+def _place(one: Examined, cell: EquivalenceClass) -> _Place:
     """Return a cell without what only the guarantees tell apart."""
     key = cell.keys[0]
     if key is None:
@@ -124,15 +124,15 @@ def _place(one: Examined, cell: Cell) -> _Place:
     return one.space.server, one.space.tool, key._replace(marks=frozenset())
 
 
-def _places(one: Examined) -> dict[_Place, list[Cell]]:
-    found: dict[_Place, list[Cell]] = {}
+def _places(one: Examined) -> dict[_Place, list[EquivalenceClass]]:
+    found: dict[_Place, list[EquivalenceClass]] = {}
     for keys, cell in one.space.cells.items():
         if one.answers.get(keys):
             found.setdefault(_place(one, cell), []).append(cell)
     return found
 
 
-def _deciding(examined: Examination) -> dict[str, set[_Place]]:
+def _deciding(examined: PolicyAnalysis) -> dict[str, set[_Place]]:
     """Return the rules that decide something, with the places where they do."""
     found: dict[str, set[_Place]] = {}
     for one in examined.tools.values():
@@ -152,7 +152,7 @@ def _share(things: Iterable[object], reached: set[str] | set[_Place]) -> Share:
 
 
 def _clauses(
-    examined: Examination, decided: Decided, reached: _Reached, deciding: dict[str, set[_Place]]
+    examined: PolicyAnalysis, decided: Decided, reached: _Reached, deciding: dict[str, set[_Place]]
 ) -> Iterator[ClauseCoverage]:
     texts = examined.content.rules
     sources = examined.bundle.data("rules").get("clauses", {})
@@ -180,7 +180,7 @@ def numbered(id_: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", id_)]
 
 
-def _missed(examined: Examination, reached: _Reached) -> Iterator[MissedCell]:
+def _missed(examined: PolicyAnalysis, reached: _Reached) -> Iterator[MissedCell]:
     for (server, tool), one in examined.tools.items():
         regions: dict[str, list[Region[bool]]] = {}
         missing = set()

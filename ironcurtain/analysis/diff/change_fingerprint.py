@@ -6,10 +6,10 @@ not. So a change carries a digest of the cells behind the words and of everythin
 
 from __future__ import annotations
 
-from ironcurtain.analysis.engine.policies_under_test import Side, Sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.call_space import CallSpace
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
@@ -18,7 +18,7 @@ TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool: no part of what its annotation means."""
 
 
-def cell_content(cell: Cell) -> Json:
+def cell_content(cell: EquivalenceClass) -> Json:
     """Return what each policy knows of a cell's subjects; lists are named with their members' digest."""
     known = [
         None if key is None else {"in": sorted(key.patterns), "free": key.discharged, "floor": key.floor}
@@ -27,7 +27,7 @@ def cell_content(cell: Cell) -> Json:
     return {"role": cell.role, "known": known}
 
 
-def space_content(space: ToolSpace) -> Json:
+def space_content(space: CallSpace) -> Json:
     """Return what a tool's cells are cut by: its annotation, patterns, tests, guards and custom modules."""
     guards = [[sorted(g.roles), sorted(g.patterns), g.anywhere] for g in space.guards]
     return {
@@ -40,12 +40,12 @@ def space_content(space: ToolSpace) -> Json:
     }
 
 
-def tool_content(sides: Sides, server: str, tool: str) -> Json:
+def tool_content(sides: PoliciesUnderTest, server: str, tool: str) -> Json:
     """Return all that both policies say about a tool whose cells cannot be compared."""
     return [_tool_of(side, server, tool) for side in sides.sides]
 
 
-def _tool_of(side: Side, server: str, tool: str) -> Json:
+def _tool_of(side: PolicyUnderTest, server: str, tool: str) -> Json:
     annotation = side.content.annotations.find(server, tool)
     if annotation is None:
         return None
@@ -66,7 +66,7 @@ def _annotation(annotation: ToolAnnotation) -> Json:
     return annotation.model_dump(mode="json", exclude=TOLD)
 
 
-def _custom(side: Side) -> Json:
+def _custom(side: PolicyUnderTest) -> Json:
     """Return a digest of the modules that a project wrote itself: they may read anything."""
     own = {path: text for path, text in side.bundle.modules.items() if path.startswith("ironcurtain/custom/")}
     return json_text.digest(own) if own else None

@@ -13,14 +13,19 @@ from ironcurtain.analysis.diff.change_fingerprint import TOLD, cell_content, spa
 from ironcurtain.analysis.diff.report import Change, Decided, Difference, DifferentCall, Direction
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import CUSTOM_PLACE, Remembered, Sides, load_sides
-from ironcurtain.analysis.engine.rules.diagram import Path, paths
+from ironcurtain.analysis.engine.policies_under_test import (
+    CUSTOM_PLACE,
+    PoliciesUnderTest,
+    Remembered,
+    load_sides,
+)
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
-from ironcurtain.analysis.engine.search import FoundCall, Search, Searched, Severities
-from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, ToolSpace
+from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Searched, Severities
+from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.space.elements import SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
@@ -64,7 +69,7 @@ def difference(
     sides = load_sides([old, new], world, remembered=remembered)
     tools = {name: each for name, each in _tools(sides).items() if only is None or name in only}
     same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
-    examined = examine([ToolSpace(server, tool, sides) for server, tool in same], opa)
+    examined = examine([CallSpace(server, tool, sides) for server, tool in same], opa)
     found = [each for one in examined for each in _changes(one)]
     decisions = _decided(found, sides, opa)
     found = [_as_decided_alike(each, decisions, number) for number, each in enumerate(found)]
@@ -83,7 +88,7 @@ def difference(
     )
 
 
-def _modules_say_the_same(sides: Sides) -> bool:
+def _modules_say_the_same(sides: PoliciesUnderTest) -> bool:
     """Tell whether the project's own modules are the same, and all that they are told of a call."""
     said = [
         (
@@ -99,7 +104,9 @@ def _modules_say_the_same(sides: Sides) -> bool:
 # -- tools ---------------------------------------------------------------------------------------
 
 
-def _tools(sides: Sides) -> dict[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]]:
+def _tools(
+    sides: PoliciesUnderTest,
+) -> dict[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]]:
     annotated = [side.content.annotations for side in sides.sides]
     names = {(s, t.tool) for a in annotated for s, tools in a.servers.items() for t in tools.tools}
     return {name: (annotated[0].find(*name), annotated[1].find(*name)) for name in sorted(names)}
@@ -111,7 +118,8 @@ def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
 
 
 def _whole_tools(
-    tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]], sides: Sides
+    tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]],
+    sides: PoliciesUnderTest,
 ) -> Iterator[Change]:
     for (server, tool), (one, other) in tools.items():
         if one is not None and other is not None and _alike(one, other):
@@ -149,8 +157,8 @@ class _Changed:
     """
 
     one: Examined
-    cell: Cell
-    path: Path
+    cell: EquivalenceClass
+    path: DiagramPath
     when: tuple[str, ...]
     old: Verdict
     new: Verdict
@@ -164,7 +172,7 @@ class _Changed:
 
 
 def _changes(one: Examined) -> Iterator[_Changed]:
-    search = Search(one)
+    search = CallSearch(one)
     for cell in one.space.cells.values():
         diagram = verdict_diagram(one.space, cell, one.answers.get(cell.keys, ()))
         outcomes = {path.outcome for path in paths(diagram)}
@@ -182,7 +190,7 @@ def _changes(one: Examined) -> Iterator[_Changed]:
                     yield shown
 
 
-def _change(cell: Cell, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+def _change(cell: EquivalenceClass, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
     """Return (old verdict, new verdict) where they differ; what one side lacks adds nothing there."""
     verdicts = [each[0] for each in outcome if isinstance(each, tuple)]
     if None in cell.keys:
@@ -197,7 +205,7 @@ def _weight(key: SubjectKey | None, verdict: str) -> str:
     return Verdict.ESCALATE.value if key.floor and verdict == Verdict.ALLOW.value else verdict
 
 
-def _shown(one: Examined, search: Search, cell: Cell, path: Path) -> _Changed:
+def _shown(one: Examined, search: CallSearch, cell: EquivalenceClass, path: DiagramPath) -> _Changed:
     old, new = (Verdict(str(each)) for each in path.outcome)
     loosened = new.severity < old.severity
 
@@ -214,7 +222,7 @@ def _shown(one: Examined, search: Search, cell: Cell, path: Path) -> _Changed:
 # -- decisions -----------------------------------------------------------------------------------
 
 
-def _decided(found: list[_Changed], sides: Sides, opa: OpaCommand) -> list[dict[str, Decision]]:
+def _decided(found: list[_Changed], sides: PoliciesUnderTest, opa: OpaCommand) -> list[dict[str, Decision]]:
     """Decide every witness under both policies, by the real steps and OPA."""
     decisions = []
     for side in sides.sides:

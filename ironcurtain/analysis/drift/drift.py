@@ -8,7 +8,7 @@ from typing import Literal
 from ironcurtain.analysis.drift.report import ChangedArguments, DriftedTool, DriftReport, TouchedRule
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import load_sides
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -77,7 +77,7 @@ def touched(report: DriftReport, bundle: Bundle, world: DescribedWorld, opa: Opa
     content = PolicyContent.of(bundle)
     annotated = [(one.server, one.tool) for one in report.tools if one.kind != "added"]
     sides = load_sides([bundle], world, {})
-    spaces = [ToolSpace(server, tool, sides) for server, tool in annotated]
+    spaces = [CallSpace(server, tool, sides) for server, tool in annotated]
     examined = {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
     tools = tuple(_touched(one, content, examined) for one in report.tools)
     return report.model_copy(update={"tools": tools})

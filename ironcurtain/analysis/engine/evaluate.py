@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.background import carried
@@ -37,14 +37,14 @@ _LARGEST = 10_000
 
 def load_described(bundle: Bundle, world: DescribedWorld) -> LoadedPolicy:
     """Load a bundle's policy in a described world."""
-    site = Site(
+    site = Deployment(
         home=world.home,
         sandbox=world.sandbox,
         protected=world.protected,
         working_roots=world.working_roots,
         domains=world.domains,
     )
-    return LoadedPolicy(PolicyContent.of(bundle), site, MemoryWorld(world))
+    return LoadedPolicy(PolicyContent.of(bundle), site, SimulatedHost(world))
 
 
 def prepare_scenarios(scenarios: Iterable[Scenario], policy: LoadedPolicy) -> dict[str, Prepared | Decision]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
 from ironcurtain.analysis.engine.space.elements import SubjectKey
 from ironcurtain.analysis.engine.unknown_facts import reference
 from ironcurtain.bundle.content import PolicyContent
@@ -40,7 +40,7 @@ class ReadGuarantee:
     kind: str
     within: frozenset[str] | None
     outside: frozenset[str] | None
-    atoms: tuple[Atom, ...]
+    atoms: tuple[Predicate, ...]
 
     @property
     def patterns(self) -> frozenset[str]:

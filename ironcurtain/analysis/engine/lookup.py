@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
-from ironcurtain.analysis.engine.rules.diagram import Path
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Values
 from ironcurtain.analysis.engine.space.elements import SubjectKey, subject_key
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
@@ -20,7 +20,7 @@ class Located:
     """A subject of a call with its cell and the path of the cell's diagram that the call takes."""
 
     subject: str
-    cell: Cell
+    cell: EquivalenceClass
     answered: Answered
 
 
@@ -62,7 +62,7 @@ def _key(examined: Examined, call: Prepared, id_: str) -> SubjectKey:
     return subject_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
 
 
-def _takes(examined: Examined, path: Path, classes: dict[int, int | None], mask: int) -> bool:
+def _takes(examined: Examined, path: DiagramPath, classes: dict[int, int | None], mask: int) -> bool:
     return all(classes[index] in group for index, group in path.classes) and examined.calls.satisfies(
         mask, path
     )

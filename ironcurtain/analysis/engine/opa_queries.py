@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.proof import Exactness
-from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, Path, paths
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath, paths
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Seen, SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, EquivalenceClass
 from ironcurtain.analysis.engine.too_many import MAX_PATHS
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.whole_calls import Calls, Chosen, TooManyStatesError
-from ironcurtain.decision.canonical.resources import CALL, Subject
+from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.policy_input import policy_input
 from ironcurtain.decision.refusal import Refusal
@@ -53,7 +53,7 @@ class Answered:
         fits: Whether the tool's schema is known to take such a call; if not, perhaps no call takes the path.
     """
 
-    path: Path
+    path: DiagramPath
     outcomes: tuple[Outcome | None, ...]
     chosen: Mapping[int, int]
     elements: Chosen
@@ -62,9 +62,9 @@ class Answered:
 
 @dataclass(frozen=True)
 class _Question:
-    space: ToolSpace
-    cell: Cell
-    path: Path
+    space: CallSpace
+    cell: EquivalenceClass
+    path: DiagramPath
     chosen: Mapping[int, int]
     elements: Chosen
     mask: int | None = None
@@ -80,7 +80,7 @@ class Examined:
         questions: How many paths were asked about.
     """
 
-    space: ToolSpace
+    space: CallSpace
     calls: Calls
     answers: dict[tuple[SubjectKey | None, ...], list[Answered]]
     gaps: frozenset[str]
@@ -92,7 +92,7 @@ class Examined:
         return "sampled" if self.gaps else "exact"
 
 
-def examine(spaces: Iterable[ToolSpace], opa: OpaCommand) -> list[Examined]:
+def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
     """Ask OPA about every path of every cell of some tools.
 
     Raises:
@@ -147,7 +147,7 @@ def _questions(one: Examined) -> Domain[_Question]:
     return Domain(tuple(found), frozenset(gaps))
 
 
-def _question(one: Examined, cell: Cell, path: Path) -> _Question | None:
+def _question(one: Examined, cell: EquivalenceClass, path: DiagramPath) -> _Question | None:
     """Return the question of a path, None if no call takes it.
 
     None is a proof, unless the tool has gaps: there are no other modes and elements, in doubt or not.
@@ -206,11 +206,11 @@ def _input(
     first = questions[numbers[0]]
     space = first.space
     loaded = space.sides.sides[side]
-    subjects: list[Subject] = []
+    subjects: list[Resource] = []
     discharged: set[str] = set()
     table: dict[str, int] = {}
 
-    def add(key: SubjectKey, subject: Subject) -> str:
+    def add(key: SubjectKey, subject: Resource) -> str:
         id_ = CALL if key.role == NONE else f"{len(subjects):05d}"
         subjects.append(subject._replace(id=id_))
         if key.discharged:
@@ -245,14 +245,14 @@ def _fillers(question: _Question, side: int) -> Iterator[Seen]:
         yield from element.seen[side]
 
 
-def _resource_names(space: ToolSpace) -> set[str]:
+def _resource_names(space: CallSpace) -> set[str]:
     return {name for source in space.sources if source.argument is not None for name in source.places}
 
 
-def _subject(question: _Question, side: int) -> tuple[SubjectKey, Subject]:
+def _subject(question: _Question, side: int) -> tuple[SubjectKey, Resource]:
     key = question.cell.keys[side]
     if question.cell.example is None or key is None:
-        return CALL_KEY, Subject(CALL, question.space.sides.registry[NONE], CALL, at="")
+        return CALL_KEY, Resource(CALL, question.space.sides.registry[NONE], CALL, at="")
     _, element, value = question.cell.example
     seen = next(s for s in element.seen[side] if s.key == key and s.subject.value == value)
     return key, seen.subject

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ironcurtain.analysis.engine.prepare_cache import Steps
+from ironcurtain.analysis.engine.prepare_cache import PrepareCache
 from ironcurtain.analysis.engine.values.witnesses import (
     SECOND_NAME,
     Witness,
@@ -22,8 +22,8 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
@@ -34,7 +34,7 @@ CUSTOM_PLACE = "ironcurtain/custom/"
 
 
 @dataclass(frozen=True)
-class Side:
+class PolicyUnderTest:
     """One policy in the assumed world.
 
     Attributes:
@@ -46,7 +46,7 @@ class Side:
     content: PolicyContent
     policy: LoadedPolicy
     tokens: Mapping[str, str]
-    steps: Steps
+    steps: PrepareCache
 
     @property
     def has_custom_modules(self) -> bool:
@@ -55,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Sides:
+class PoliciesUnderTest:
     """Policies under examination.
 
     Attributes:
@@ -70,7 +70,7 @@ class Sides:
     """
 
     world: DescribedWorld
-    sides: tuple[Side, ...]
+    sides: tuple[PolicyUnderTest, ...]
     marks: PatternIndex
     marked: frozenset[str]
     witnesses: Mapping[str, tuple[Witness, ...]]
@@ -91,9 +91,9 @@ class Remembered:
     """
 
     def __init__(self) -> None:
-        self._known: list[tuple[PolicyContent, DescribedWorld, set[str], Steps]] = []
+        self._known: list[tuple[PolicyContent, DescribedWorld, set[str], PrepareCache]] = []
 
-    def steps(self, content: PolicyContent, policy: LoadedPolicy, world: DescribedWorld) -> Steps:
+    def steps(self, content: PolicyContent, policy: LoadedPolicy, world: DescribedWorld) -> PrepareCache:
         """Return the steps under a policy that is loaded in a world."""
         directories = set(policy.patterns.directories.values())
         for known, in_world, named, steps in self._known:
@@ -104,7 +104,7 @@ class Remembered:
                 and known.annotations == content.annotations
             ):
                 return steps
-        steps = Steps(policy)
+        steps = PrepareCache(policy)
         self._known.append((content, world, directories, steps))
         return steps
 
@@ -114,7 +114,7 @@ def load_sides(
     world: DescribedWorld,
     marks: Mapping[str, Iterable[str]] | None = None,
     remembered: Remembered | None = None,
-) -> Sides:
+) -> PoliciesUnderTest:
     """Load bundles in a described world.
 
     Args:
@@ -130,8 +130,8 @@ def load_sides(
     registry = _registry(contents[0])
     marks = {kind: tuple(patterns) for kind, patterns in (marks or {}).items()}
     fresh = fresh_words(_texts(contents, world, marks))
-    policies = [LoadedPolicy(content, _site(world), MemoryWorld(world)) for content in contents]
-    resolver = Resolver(MemoryWorld(world), home=world.home)
+    policies = [LoadedPolicy(content, _site(world), SimulatedHost(world)) for content in contents]
+    resolver = Resolver(SimulatedHost(world), home=world.home)
     index = PatternIndex(
         marks,
         {},
@@ -154,24 +154,24 @@ def load_sides(
     else:
         full = world
     full, remotes = _with_remotes(full, witnesses, contents)
-    memory = MemoryWorld(full)
+    memory = SimulatedHost(full)
     loaded = [LoadedPolicy(content, _site(full), memory) for content in contents]
     remembered = remembered or Remembered()
     sides = tuple(
-        Side(bundle, content, policy, _tokens(content), remembered.steps(content, policy, full))
+        PolicyUnderTest(bundle, content, policy, _tokens(content), remembered.steps(content, policy, full))
         for bundle, content, policy in zip(bundles, contents, loaded, strict=True)
     )
     found = {kind: tuple(dict.fromkeys(each)) for kind, each in witnesses.items()}
     marked = frozenset(pattern for patterns in marks.values() for pattern in patterns)
-    return Sides(world, sides, index, marked, found, remotes, fresh, sandbox)
+    return PoliciesUnderTest(world, sides, index, marked, found, remotes, fresh, sandbox)
 
 
 def _registry(content: PolicyContent) -> Registry:
     return Registry(content.annotations.roles)
 
 
-def _site(world: DescribedWorld) -> Site:
-    return Site(
+def _site(world: DescribedWorld) -> Deployment:
+    return Deployment(
         home=world.home,
         sandbox=world.sandbox,
         protected=world.protected,

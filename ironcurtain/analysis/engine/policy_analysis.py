@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.roles import Registry
@@ -18,7 +18,7 @@ from ironcurtain.model.scenarios import DescribedWorld
 
 
 @dataclass(frozen=True)
-class Examination:
+class PolicyAnalysis:
     """A bundle in an assumed world after OPA was asked about all of it.
 
     Attributes:
@@ -27,7 +27,7 @@ class Examination:
         guarantees: The guarantees whose patterns and tests calls were told apart by, too.
     """
 
-    sides: Sides
+    sides: PoliciesUnderTest
     tools: Mapping[tuple[str, str], Examined]
     guarantees: tuple[ReadGuarantee, ...] = ()
 
@@ -42,14 +42,14 @@ class Examination:
         return self.sides.sides[0].content
 
 
-def examination(
+def analyse_policy(
     bundle: Bundle,
     world: DescribedWorld,
     opa: OpaCommand,
     guarantees: Guarantees | None = None,
     *,
     only_guaranteed: bool = False,
-) -> Examination:
+) -> PolicyAnalysis:
     """Examine a bundle in an assumed world; the result serves findings, coverage and guarantees alike.
 
     A decision matrix needs an examination without guarantees, since these tell more places apart.
@@ -75,14 +75,14 @@ def examination(
         marks.setdefault(each.kind, set()).update(each.patterns)
     sides = load_sides([bundle], world, marks)
     spaces = [
-        ToolSpace(
+        CallSpace(
             server, tool, sides, [a for each in read if (server, tool) in each.tools for a in each.atoms]
         )
         for server, tool in _tools(content)
         if not only_guaranteed or any((server, tool) in each.tools for each in read)
     ]
     tools = {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
-    return Examination(sides, tools, read)
+    return PolicyAnalysis(sides, tools, read)
 
 
 def _tools(content: PolicyContent) -> list[tuple[str, str]]:

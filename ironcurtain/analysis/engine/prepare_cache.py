@@ -16,9 +16,9 @@ from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import BRANCH_NAME, GIT_REMOTE, canonicalise
 from ironcurtain.decision.canonical.conditional import roles_in_call
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import Registry
@@ -45,11 +45,11 @@ _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
 class Reached:
     """What a call is after step 5: its subjects, and the structural floor."""
 
-    subjects: tuple[Subject, ...]
-    floor: structural_checks.Floor
+    subjects: tuple[Resource, ...]
+    floor: structural_checks.MinimumVerdict
 
 
-class Steps:
+class PrepareCache:
     """Steps 3 to 5 under one policy; it remembers what it did.
 
     Args:
@@ -61,14 +61,14 @@ class Steps:
         self._reached: dict[Hashable, Reached | None] = {}
         self._tools: dict[tuple[str, str], StepsOfTool] = {}
 
-    def of_tool(self, server: str, tool: FittedTool, registry: Registry) -> StepsOfTool:
+    def of_tool(self, server: str, tool: ValidatedTool, registry: Registry) -> StepsOfTool:
         """Return the steps for the calls of one tool."""
         place = server, tool.annotation.tool
         if place not in self._tools:
             self._tools[place] = StepsOfTool(self, server, tool, registry)
         return self._tools[place]
 
-    def fit(self, server: str, tool: FittedTool, arguments: dict[str, Json]) -> dict[str, Json] | None:
+    def fit(self, server: str, tool: ValidatedTool, arguments: dict[str, Json]) -> dict[str, Json] | None:
         """Do step 3; return the filled arguments, None if they do not fit."""
         has_root = self._policy.site.working_root(server) is not None
         try:
@@ -96,7 +96,7 @@ class Steps:
 class StepsOfTool:
     """Steps 3 to 5 for the calls of one tool under one policy."""
 
-    def __init__(self, steps: Steps, server: str, tool: FittedTool, registry: Registry) -> None:
+    def __init__(self, steps: PrepareCache, server: str, tool: ValidatedTool, registry: Registry) -> None:
         self._steps, self._server, self._tool = steps, server, tool
         self._annotation = tool.annotation
         self._shapes = Shapes(tool.schema.schema) if tool.schema else None

@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.analysis.engine.rules.diagram import Node as Diagram
-from ironcurtain.analysis.engine.rules.diagram import Path
+from ironcurtain.analysis.engine.rules.diagram import DiagramNode as Diagram
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
 from ironcurtain.analysis.engine.space.joined import is_in_mode, is_torn, placed_in_mode
 from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
 from ironcurtain.analysis.engine.whole_calls import Chosen, Roles, Sums, TooManyStatesError
@@ -38,7 +38,7 @@ Goal: TypeAlias = Callable[[Severities, Severities], bool]
 State: TypeAlias = tuple[int, Severities]
 
 _FLOOR = Verdict.ESCALATE.severity
-ANY_PATH = Path((), (), ())
+ANY_PATH = DiagramPath((), (), ())
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Searched:
         return Proof.NOT_FOUND if self.gaps else Proof.PROVED
 
 
-class Search:
+class CallSearch:
     """Searches the calls of one examined tool.
 
     Args:
@@ -96,9 +96,9 @@ class Search:
 
     def find(
         self,
-        cell: Cell,
+        cell: EquivalenceClass,
         goal: Goal,
-        path: Path = ANY_PATH,
+        path: DiagramPath = ANY_PATH,
         wanted: Mapping[int, frozenset[int]] | None = None,
     ) -> Searched:
         """Search a call that holds a cell's subject and meets a goal.
@@ -130,7 +130,7 @@ class Search:
             gaps.add(REFUSED)
         return Searched(None, frozenset(gaps))
 
-    def could(self, cell: Cell, test: Callable[[Severities], bool]) -> bool:
+    def could(self, cell: EquivalenceClass, test: Callable[[Severities], bool]) -> bool:
         """Tell whether some outcome of a cell's own diagram passes a test; cheap, and without the call."""
         return any(
             test(self._severities(cell.keys, outcome)) for outcome in _outcomes(self._diagram(cell.keys))
@@ -162,7 +162,7 @@ class Search:
     # -- one mode ---------------------------------------------------------------------------------
 
     def _in_mode(
-        self, cell: Cell, goal: Goal, path: Path, chosen: dict[int, int], roles: Roles
+        self, cell: EquivalenceClass, goal: Goal, path: DiagramPath, chosen: dict[int, int], roles: Roles
     ) -> FoundCall | None:
         if cell.role == NONE:
             return self._bare(cell, goal, path, chosen, roles)
@@ -176,7 +176,7 @@ class Search:
                         return found
         return None
 
-    def _holding(self, cell: Cell, home: int, own: tuple[str, ...]) -> Iterator[Element]:
+    def _holding(self, cell: EquivalenceClass, home: int, own: tuple[str, ...]) -> Iterator[Element]:
         """Yield elements that hold the cell's subject, one for each set of subjects."""
         met = set()
         for element in self._space.elements(home, own):
@@ -186,7 +186,7 @@ class Search:
                 yield element
 
     def _masks(
-        self, chosen: dict[int, int], roles: Roles, fixed: tuple[int, Element], path: Path
+        self, chosen: dict[int, int], roles: Roles, fixed: tuple[int, Element], path: DiagramPath
     ) -> list[int]:
         """Return the guard bits that calls with the element can have on the path."""
         if not self._space.guards:
@@ -197,7 +197,7 @@ class Search:
 
     def _with_mask(
         self,
-        cell: Cell,
+        cell: EquivalenceClass,
         goal: Goal,
         chosen: dict[int, int],
         roles: Roles,
@@ -244,7 +244,7 @@ class Search:
         return False
 
     def _bare(
-        self, cell: Cell, goal: Goal, path: Path, chosen: dict[int, int], roles: Roles
+        self, cell: EquivalenceClass, goal: Goal, path: DiagramPath, chosen: dict[int, int], roles: Roles
     ) -> FoundCall | None:
         """Look at the call without resources."""
         elements = []
@@ -295,7 +295,7 @@ class Search:
 
     # -- the call itself --------------------------------------------------------------------------
 
-    def _call(self, cell: Cell, chosen: dict[int, int], elements: Chosen) -> FoundCall:
+    def _call(self, cell: EquivalenceClass, chosen: dict[int, int], elements: Chosen) -> FoundCall:
         arguments = self._space.call_arguments(chosen)
         roles = self._space.roles_in(chosen)
         for source, found in enumerate(self._space.sources):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from ironcurtain.analysis.engine.rules.diagram import GUARD_STATES, Path
+from ironcurtain.analysis.engine.rules.diagram import GUARD_STATES, DiagramPath
 from ironcurtain.analysis.engine.rules.rules import GuardKey
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
 from ironcurtain.decision.roles import NONE
 
 MAX_STATES = 20_000
@@ -53,7 +53,7 @@ class Calls:
         space: The tool's space.
     """
 
-    def __init__(self, space: ToolSpace) -> None:
+    def __init__(self, space: CallSpace) -> None:
         self._space = space
         self._bits = {key: number for number, key in enumerate(space.guards)}
         self._masks: dict[int, int] = {}
@@ -110,11 +110,11 @@ class Calls:
         number = self._bits[guard]
         return GUARD_STATES.index((bool(mask >> 2 * number & 1), bool(mask >> (2 * number + 1) & 1)))
 
-    def satisfies(self, mask: int, path: Path) -> bool:
+    def satisfies(self, mask: int, path: DiagramPath) -> bool:
         """Tell whether guard bits are those that a path demands."""
         return all(self.state(mask, guard) in group for guard, group in path.guards)
 
-    def holding(self, cell: Cell, source: int, roles: tuple[str, ...]) -> list[Element]:
+    def holding(self, cell: EquivalenceClass, source: int, roles: tuple[str, ...]) -> list[Element]:
         """Return the elements of a source that hold a cell's subject, one for each set of guard bits."""
         found: dict[int, Element] = {}
         for element in self._space.elements(source, roles):
@@ -122,7 +122,9 @@ class Calls:
                 found.setdefault(self.mask(element), element)
         return list(found.values())
 
-    def modes(self, cell: Cell, path: Path) -> Iterator[tuple[dict[int, int], Roles, list[int]]]:
+    def modes(
+        self, cell: EquivalenceClass, path: DiagramPath
+    ) -> Iterator[tuple[dict[int, int], Roles, list[int]]]:
         """Yield the modes in which a cell's subject can stand on a path, with the sources that hold it."""
         wanted = dict(path.classes)
         for chosen, roles in self._space.role_modes(wanted):
@@ -131,7 +133,7 @@ class Calls:
             if homes or cell.role == NONE:
                 yield self._space.plain(chosen, wanted), roles, homes
 
-    def is_taken(self, cell: Cell, path: Path) -> bool:
+    def is_taken(self, cell: EquivalenceClass, path: DiagramPath) -> bool:
         """Tell whether some call may take a path; false is a proof that none does.
 
         What cannot be followed may be so. Modes and elements in doubt count, so none is missing.
@@ -141,7 +143,7 @@ class Calls:
         except TooManyStatesError:
             return True
 
-    def guarded(self, cell: Cell, path: Path) -> tuple[dict[int, int], Chosen] | None:
+    def guarded(self, cell: EquivalenceClass, path: DiagramPath) -> tuple[dict[int, int], Chosen] | None:
         """Return a mode and elements in which a cell's subject meets a path's guards, None if there are none.
 
         Raises:

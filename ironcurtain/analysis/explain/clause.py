@@ -8,9 +8,9 @@ from ironcurtain.analysis.clauses.outcomes import cells_of, clause_report
 from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseRule, ExampleCall
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policies_under_test import Sides
-from ironcurtain.analysis.engine.policy_analysis import examination
-from ironcurtain.analysis.engine.search import FoundCall, Search
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+from ironcurtain.analysis.engine.search import CallSearch, FoundCall
 from ironcurtain.analysis.explain.explain import clauses_of
 from ironcurtain.analysis.findings.draft import RECORD
 from ironcurtain.bundle.archive import Bundle
@@ -45,7 +45,7 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         known = ", ".join(sorted(clauses, key=lambda id_: (len(id_), id_)))
         raise EvidenceError(f"the bundle has no clause {quoted(clause)}", hint=f"It has: {known or 'none'}.")
     content = PolicyContent.of(bundle)
-    whole = examination(bundle, scenarios.world, opa)
+    whole = analyse_policy(bundle, scenarios.world, opa)
     examined = [whole.tools[place] for place in _tools(content, clause)]
     report = clause_report(bundle, scenarios, opa, whole)
     return ClauseExplanation(
@@ -85,7 +85,7 @@ def _rules(content: PolicyContent, clause: str) -> Iterator[ClauseRule]:
 
 
 def _examples(
-    examined: list[Examined], clause: str, sides: Sides, opa: OpaCommand
+    examined: list[Examined], clause: str, sides: PoliciesUnderTest, opa: OpaCommand
 ) -> tuple[ExampleCall, ...]:
     """Return calls that the clause decides, as OPA says of each of them."""
     found: dict[str, tuple[Examined, FoundCall]] = {}
@@ -112,7 +112,7 @@ def _examples(
 
 
 def _found(one: Examined, clause: str) -> Iterator[FoundCall]:
-    search = Search(one)
+    search = CallSearch(one)
     told: Mapping[Verdict, list[FoundCall]] = {verdict: [] for verdict in Verdict}
     for keys, cell in one.space.cells.items():
         for answered in one.answers.get(keys, ()):

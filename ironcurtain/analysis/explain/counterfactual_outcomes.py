@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, Node
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramNode
 from ironcurtain.analysis.engine.rules.rules import GuardKey
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.model.verdict import Verdict
@@ -25,7 +25,7 @@ class Outcomes:
         caller_classes: The classes of what only the caller's facts decide, which no agent can change.
     """
 
-    def __init__(self, space: ToolSpace, arguments: Mapping[str, Json], caller: Mapping[str, Json]) -> None:
+    def __init__(self, space: CallSpace, arguments: Mapping[str, Json], caller: Mapping[str, Json]) -> None:
         self._space = space
         resources = {name for source in space.sources if source.argument for name in source.places}
         asked = {name: PRESENT if name in resources else value for name, value in arguments.items()}
@@ -50,7 +50,7 @@ class Outcomes:
         floor = Verdict.ESCALATE.severity if key.floor else 0
         return max(floor, min(self._severities(self._space.diagram(cell), key), default=2))
 
-    def _severities(self, node: Node, key: SubjectKey) -> set[int]:
+    def _severities(self, node: DiagramNode, key: SubjectKey) -> set[int]:
         if node.test is None:
             return set() if node.outcome is None else {self._severity(node.outcome[0], key)}
         found: set[int] = set()

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
-from ironcurtain.analysis.engine.search import Search
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.search import CallSearch
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.engine.values.witnesses import SECOND_NAME
 from ironcurtain.analysis.engine.whole_calls import Calls
@@ -77,8 +77,8 @@ class Nearest:
         self._bundle = bundle
         self._policy = policy
         self._decide = decide
-        self._sides: Sides | None = None
-        self._spaces: dict[tuple[str, str], ToolSpace | None] = {}
+        self._sides: PoliciesUnderTest | None = None
+        self._spaces: dict[tuple[str, str], CallSpace | None] = {}
 
     def suggestions(self, refused: Refused) -> tuple[Suggestion, ...]:
         """Return the nearest calls that are allowed, or else, of a denied call, escalated; the nearest first.
@@ -114,12 +114,12 @@ class Nearest:
             caller=dict(call.caller or {}),
         )
 
-    def _space(self, server: str, tool: str) -> ToolSpace | None:
+    def _space(self, server: str, tool: str) -> CallSpace | None:
         if (server, tool) not in self._spaces:
             try:
                 if self._sides is None:
                     self._sides = load_sides([self._bundle], described_site(self._policy.site))
-                self._spaces[server, tool] = ToolSpace(server, tool, self._sides)
+                self._spaces[server, tool] = CallSpace(server, tool, self._sides)
             except IronCurtainError:
                 # Without a picture of the policy there is nothing to propose; the explanation stands.
                 self._spaces[server, tool] = None
@@ -140,7 +140,7 @@ def _changed(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
             yield pointers.join((name,))
 
 
-def _proposals(space: ToolSpace, refused: Refused) -> Iterator[dict[str, Json]]:
+def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, Json]]:
     """Yield calls that probably get further, the most promising first."""
     outcomes = Outcomes(space, refused.filled, refused.call.caller or {})
     goals = [Verdict.ALLOW]
@@ -157,7 +157,7 @@ def _proposals(space: ToolSpace, refused: Refused) -> Iterator[dict[str, Json]]:
 
 
 def _places(
-    space: ToolSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, Json]]:
     """Replace what was refused by the nearest places that the goal may be reached at."""
     tops = {pointers.tokens(pointer)[0] for pointer in _refused_pointers(refused, goal)}
@@ -198,7 +198,7 @@ def _refused_pointers(refused: Refused, goal: Verdict) -> Iterator[str]:
 
 
 def _replacements(
-    space: ToolSpace, index: int, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, index: int, refused: Refused, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, Json]]:
     source = space.sources[index]
     own: tuple[str, ...] = (source.composite.role,) if source.composite else ()
@@ -241,7 +241,7 @@ def _with_name(value: Json, old: Json, fresh: str) -> Json:
 # -- other modes ---------------------------------------------------------------------------------
 
 
-def _modes(space: ToolSpace, refused: Refused) -> Iterator[dict[str, Json]]:
+def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, Json]]:
     """Change one tested argument, or leave it out."""
     resources = {name for source in space.sources for name in source.places}
     for variable in space.variables:
@@ -261,7 +261,7 @@ def _modes(space: ToolSpace, refused: Refused) -> Iterator[dict[str, Json]]:
 
 
 def _searched(
-    space: ToolSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, Json]]:
     """Search for whole calls, with the caller as it is; what no rule tests stays as it was given."""
     modes = 1
@@ -269,7 +269,7 @@ def _searched(
         modes *= len(variable.classes)
     if modes > _MAX_SEARCHED_MODES:
         return
-    search = Search(Examined(space, Calls(space), {}, space.gaps))
+    search = CallSearch(Examined(space, Calls(space), {}, space.gaps))
     resources = {name for source in space.sources for name in source.places}
     touched = resources | {
         name for variable in space.variables for root, name in variable.places if root == "args"

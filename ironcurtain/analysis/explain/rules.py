@@ -11,7 +11,7 @@ from ironcurtain.analysis.engine.rules.wording import atom_words
 from ironcurtain.analysis.explain.report import NearRule
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.annotations import ToolAnnotation
@@ -117,7 +117,7 @@ class MetRules:
         return guard.holds(good=good, bad=bad)
 
 
-def _covering(subject: Subject, patterns: PatternIndex) -> frozenset[str]:
+def _covering(subject: Resource, patterns: PatternIndex) -> frozenset[str]:
     if subject.role.name == NONE or not subject.role.resource or subject.unresolved is not None:
         return frozenset()
     return frozenset(patterns.covering(subject.role, subject.resource))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ironcurtain.analysis.explain.report import Step
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.decide import DRIFT, INVALID, MALFORMED, UNKNOWN_TOOL, Call, Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.decision import Decision
@@ -62,7 +62,7 @@ def parsed(call: Call) -> dict[str, Json] | None:
     return found if isinstance(found, dict) else {} if found is None else None
 
 
-def filled(tool: FittedTool, call: Call, policy: LoadedPolicy) -> dict[str, Json] | None:
+def filled(tool: ValidatedTool, call: Call, policy: LoadedPolicy) -> dict[str, Json] | None:
     """Return the arguments of a call with defaults filled in, None if they do not fit."""
     given = parsed(call)
     if given is None:
@@ -171,7 +171,7 @@ class _Found:
     def _merged(self) -> Iterator[str]:
         yield f"{self._decision.verdict} by {visible(self._decision.rule)}"
 
-    def _tool(self) -> FittedTool:
+    def _tool(self) -> ValidatedTool:
         tool = self._policy.tool(self._call.server, self._call.tool)
         if tool is None:
             raise LookupError("a step was passed that only an annotated tool passes")

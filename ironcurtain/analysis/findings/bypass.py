@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.opa_queries import Examined, Outcome
-from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, Path
-from ironcurtain.analysis.engine.rules.predicates import Atom, find
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath
+from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.rules.wording import atom_words
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import Class, Variable
 from ironcurtain.analysis.engine.unknown_facts import Root
-from ironcurtain.analysis.findings.draft import Draft, Looked, Sought, answers_of
+from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
@@ -41,7 +41,7 @@ class _Evasion:
     value: Json
 
 
-def strict_drafts(looked: Looked) -> Iterator[Draft]:
+def strict_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
     """Yield the rules that ask or deny and that a call can get around."""
     for name, rule in looked.rules:
         if rule.then is Verdict.ALLOW:
@@ -56,7 +56,9 @@ def strict_drafts(looked: Looked) -> Iterator[Draft]:
 # -- by staying in the sandbox --------------------------------------------------------------------
 
 
-def _bypassed(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOfTool]]) -> Iterator[Draft]:
+def _bypassed(
+    looked: FindingContext, name: str, concerned: list[tuple[Examined, RuleOfTool]]
+) -> Iterator[FindingDraft]:
     text = looked.examined.content.rules[name]
     found = {
         one.space.tool: witness
@@ -77,7 +79,7 @@ def _bypassed(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOfT
         )
 
 
-def _in_sandbox(looked: Looked, one: Examined, rule: RuleOfTool) -> Sought | None:
+def _in_sandbox(looked: FindingContext, one: Examined, rule: RuleOfTool) -> WitnessQuery | None:
     """Return an allowed call in the sandbox that a rule would judge if it held there."""
     asked = frozenset(atom.key for atom in rule.atoms)
     tries = (
@@ -89,7 +91,9 @@ def _in_sandbox(looked: Looked, one: Examined, rule: RuleOfTool) -> Sought | Non
     return found[1] if found is not None else None
 
 
-def _narrowed(one: Examined, path: Path, atoms: frozenset[str], wanted: Mapping[int, frozenset[int]]) -> Path:
+def _narrowed(
+    one: Examined, path: DiagramPath, atoms: frozenset[str], wanted: Mapping[int, frozenset[int]]
+) -> DiagramPath:
     """Return the part of a path on which some tests hold, and some variables have given classes."""
     demands = dict(path.classes)
     for index, variable in enumerate(one.space.variables):
@@ -97,15 +101,15 @@ def _narrowed(one: Examined, path: Path, atoms: frozenset[str], wanted: Mapping[
         meeting = frozenset(i for i, each in enumerate(variable.classes) if own <= each.true)
         meeting &= wanted.get(index, meeting)
         demands[index] = demands.get(index, meeting) & meeting
-    return Path(tuple(demands.items()), path.guards, path.outcome)
+    return DiagramPath(tuple(demands.items()), path.guards, path.outcome)
 
 
 # -- by leaving something away --------------------------------------------------------------------
 
 
 def _evaded(
-    looked: Looked, name: str, atom: Atom, concerned: list[tuple[Examined, RuleOfTool]]
-) -> Iterator[Draft]:
+    looked: FindingContext, name: str, atom: Predicate, concerned: list[tuple[Examined, RuleOfTool]]
+) -> Iterator[FindingDraft]:
     text = looked.examined.content.rules[name]
     found = {
         one.space.tool: (*evasion, _is_flag(one.space.annotation, atom))
@@ -129,7 +133,9 @@ def _evaded(
     )
 
 
-def _evasion(looked: Looked, one: Examined, rule: RuleOfTool, atom: Atom) -> tuple[str, str, Sought] | None:
+def _evasion(
+    looked: FindingContext, one: Examined, rule: RuleOfTool, atom: Predicate
+) -> tuple[str, str, WitnessQuery] | None:
     """Return how a test can be evaded, what allows the call then, and such a call."""
     evasions = list(_evasions(one, atom))
     rest = frozenset(other.key for other in rule.atoms if other.key != atom.key)
@@ -145,7 +151,9 @@ def _evasion(looked: Looked, one: Examined, rule: RuleOfTool, atom: Atom) -> tup
     return evasion.how, visible(winner), _with_value(call, atom, evasion.value)
 
 
-def _allowed_after(one: Examined, rule: RuleOfTool) -> Iterator[tuple[Cell, Outcome, Path]]:
+def _allowed_after(
+    one: Examined, rule: RuleOfTool
+) -> Iterator[tuple[EquivalenceClass, Outcome, DiagramPath]]:
     """Yield where subjects that a rule decides in other calls are allowed, though not before it."""
     meant = {
         keys
@@ -159,7 +167,7 @@ def _allowed_after(one: Examined, rule: RuleOfTool) -> Iterator[tuple[Cell, Outc
             yield cell, outcome, answered.path
 
 
-def _evasions(one: Examined, atom: Atom) -> Iterator[_Evasion]:
+def _evasions(one: Examined, atom: Predicate) -> Iterator[_Evasion]:
     """Yield the ways around a test: a value that is absent, empty or of another type fails it."""
     test = atom.condition
     index = next((i for i, v in enumerate(one.space.variables) if atom.key in {a.key for a in v.atoms}), None)
@@ -180,7 +188,7 @@ def _evasions(one: Examined, atom: Atom) -> Iterator[_Evasion]:
             yield _Evasion(how, index, odd, value)
 
 
-def _absence(atom: Atom, class_: Class) -> str | None:
+def _absence(atom: Predicate, class_: Class) -> str | None:
     """Return which side of a test is absent in a class, None if it has all that it compares."""
     values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
     for (root, name), value in class_.values:
@@ -191,7 +199,7 @@ def _absence(atom: Atom, class_: Class) -> str | None:
     return "compared with what is absent" if other and find(values[other[0]], other[1]) is None else None
 
 
-def _odd_values(atom: Atom) -> Iterator[tuple[str, Json]]:
+def _odd_values(atom: Predicate) -> Iterator[tuple[str, Json]]:
     test = atom.condition
     if test is None:
         return
@@ -212,7 +220,7 @@ def _class_of(variable: Variable, root: Root, name: str, value: Json) -> int | N
     )
 
 
-def _with_value(found: Sought, atom: Atom, value: Json) -> Sought:
+def _with_value(found: WitnessQuery, atom: Predicate, value: Json) -> WitnessQuery:
     """Put the very value that evades the test into a call; the policy cannot tell it from the other."""
     if value is None:
         return found
@@ -221,7 +229,7 @@ def _with_value(found: Sought, atom: Atom, value: Json) -> Sought:
         changed = {"caller": {**call.caller, **own}, "arguments": call.arguments}
     else:
         changed = {"caller": call.caller, "arguments": {**call.arguments, **own}}
-    return Sought(found.server, found.tool, type(call)(role=call.role, value=call.value, **changed))
+    return WitnessQuery(found.server, found.tool, type(call)(role=call.role, value=call.value, **changed))
 
 
 def _plain(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -233,7 +241,7 @@ def _type(value: Json) -> str:
     return names.get(type(value), "array")
 
 
-def _is_flag(tool: ToolAnnotation, atom: Atom) -> bool:
+def _is_flag(tool: ToolAnnotation, atom: Predicate) -> bool:
     """Tell whether a test asks if a boolean argument is set: leaving it out means that it is not."""
     if atom.root != "args" or len(atom.path) != 1 or atom.condition is None:
         return False

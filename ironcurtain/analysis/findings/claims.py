@@ -10,13 +10,13 @@ from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import AskedTool, ClauseOutcome
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.search import FoundCall
-from ironcurtain.analysis.findings.draft import Decided, Draft, Looked, Sought
+from ironcurtain.analysis.findings.draft import Decided, FindingContext, FindingDraft, WitnessQuery
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import quoted, visible
 
 
-def claim_drafts(looked: Looked, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+def claim_drafts(looked: FindingContext, outcomes: Sequence[ClauseOutcome]) -> Iterator[FindingDraft]:
     """Yield claims that do not hold, and clauses that nothing keeps although an answer gives a reason."""
     restricting = {
         rule.clause
@@ -35,7 +35,7 @@ def claim_drafts(looked: Looked, outcomes: Sequence[ClauseOutcome]) -> Iterator[
             yield _unshown(each)
 
 
-def _false(each: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[Draft]:
+def _false(each: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[FindingDraft]:
     for asked in each.asked:
         if asked.holds == "never":
             yield _not_asked(each, asked)
@@ -57,7 +57,7 @@ def _false(each: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[D
         )
 
 
-def _not_asked(each: ClauseOutcome, asked: AskedTool) -> Draft:
+def _not_asked(each: ClauseOutcome, asked: AskedTool) -> FindingDraft:
     tool = f"{visible(asked.server)}/{visible(asked.tool)}"
     draft = _false_claim(
         each,
@@ -69,12 +69,12 @@ def _not_asked(each: ClauseOutcome, asked: AskedTool) -> Draft:
     if call is None:
         return draft
     role, _, value = call.subject.partition(" ")
-    sought = Sought(call.server, call.tool, FoundCall(call.arguments, call.caller, role, value))
-    return Draft(**{**vars(draft), "witness": sought, "sampled": asked.proof is Proof.NOT_FOUND})
+    sought = WitnessQuery(call.server, call.tool, FoundCall(call.arguments, call.caller, role, value))
+    return FindingDraft(**{**vars(draft), "witness": sought, "sampled": asked.proof is Proof.NOT_FOUND})
 
 
-def _false_claim(each: ClauseOutcome, message: str, *about: str) -> Draft:
-    return Draft(
+def _false_claim(each: ClauseOutcome, message: str, *about: str) -> FindingDraft:
+    return FindingDraft(
         kind="false-claim",
         severity="error",
         about=[each.clause.text, *about],
@@ -85,9 +85,9 @@ def _false_claim(each: ClauseOutcome, message: str, *about: str) -> Draft:
     )
 
 
-def _unkept(each: ClauseOutcome) -> Draft:
+def _unkept(each: ClauseOutcome) -> FindingDraft:
     partly = each.outcome == "partly-asked"
-    return Draft(
+    return FindingDraft(
         kind="unkept-clause",
         severity="note" if partly else "warning",
         about=each.clause.text,
@@ -99,10 +99,10 @@ def _unkept(each: ClauseOutcome) -> Draft:
     )
 
 
-def _unshown(each: ClauseOutcome) -> Draft:
+def _unshown(each: ClauseOutcome) -> FindingDraft:
     """A clause that restricts is not kept by rules that only allow; which clauses do no program can tell."""
     into = " and ".join(each.into)
-    return Draft(
+    return FindingDraft(
         kind="unkept-clause",
         severity="note",
         about=[each.clause.text, *each.into],
@@ -117,7 +117,7 @@ def _unshown(each: ClauseOutcome) -> Draft:
 # -- the clauses that scenarios name --------------------------------------------------------------
 
 
-def cited_drafts(looked: Looked, decided: Decided) -> Iterator[Draft]:
+def cited_drafts(looked: FindingContext, decided: Decided) -> Iterator[FindingDraft]:
     """Yield scenarios of clauses that do not exist, and those that other clauses decide."""
     content = looked.examined.content
     for scenario in decided.scenarios:
@@ -133,7 +133,7 @@ def cited_drafts(looked: Looked, decided: Decided) -> Iterator[Draft]:
             yield _other(scenario, deciding_clauses(content, decision))
 
 
-def _other(scenario: Scenario, deciding: Mapping[str, str]) -> Draft:
+def _other(scenario: Scenario, deciding: Mapping[str, str]) -> FindingDraft:
     shown = ", ".join(f"{clause} (by {visible(rule)})" for clause, rule in sorted(deciding.items()))
     draft = _cited(
         scenario,
@@ -141,12 +141,12 @@ def _other(scenario: Scenario, deciding: Mapping[str, str]) -> Draft:
         f"Name {min(deciding)} in the scenario; or, if {scenario.clause} has to decide, correct the rules.",
     )
     severity = "error" if demands_its_clause(scenario, "other") else "note"
-    return Draft(**{**vars(draft), "kind": "other-clause", "severity": severity})
+    return FindingDraft(**{**vars(draft), "kind": "other-clause", "severity": severity})
 
 
-def _cited(scenario: Scenario, message: str, suggestion: str) -> Draft:
+def _cited(scenario: Scenario, message: str, suggestion: str) -> FindingDraft:
     call = scenario.call
-    return Draft(
+    return FindingDraft(
         kind="unknown-clause",
         severity="error",
         about=[scenario.id, scenario.clause],
@@ -154,7 +154,7 @@ def _cited(scenario: Scenario, message: str, suggestion: str) -> Draft:
         message=message,
         suggestion=suggestion,
         clause=scenario.clause,
-        witness=Sought(
+        witness=WitnessQuery(
             call.server, call.tool, FoundCall(dict(call.arguments), dict(call.caller or {}), "", "call")
         ),
     )

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from ironcurtain.analysis.clauses.report import ClauseOutcome
 from ironcurtain.analysis.engine.search import FoundCall
 from ironcurtain.analysis.explain.report import QuotedClause
-from ironcurtain.analysis.findings.draft import Decided, Draft, Looked, Sought, answers_of, rule_content
+from ironcurtain.analysis.findings.draft import (
+    Decided,
+    FindingContext,
+    FindingDraft,
+    WitnessQuery,
+    answers_of,
+    rule_content,
+)
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.scenarios import Scenario
@@ -20,8 +27,8 @@ _UNTESTABLE = ("principle", "not-kept")
 
 
 def clause_drafts(
-    looked: Looked, outcomes: Sequence[ClauseOutcome], decided: Decided | None
-) -> Iterator[Draft]:
+    looked: FindingContext, outcomes: Sequence[ClauseOutcome], decided: Decided | None
+) -> Iterator[FindingDraft]:
     """Yield clauses without rules or scenarios, and rules without clauses.
 
     Args:
@@ -38,8 +45,8 @@ def clause_drafts(
     yield from _without_clause(looked)
 
 
-def _without_rule(clause: QuotedClause) -> Draft:
-    return Draft(
+def _without_rule(clause: QuotedClause) -> FindingDraft:
+    return FindingDraft(
         kind="clause-without-rule",
         severity="error",
         about=clause.text,
@@ -51,8 +58,8 @@ def _without_rule(clause: QuotedClause) -> Draft:
     )
 
 
-def _without_scenario(looked: Looked, clause: QuotedClause) -> Draft:
-    return Draft(
+def _without_scenario(looked: FindingContext, clause: QuotedClause) -> FindingDraft:
+    return FindingDraft(
         kind="untested-clause",
         severity="warning",
         about=clause.text,
@@ -64,7 +71,7 @@ def _without_scenario(looked: Looked, clause: QuotedClause) -> Draft:
     )
 
 
-def _decided_by(looked: Looked, clause: str) -> Sought | None:
+def _decided_by(looked: FindingContext, clause: str) -> WitnessQuery | None:
     """Return a call that a rule of a clause decides, None if there is none."""
     orders = {rule.order for _, rule in looked.rules if rule.clause == clause}
     for one in looked.tools:
@@ -76,11 +83,11 @@ def _decided_by(looked: Looked, clause: str) -> Sought | None:
     return None
 
 
-def _without_clause(looked: Looked) -> Iterator[Draft]:
+def _without_clause(looked: FindingContext) -> Iterator[FindingDraft]:
     known = looked.examined.content.clauses
     for name, rule in looked.rules:
         if rule.clause not in known:
-            yield Draft(
+            yield FindingDraft(
                 kind="rule-without-clause",
                 severity="warning",
                 about=rule_content(rule),
@@ -90,7 +97,7 @@ def _without_clause(looked: Looked) -> Iterator[Draft]:
             )
 
 
-def _tested(looked: Looked, decided: Decided | None) -> set[str]:
+def _tested(looked: FindingContext, decided: Decided | None) -> set[str]:
     """Return the clauses that scenarios name, or whose rules decide one of their subjects."""
     found: set[str] = set()
     for scenario in decided.scenarios if decided is not None else ():
@@ -107,7 +114,7 @@ def _tested(looked: Looked, decided: Decided | None) -> set[str]:
 # -- scenarios that contradict each other ---------------------------------------------------------
 
 
-def scenario_drafts(decided: Decided) -> Iterator[Draft]:
+def scenario_drafts(decided: Decided) -> Iterator[FindingDraft]:
     """Yield scenarios that demand different verdicts for one call, however it is spelt."""
     first: dict[bytes, Scenario] = {}
     for scenario in sorted(decided.scenarios, key=lambda each: each.id):
@@ -118,7 +125,7 @@ def scenario_drafts(decided: Decided) -> Iterator[Draft]:
         other = first.setdefault(json_text.canonical(asked), scenario)
         if other.expect is scenario.expect:
             continue
-        yield Draft(
+        yield FindingDraft(
             kind="contradictory-scenarios",
             severity="error",
             about=[asked, sorted([other.expect.value, scenario.expect.value])],
@@ -127,7 +134,7 @@ def scenario_drafts(decided: Decided) -> Iterator[Draft]:
             f"{other.expect} of the same call",
             suggestion="Delete one of the two, or say in their arguments what tells them apart.",
             clause=scenario.clause,
-            witness=Sought(
+            witness=WitnessQuery(
                 call.server, call.tool, FoundCall(dict(call.arguments), dict(call.caller or {}), "", "call")
             ),
         )
@@ -136,7 +143,7 @@ def scenario_drafts(decided: Decided) -> Iterator[Draft]:
 # -- lists ----------------------------------------------------------------------------------------
 
 
-def list_drafts(looked: Looked) -> Iterator[Draft]:
+def list_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
     """Yield lists that nothing uses, and lists that have no members."""
     content = looked.examined.content
     modules = "\n".join(looked.custom_modules)
@@ -148,7 +155,7 @@ def list_drafts(looked: Looked) -> Iterator[Draft]:
             if text.if_ is not None and any(token in one.patterns for one in text.if_.role_conditions)
         ]
         if not users and token not in modules:
-            yield Draft(
+            yield FindingDraft(
                 kind="unused-list",
                 severity="warning",
                 about=[name, kind],
@@ -160,10 +167,10 @@ def list_drafts(looked: Looked) -> Iterator[Draft]:
             yield _empty(token, kind, users)
 
 
-def _empty(token: str, kind: str, users: Sequence[tuple[str, RuleText]]) -> Draft:
+def _empty(token: str, kind: str, users: Sequence[tuple[str, RuleText]]) -> FindingDraft:
     strict = [name for name, text in users if text.then is not Verdict.ALLOW]
     shown = ", ".join(visible(name) for name, _ in users)
-    return Draft(
+    return FindingDraft(
         kind="empty-list",
         # A rule that asks or denies no longer does; one that allows merely allows nothing.
         severity="error" if strict else "warning",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policy_analysis import Examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import FoundCall
-from ironcurtain.analysis.findings.draft import Decided, Draft, Sought, answers_of
+from ironcurtain.analysis.findings.draft import Decided, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.text import visible
@@ -41,7 +41,7 @@ class Contradiction:
         return self.call.input["server"], self.call.input["tool"]
 
 
-def contradictions(examined: Examination, decided: Decided | None) -> tuple[Contradiction, ...]:
+def contradictions(examined: PolicyAnalysis, decided: Decided | None) -> tuple[Contradiction, ...]:
     """Return the first contradiction about each tool by the calls that were decided."""
     found: dict[tuple[str, str], Contradiction] = {}
     deciding: dict[tuple[str, str], frozenset[object]] = {}
@@ -63,7 +63,7 @@ def contradictions(examined: Examination, decided: Decided | None) -> tuple[Cont
 
 
 def _message(
-    examined: Examination, one: Examined, call: Prepared, decision: Decision, deciding: frozenset[object]
+    examined: PolicyAnalysis, one: Examined, call: Prepared, decision: Decision, deciding: frozenset[object]
 ) -> str:
     tool, rules = visible(one.space.tool), examined.content.rules
     for subject in decision.subjects:
@@ -76,7 +76,7 @@ def _message(
     return ""
 
 
-def overruled(examined: Examination, found: Iterable[Contradiction]) -> Examination:
+def overruled(examined: PolicyAnalysis, found: Iterable[Contradiction]) -> PolicyAnalysis:
     """Return an examination in which every contradicted tool is sampled."""
     wrong = {each.tool for each in found}
     if not wrong:
@@ -88,12 +88,12 @@ def overruled(examined: Examination, found: Iterable[Contradiction]) -> Examinat
     return replace(examined, tools=tools)
 
 
-def contradiction_drafts(found: Sequence[Contradiction]) -> Iterator[Draft]:
+def contradiction_drafts(found: Sequence[Contradiction]) -> Iterator[FindingDraft]:
     """Yield a finding for each contradiction."""
     for each in found:
         server, tool = each.tool
         call = FoundCall(each.call.call.arguments, each.call.input["caller"], "", "call")
-        yield Draft(
+        yield FindingDraft(
             kind="contradicted-proof",
             severity="note",
             about=[server, tool],
@@ -101,5 +101,5 @@ def contradiction_drafts(found: Sequence[Contradiction]) -> Iterator[Draft]:
             message=each.message,
             suggestion="The decision counts, and nothing about this tool is called proved. This is a defect "
             "in IronCurtain: report it with the bundle and the scenario.",
-            witness=Sought(server, tool, call),
+            witness=WitnessQuery(server, tool, call),
         )

@@ -9,13 +9,13 @@ from typing import TypeVar
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
-from ironcurtain.analysis.engine.policy_analysis import Examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.analysis.engine.rules.diagram import Path
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.search import ANY_PATH, FoundCall, Goal, Search
+from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, FoundCall, Goal
 from ironcurtain.analysis.engine.space.elements import SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.report import Kind, Severity
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.decide import Prepared
@@ -38,7 +38,7 @@ RECORD = "generated"
 
 
 @dataclass(frozen=True)
-class Sought:
+class WitnessQuery:
     """A whole call that shows a finding."""
 
     server: str
@@ -47,7 +47,7 @@ class Sought:
 
 
 @dataclass(frozen=True)
-class Draft:
+class FindingDraft:
     """A finding before its witness is decided.
 
     Attributes:
@@ -65,7 +65,7 @@ class Draft:
     suggestion: str
     clause: str | None = None
     sampled: bool = False
-    witness: Sought | None = None
+    witness: WitnessQuery | None = None
     universal: bool = False
     rule: str | None = None
 
@@ -100,10 +100,10 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Looked:
+class FindingContext:
     """An examined policy, with what several kinds of findings ask of it."""
 
-    examined: Examination
+    examined: PolicyAnalysis
 
     @cached_property
     def rules(self) -> tuple[tuple[str, RuleText], ...]:
@@ -158,12 +158,16 @@ class Looked:
                 found.setdefault(rule.order, []).append((one, rule))
         return found
 
-    def sought(self, one: Examined, cell: Cell, goal: Goal, path: Path = ANY_PATH) -> Sought | None:
+    def sought(
+        self, one: Examined, cell: EquivalenceClass, goal: Goal, path: DiagramPath = ANY_PATH
+    ) -> WitnessQuery | None:
         """Return a whole call that holds a cell's subject and meets a goal, None if none was found."""
         call = self._search(one).find(cell, goal, path).call
-        return Sought(one.space.server, one.space.tool, call) if call is not None else None
+        return WitnessQuery(one.space.server, one.space.tool, call) if call is not None else None
 
-    def allowed(self, one: Examined, cell: Cell, path: Path = ANY_PATH) -> Sought | None:
+    def allowed(
+        self, one: Examined, cell: EquivalenceClass, path: DiagramPath = ANY_PATH
+    ) -> WitnessQuery | None:
         """Return a call that holds a cell's subject and is allowed, None if none was found.
 
         Where there may be one all the same, a call whose subject is allowed will do, and the tool is
@@ -171,13 +175,15 @@ class Looked:
         """
         searched = self._search(one).find(cell, lambda _, call: call[0] == _ALLOWED, path)
         if searched.call is not None:
-            return Sought(one.space.server, one.space.tool, searched.call)
+            return WitnessQuery(one.space.server, one.space.tool, searched.call)
         if searched.gaps - one.gaps:
             self.given_up.add((one.space.server, one.space.tool))
             return self.sought(one, cell, lambda subject, _: subject[0] == _ALLOWED, path)
         return None
 
-    def first_allowed(self, one: Examined, tries: Iterable[tuple[T, Cell, Path]]) -> tuple[T, Sought] | None:
+    def first_allowed(
+        self, one: Examined, tries: Iterable[tuple[T, EquivalenceClass, DiagramPath]]
+    ) -> tuple[T, WitnessQuery] | None:
         """Return the first of some paths on which a call is allowed, with the call, None if there is none.
 
         After `MAX_SOUGHT` of them the tool is `given_up`.
@@ -197,13 +203,13 @@ class Looked:
         """The tools, by server and name, whose calls could not all be searched."""
         return set()
 
-    def _search(self, one: Examined) -> Search:
+    def _search(self, one: Examined) -> CallSearch:
         if id(one) not in self._searches:
-            self._searches[id(one)] = Search(one, effort=EFFORT)
+            self._searches[id(one)] = CallSearch(one, effort=EFFORT)
         return self._searches[id(one)]
 
     @cached_property
-    def _searches(self) -> dict[int, Search]:
+    def _searches(self) -> dict[int, CallSearch]:
         return {}
 
     def of_rule(
@@ -214,12 +220,12 @@ class Looked:
         *more: Json,
         message: str,
         suggestion: str,
-        witness: Sought | None = None,
+        witness: WitnessQuery | None = None,
         universal: bool = False,
-    ) -> Draft:
+    ) -> FindingDraft:
         """Return a draft about a rule, or about `more` of it."""
         rule = self.examined.content.rules[name]
-        return Draft(
+        return FindingDraft(
             kind=kind,
             severity=severity,
             about=[rule_content(rule), *more] if more else rule_content(rule),
@@ -237,7 +243,7 @@ class Looked:
         return any(one.gaps for one, _ in self.concerned(order))
 
 
-def answers_of(one: Examined) -> Iterator[tuple[Cell, SubjectKey, Answered]]:
+def answers_of(one: Examined) -> Iterator[tuple[EquivalenceClass, SubjectKey, Answered]]:
     """Yield every answered path of a tool with its cell."""
     for keys, found in one.answers.items():
         cell, key = one.space.cells[keys], keys[0]
@@ -252,7 +258,7 @@ def rule_content(rule: RuleText) -> Json:
     return [rule.then.value, condition]
 
 
-def demanded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+def demanded(examined: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
     """Decide the scenarios that demand something, in the world of the examination.
 
     Raises:
@@ -262,7 +268,7 @@ def demanded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCom
     return _decided(examined, [each for each in scenarios if each.origin != RECORD], opa)
 
 
-def recorded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+def recorded(examined: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
     """Decide the records among scenarios, which tell what the policy did, in the world of the examination.
 
     Raises:
@@ -272,7 +278,7 @@ def recorded(examined: Examination, scenarios: tuple[Scenario, ...], opa: OpaCom
     return _decided(examined, [each for each in scenarios if each.origin == RECORD], opa)
 
 
-def _decided(examined: Examination, scenarios: Sequence[Scenario], opa: OpaCommand) -> Decided:
+def _decided(examined: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand) -> Decided:
     bundle = examined.bundle
     policy = load_described(bundle, examined.sides.world)
     prepared = prepare_scenarios(scenarios, policy)

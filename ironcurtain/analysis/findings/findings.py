@@ -14,12 +14,19 @@ from datetime import date
 
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.engine.evaluate import decide_prepared
-from ironcurtain.analysis.engine.policy_analysis import Examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.findings.bypass import strict_drafts
 from ironcurtain.analysis.findings.claims import cited_drafts, claim_drafts
 from ironcurtain.analysis.findings.clauses import clause_drafts, list_drafts, scenario_drafts
 from ironcurtain.analysis.findings.contradictions import contradiction_drafts, contradictions, overruled
-from ironcurtain.analysis.findings.draft import TOO_MANY, Decided, Draft, Looked, demanded, recorded
+from ironcurtain.analysis.findings.draft import (
+    TOO_MANY,
+    Decided,
+    FindingContext,
+    FindingDraft,
+    demanded,
+    recorded,
+)
 from ironcurtain.analysis.findings.names import name_drafts
 from ironcurtain.analysis.findings.open import open_drafts
 from ironcurtain.analysis.findings.report import SEVERITIES, Finding, FindingReport, StaleWaiver
@@ -55,7 +62,7 @@ class Material:
     decided: Decided | None = None
 
 
-def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingReport:
+def find(examined: PolicyAnalysis, material: Material, opa: OpaCommand) -> FindingReport:
     """Return everything that stands out in an examined policy, the gravest first, nothing waived.
 
     Raises:
@@ -88,21 +95,21 @@ def find(examined: Examination, material: Material, opa: OpaCommand) -> FindingR
 
 
 def _held_against(
-    examined: Examination, material: Material, decided: Decided | None, opa: OpaCommand
-) -> tuple[Looked, list[Draft]]:
+    examined: PolicyAnalysis, material: Material, decided: Decided | None, opa: OpaCommand
+) -> tuple[FindingContext, list[FindingDraft]]:
     """Return the drafts that neither scenario nor record contradicts, and the examination without those.
 
     Records are many, so they are decided only where it is said of a rule that it decides nothing.
     """
     wrong = contradictions(examined, decided)
-    looked = Looked(overruled(examined, wrong))
+    looked = FindingContext(overruled(examined, wrong))
     drafts = list(_drafts(looked, material, decided, opa))
     if decided is None or all(draft.rule is None for draft in drafts):
         return looked, [*drafts, *contradiction_drafts(wrong)]
     records = recorded(looked.examined, material.scenarios or (), opa)
     by_records = contradictions(looked.examined, records)
     if by_records:
-        looked = Looked(overruled(looked.examined, by_records))
+        looked = FindingContext(overruled(looked.examined, by_records))
         drafts = list(_drafts(looked, material, decided, opa))
     deciding = {*decided.deciding(), *records.deciding()}
     drafts = [draft for draft in drafts if draft.rule is None or draft.rule not in deciding]
@@ -132,7 +139,9 @@ def _is_refused(decision: Decision) -> bool:
     return decision.verdict is Verdict.DENY and decision.rule.startswith("structural-")
 
 
-def _drafts(looked: Looked, material: Material, decided: Decided | None, opa: OpaCommand) -> Iterator[Draft]:
+def _drafts(
+    looked: FindingContext, material: Material, decided: Decided | None, opa: OpaCommand
+) -> Iterator[FindingDraft]:
     unknown = list(name_drafts(looked))
     yield from (draft for _, draft in unknown)
     yield from rule_drafts(looked, frozenset(order for order, _ in unknown))
@@ -149,7 +158,7 @@ def _drafts(looked: Looked, material: Material, decided: Decided | None, opa: Op
     yield from list_drafts(looked)
 
 
-def _ids(drafts: Sequence[Draft]) -> list[str]:
+def _ids(drafts: Sequence[FindingDraft]) -> list[str]:
     """Return an id for each draft, of its kind and content; equal ones are counted."""
     seen: Counter[str] = Counter()
     ids = []
@@ -161,7 +170,9 @@ def _ids(drafts: Sequence[Draft]) -> list[str]:
     return ids
 
 
-def _decided(drafts: Sequence[Draft], examined: Examination, opa: OpaCommand) -> dict[str, Decision]:
+def _decided(
+    drafts: Sequence[FindingDraft], examined: PolicyAnalysis, opa: OpaCommand
+) -> dict[str, Decision]:
     """Let the real steps and OPA decide the calls that show findings."""
     side = examined.sides.sides[0]
     prepared = {
@@ -180,13 +191,13 @@ def _decided(drafts: Sequence[Draft], examined: Examination, opa: OpaCommand) ->
     return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
 
 
-def _sources(examined: Examination) -> dict[str, str]:
+def _sources(examined: PolicyAnalysis) -> dict[str, str]:
     """Return where each clause stands."""
     listed = examined.bundle.data("rules").get("clauses", {})
     return {id_: str(each.get("source", "")) for id_, each in listed.items()}
 
 
-def _finding(draft: Draft, id_: str, sources: Mapping[str, str], decision: Decision | None) -> Finding:
+def _finding(draft: FindingDraft, id_: str, sources: Mapping[str, str], decision: Decision | None) -> Finding:
     witness = None
     if draft.witness is not None and decision is not None:
         witness = witness_call((draft.witness.server, draft.witness.tool), draft.witness.call, decision)

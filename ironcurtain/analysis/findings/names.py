@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
-from ironcurtain.analysis.engine.rules.predicates import Atom, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
 from ironcurtain.analysis.engine.space.variables import variables_of
-from ironcurtain.analysis.findings.draft import Draft, Looked, rule_content
+from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, rule_content
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import NONE
@@ -38,7 +38,7 @@ class _Unknown(NamedTuple):
     known: tuple[str, ...]
 
 
-def name_drafts(looked: Looked) -> Iterator[tuple[int, Draft]]:
+def name_drafts(looked: FindingContext) -> Iterator[tuple[int, FindingDraft]]:
     """Yield, with the order of its rule, what rules name that no tool has."""
     annotations = looked.examined.content.annotations
     for name, rule in looked.rules:
@@ -61,12 +61,12 @@ def possible_roles(tool: ToolAnnotation) -> frozenset[str]:
     return frozenset(named | {"read-path", "write-path"} if GIT_REMOTE in named else named)
 
 
-def _draft(name: str, rule: RuleText, unknown: _Unknown) -> Draft:
+def _draft(name: str, rule: RuleText, unknown: _Unknown) -> FindingDraft:
     near = difflib.get_close_matches(unknown.name, unknown.known, n=1)
     suggestion = (
         f"Did you mean {quoted(near[0])}?" if near else "Correct the name, or delete it from the rule."
     )
-    return Draft(
+    return FindingDraft(
         kind="unknown-name",
         severity="error",
         about=[rule_content(rule), unknown.what, unknown.name],
@@ -121,7 +121,7 @@ def _can_be(one: Examined, test: ArgCondition, value: Json) -> bool:
     """Tell whether an argument of a tool can be, or have an element that is, a value."""
     over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
     equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
-    atom: Atom = rule_atom("args", equals, Verdict.ALLOW)
+    atom: Predicate = rule_atom("args", equals, Verdict.ALLOW)
     sides = one.space.sides
     fitted = sides.sides[0].policy.tool(one.space.server, one.space.tool)
     if fitted is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.rules.diagram import Path
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
-from ironcurtain.analysis.findings.draft import Draft, Looked, Sought, answers_of
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.analysis.findings.limits import is_limited
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
@@ -18,7 +18,9 @@ from ironcurtain.system.text import quoted, visible
 _ALLOWED = Verdict.ALLOW.severity
 
 
-def open_drafts(looked: Looked, languages: Callable[[ToolAnnotation], Mapping[str, str]]) -> Iterator[Draft]:
+def open_drafts(
+    looked: FindingContext, languages: Callable[[ToolAnnotation], Mapping[str, str]]
+) -> Iterator[FindingDraft]:
     """Yield what a policy leaves open.
 
     Args:
@@ -36,8 +38,10 @@ def open_drafts(looked: Looked, languages: Callable[[ToolAnnotation], Mapping[st
 # -- allow rules without a limit ------------------------------------------------------------------
 
 
-def _unlimited(looked: Looked, name: str, concerned: list[tuple[Examined, RuleOfTool]]) -> Iterator[Draft]:
-    tools: dict[str, Sought | None] = {}
+def _unlimited(
+    looked: FindingContext, name: str, concerned: list[tuple[Examined, RuleOfTool]]
+) -> Iterator[FindingDraft]:
+    tools: dict[str, WitnessQuery | None] = {}
     for one, rule in concerned:
         if rule.named_roles or is_limited(rule.condition):
             return
@@ -67,7 +71,9 @@ def _reaching(tool: ToolAnnotation, registry: Registry) -> frozenset[str]:
     )
 
 
-def _allowed(looked: Looked, one: Examined, cell: Cell, path: Path) -> Sought | None:
+def _allowed(
+    looked: FindingContext, one: Examined, cell: EquivalenceClass, path: DiagramPath
+) -> WitnessQuery | None:
     """Return a call on a path that is allowed as a whole, or else one whose subject is."""
     return looked.allowed(one, cell, path) or looked.sought(
         one, cell, lambda subject, _: subject[0] == _ALLOWED, path
@@ -77,7 +83,7 @@ def _allowed(looked: Looked, one: Examined, cell: Cell, path: Path) -> Sought | 
 # -- languages ------------------------------------------------------------------------------------
 
 
-def _languages(looked: Looked, one: Examined, found: Mapping[str, str]) -> Iterator[Draft]:
+def _languages(looked: FindingContext, one: Examined, found: Mapping[str, str]) -> Iterator[FindingDraft]:
     if not found:
         return
     tries = (
@@ -89,7 +95,7 @@ def _languages(looked: Looked, one: Examined, found: Mapping[str, str]) -> Itera
     witness = allowed[1] if allowed is not None else None
     tool = f"{visible(one.space.server)}/{visible(one.space.tool)}"
     for argument, language in sorted(found.items()):
-        yield Draft(
+        yield FindingDraft(
             kind="language-argument",
             severity="warning" if witness is not None else "note",
             about=[one.space.server, one.space.tool, argument, language],

@@ -9,9 +9,9 @@ from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
-from ironcurtain.analysis.findings.draft import Draft, Looked
+from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import visible
@@ -23,11 +23,11 @@ _DENIED = Verdict.DENY.severity
 class _Forgotten:
     """Cells of one role of a tool that only default-deny decides, and roles that are allowed beside it."""
 
-    cells: dict[tuple[SubjectKey | None, ...], Cell] = field(default_factory=dict)
+    cells: dict[tuple[SubjectKey | None, ...], EquivalenceClass] = field(default_factory=dict)
     beside: set[str] = field(default_factory=set)
 
 
-def role_drafts(looked: Looked) -> Iterator[Draft]:
+def role_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
     """Yield the roles of each tool that are denied by default although another one is allowed."""
     for one in looked.tools:
         found: dict[str, _Forgotten] = {}
@@ -83,7 +83,7 @@ def _falls_through(one: Examined, keys: tuple[SubjectKey | None, ...]) -> bool:
     return bool(answers) and not discharged and all(a.path.outcome[0] == FALLS_THROUGH for a in answers)
 
 
-def _draft(looked: Looked, one: Examined, role: str, forgotten: _Forgotten) -> Draft:
+def _draft(looked: FindingContext, one: Examined, role: str, forgotten: _Forgotten) -> FindingDraft:
     tool = f"{visible(one.space.server)}/{visible(one.space.tool)}"
     regions = [Region(c, label, role) for cell in forgotten.cells.values() for c, label in cell.regions]
     found = [label for labels in grouped(regions).values() for label in labels]
@@ -97,7 +97,7 @@ def _draft(looked: Looked, one: Examined, role: str, forgotten: _Forgotten) -> D
         ),
         None,
     )
-    return Draft(
+    return FindingDraft(
         kind="uncovered-role",
         severity="warning",
         about=[one.space.server, one.space.tool, role, where],

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, Path, paths
-from ironcurtain.analysis.engine.rules.predicates import Atom
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath, paths
+from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.rules.wording import atom_words
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
-from ironcurtain.analysis.findings.draft import Draft, Looked, Sought
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, WitnessQuery
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical.patterns import contains
 from ironcurtain.decision.roles import Registry
@@ -31,10 +31,10 @@ class _Shadow:
     """
 
     by: set[int] = field(default_factory=set)
-    place: tuple[Examined, Cell, Path] | None = None
+    place: tuple[Examined, EquivalenceClass, DiagramPath] | None = None
 
 
-def rule_drafts(looked: Looked, unknown: frozenset[int]) -> Iterator[Draft]:
+def rule_drafts(looked: FindingContext, unknown: frozenset[int]) -> Iterator[FindingDraft]:
     """Yield rules that never decide and tests that always hold.
 
     Args:
@@ -52,7 +52,7 @@ def rule_drafts(looked: Looked, unknown: frozenset[int]) -> Iterator[Draft]:
         yield from _vacuous(looked, name, rule)
 
 
-def _not_found(looked: Looked, name: str) -> Draft:
+def _not_found(looked: FindingContext, name: str) -> FindingDraft:
     """Return what is to be said of a rule of which no call was found that it decides, and nothing proved."""
     draft = looked.of_rule(
         name,
@@ -65,7 +65,7 @@ def _not_found(looked: Looked, name: str) -> Draft:
     return replace(draft, sampled=True, rule=name)
 
 
-def _never_first(looked: Looked, name: str, rule: RuleText) -> Draft:
+def _never_first(looked: FindingContext, name: str, rule: RuleText) -> FindingDraft:
     if looked.sampled(rule.order):
         return _not_found(looked, name)
     shadow = _Shadow()
@@ -108,12 +108,12 @@ def _search_shadow(one: Examined, rule: RuleOfTool, shadow: _Shadow) -> None:
             shadow.place = shadow.place or (one, cell, path)
 
 
-def is_possible(one: Examined, cell: Cell, path: Path) -> bool:
+def is_possible(one: Examined, cell: EquivalenceClass, path: DiagramPath) -> bool:
     """Tell whether some call may take a path that no question was asked about; false is a proof."""
     return next(one.calls.modes(cell, path), None) is not None and one.calls.is_taken(cell, path)
 
 
-def _witness(looked: Looked, shadow: _Shadow) -> Sought | None:
+def _witness(looked: FindingContext, shadow: _Shadow) -> WitnessQuery | None:
     if shadow.place is None:
         return None
     one, cell, path = shadow.place
@@ -122,7 +122,7 @@ def _witness(looked: Looked, shadow: _Shadow) -> Sought | None:
     )
 
 
-def _why_dead(looked: Looked, rule: RuleText) -> str:
+def _why_dead(looked: FindingContext, rule: RuleText) -> str:
     concerned = looked.concerned(rule.order)
     if not concerned:
         return "it concerns no tool"
@@ -143,14 +143,14 @@ def _why_dead(looked: Looked, rule: RuleText) -> str:
     return "no call holds what all its conditions ask for"
 
 
-def _holding(one: Examined, atom: Atom) -> bool:
+def _holding(one: Examined, atom: Predicate) -> bool:
     return any(atom.key in each.true for v in one.space.variables for each in v.classes)
 
 
 # -- tests that test nothing ----------------------------------------------------------------------
 
 
-def _vacuous(looked: Looked, name: str, rule: RuleText) -> Iterator[Draft]:
+def _vacuous(looked: FindingContext, name: str, rule: RuleText) -> Iterator[FindingDraft]:
     concerned = looked.concerned(rule.order)
     registry = looked.examined.sides.registry
     texts = [
@@ -172,7 +172,7 @@ def _vacuous(looked: Looked, name: str, rule: RuleText) -> Iterator[Draft]:
         )
 
 
-def _always(one: Examined, atom: Atom) -> bool:
+def _always(one: Examined, atom: Predicate) -> bool:
     own = next((v for v in one.space.variables if atom.key in {a.key for a in v.atoms}), None)
     return own is not None and all(atom.key in each.true for each in own.classes)
 

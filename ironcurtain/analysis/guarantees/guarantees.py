@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
-from ironcurtain.analysis.engine.policies_under_test import Sides
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
-from ironcurtain.analysis.engine.search import FoundCall, Goal, Search, Severities
-from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, ToolSpace
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
+from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Goal, Severities
+from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.space.elements import Element
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import Registry
@@ -49,10 +49,10 @@ def check_guarantees(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    return decide_guarantees(examination(bundle, world, opa, guarantees, only_guaranteed=True), opa)
+    return decide_guarantees(analyse_policy(bundle, world, opa, guarantees, only_guaranteed=True), opa)
 
 
-def decide_guarantees(examined: Examination, opa: OpaCommand) -> GuaranteeReport:
+def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeReport:
     """Decide the guarantees that an examination was made with.
 
     Raises:
@@ -96,7 +96,7 @@ def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined])
     for tool in each.tools:
         one = examined[tool]
         gaps |= one.gaps
-        search = Search(one, _allowed(each, one.space.sides.registry))
+        search = CallSearch(one, _allowed(each, one.space.sides.registry))
         wanted = wanted_classes(each, one.space)
         for cell in one.space.cells.values():
             answers = one.answers.get(cell.keys, ())
@@ -124,7 +124,7 @@ def overlaps(answered: Answered, wanted: Mapping[int, frozenset[int]]) -> bool:
     return all(bool(classes.get(index, group) & group) for index, group in wanted.items())
 
 
-def speaks_of(each: ReadGuarantee, cell: Cell, registry: Registry) -> bool:
+def speaks_of(each: ReadGuarantee, cell: EquivalenceClass, registry: Registry) -> bool:
     """Tell whether a guarantee speaks of a cell's subjects."""
     key = cell.keys[0]
     return key is not None and each.matches(key, registry)
@@ -149,7 +149,7 @@ def _allowed(each: ReadGuarantee, registry: Registry) -> Callable[[Element], boo
     return allowed
 
 
-def wanted_classes(each: ReadGuarantee, space: ToolSpace) -> dict[int, frozenset[int]]:
+def wanted_classes(each: ReadGuarantee, space: CallSpace) -> dict[int, frozenset[int]]:
     """Return the classes of variables that a guarantee's tests leave."""
     wanted: dict[int, frozenset[int]] = {}
     needed = {atom.key for atom in each.atoms}
@@ -184,7 +184,9 @@ def _suspicious(guarantee: Guarantee) -> Callable[[Severities], bool]:
 # -- confirming ----------------------------------------------------------------------------------
 
 
-def _confirmed(broken: Mapping[str, _Broken], sides: Sides, opa: OpaCommand) -> dict[str, Decision]:
+def _confirmed(
+    broken: Mapping[str, _Broken], sides: PoliciesUnderTest, opa: OpaCommand
+) -> dict[str, Decision]:
     """Let the real steps and OPA decide the calls that break guarantees."""
     side = sides.sides[0]
     prepared = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.proof import Exactness
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 
 
-def exactness_of(one: Examined, cell: Cell) -> Exactness:
+def exactness_of(one: Examined, cell: EquivalenceClass) -> Exactness:
     """Tell whether everything that decides subjects of a cell was followed.
 
     It was where the tool is exact. Of a sampled tool it was where all that is missing are values of

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.engine.proof import Exactness
-from ironcurtain.analysis.engine.rules.diagram import Path, paths
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.matrix.exact_rows import exactness_of
@@ -37,10 +37,10 @@ def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> M
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    return matrix_of(examination(bundle, world, opa))
+    return matrix_of(analyse_policy(bundle, world, opa))
 
 
-def matrix_of(examined: Examination) -> Matrix:
+def matrix_of(examined: PolicyAnalysis) -> Matrix:
     """Return the decision matrix of an examination that was made without guarantees."""
     tables: dict[str, list[Table]] = {}
     for one in examined.tools.values():
@@ -110,7 +110,7 @@ class _Behaviour:
     outcomes: tuple[Outcome, ...]
 
 
-def _behaviour(one: Examined, cell: Cell) -> _Behaviour:
+def _behaviour(one: Examined, cell: EquivalenceClass) -> _Behaviour:
     """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
     answers = one.answers[cell.keys]
     reduced = verdict_diagram(one.space, cell, answers)
@@ -128,7 +128,7 @@ def _behaviour(one: Examined, cell: Cell) -> _Behaviour:
     return _Behaviour(floor, exactness_of(one, cell), tuple(outcomes))
 
 
-def _verdict_and_clause(path: Path) -> tuple[str, str | None]:
+def _verdict_and_clause(path: DiagramPath) -> tuple[str, str | None]:
     said = path.outcome[0]
     return (str(said[0]), said[1]) if isinstance(said, tuple) else (Verdict.DENY.value, None)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ironcurtain.analysis.engine.rules.predicates import Atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.analysis.engine.values.shapes import Shapes
 from ironcurtain.analysis.narrowing.pattern import portable_pattern
@@ -35,7 +35,7 @@ def below(described: dict[str, Json], steps: Iterable[str]) -> dict[str, Json] |
     return found  # type: ignore[no-any-return]
 
 
-def equal_operands(atoms: Sequence[Atom], live: Iterable[frozenset[str]]) -> list[Json] | None:
+def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -> list[Json] | None:
     """Return the only values that live classes can hold, None where they are not that few.
 
     Args:
@@ -52,7 +52,7 @@ def equal_operands(atoms: Sequence[Atom], live: Iterable[frozenset[str]]) -> lis
     return list(found.values())
 
 
-def _listed(atom: Atom) -> list[Json] | None:
+def _listed(atom: Predicate) -> list[Json] | None:
     """Return the values of a test that holds for nothing but them."""
     if atom.when is not None:
         if atom.when.in_ is not None:
@@ -66,7 +66,7 @@ def _listed(atom: Atom) -> list[Json] | None:
     return list(test.value) if test.op == "in" else [test.value]
 
 
-def presence(atom: Atom) -> bool | None:
+def presence(atom: Predicate) -> bool | None:
     """Return what a test of an argument's presence asks for, None if it is another test."""
     if atom.when is not None:
         return atom.when.present
@@ -74,7 +74,7 @@ def presence(atom: Atom) -> bool | None:
     return test.value if test is not None and test.op == "present" and len(atom.path) == 1 else None
 
 
-def add_keywords(described: dict[str, Json], atom: Atom, shapes: Shapes, *, truth: bool) -> None:
+def add_keywords(described: dict[str, Json], atom: Predicate, shapes: Shapes, *, truth: bool) -> None:
     """Write a test that comes out the same for all live values into an argument's schema.
 
     Args:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.verdict import Verdict
 
 
@@ -59,12 +59,12 @@ class Live:
                 if self.verdict(cell, answered) is not Verdict.DENY:
                     self._add(cell, answered)
 
-    def _add(self, cell: Cell, answered: Answered) -> None:
+    def _add(self, cell: EquivalenceClass, answered: Answered) -> None:
         self._all.add(answered)
         for source, own in cell.homes:
             self._by_home.setdefault((source, own, cell.role), _Reached()).add(answered)
 
-    def verdict(self, cell: Cell, answered: Answered) -> Verdict:
+    def verdict(self, cell: EquivalenceClass, answered: Answered) -> Verdict:
         """Return what a path of a cell is decided to be, but for a project's own modules.
 
         They can deny one value of a class and not another, so their word about the value that was tried
@@ -81,7 +81,7 @@ class Live:
             return Verdict.ESCALATE
         return found
 
-    def mildest(self, cell: Cell) -> Verdict:
+    def mildest(self, cell: EquivalenceClass) -> Verdict:
         """Return the mildest verdict that a cell's subjects can get."""
         found = [self.verdict(cell, answered) for answered in self._one.answers.get(cell.keys, ())]
         return min(found, key=lambda verdict: verdict.severity, default=Verdict.DENY)

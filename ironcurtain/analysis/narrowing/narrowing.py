@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
-from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.too_many import MAX_PATHS
 from ironcurtain.analysis.narrowing.live import Live
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
 from ironcurtain.analysis.narrowing.schema import narrowed_schema
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
@@ -50,7 +50,7 @@ def narrowing(
         for tool in annotated.tools
     ]
     spaces = {(server, tool.tool): _space(server, tool, sides) for server, tool in places}
-    followed = [space for space in spaces.values() if isinstance(space, ToolSpace)]
+    followed = [space for space in spaces.values() if isinstance(space, CallSpace)]
     examined = {(one.space.server, one.space.tool): one for one in examine(followed, opa)}
     tools: list[NarrowedTool] = []
     for server, tool in places:
@@ -70,7 +70,10 @@ def narrowing(
 
 
 def _permitted(
-    hidden: Collection[NarrowedTool], scenarios: Collection[Scenario], sides: Sides, opa: OpaCommand
+    hidden: Collection[NarrowedTool],
+    scenarios: Collection[Scenario],
+    sides: PoliciesUnderTest,
+    opa: OpaCommand,
 ) -> dict[tuple[str, str], str]:
     """Return by hidden tool the first scenario of which the call is permitted all the same."""
     places = {(tool.server, tool.tool) for tool in hidden}
@@ -96,7 +99,7 @@ def _shown(tool: NarrowedTool, schema: dict[str, Json] | None, scenario: str | N
     )
 
 
-def described_site(site: Site) -> DescribedWorld:
+def described_site(site: Deployment) -> DescribedWorld:
     """Return the world that a place of enforcement amounts to, for evidence about it."""
     return DescribedWorld(
         home=site.home,
@@ -107,10 +110,10 @@ def described_site(site: Site) -> DescribedWorld:
     )
 
 
-def _space(server: str, tool: ToolAnnotation, sides: Sides) -> ToolSpace | tuple[str, ...]:
+def _space(server: str, tool: ToolAnnotation, sides: PoliciesUnderTest) -> CallSpace | tuple[str, ...]:
     """Return the space of a tool, or why it cannot be examined."""
     try:
-        space = ToolSpace(server, tool.tool, sides)
+        space = CallSpace(server, tool.tool, sides)
         if sum(space.diagram(cell).paths for cell in space.cells.values()) > MAX_PATHS:
             raise space.too_many()
     except EvidenceError as error:
@@ -131,7 +134,9 @@ def _narrowed(server: str, tool: ToolAnnotation, one: Examined) -> NarrowedTool:
     return NarrowedTool(server=server, tool=tool.tool, reachable=True, input_schema=schema)
 
 
-def _open(server: str, tool: ToolAnnotation, sides: Sides, reasons: tuple[str, ...]) -> NarrowedTool:
+def _open(
+    server: str, tool: ToolAnnotation, sides: PoliciesUnderTest, reasons: tuple[str, ...]
+) -> NarrowedTool:
     """Return a tool whose tests could not be followed: hidden only where no rule could permit it at all."""
     side = sides.sides[0]
     rules = rules_of_tool(side.content, server, tool, side.tokens)

@@ -7,8 +7,8 @@ many spellings. So places are described, never demanded.
 from __future__ import annotations
 
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.space.call_space import CallSpace
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.narrowing.live import Live
 from ironcurtain.model.verdict import Verdict
@@ -27,7 +27,7 @@ _DOING = {
 }
 
 
-def describe_places(target: dict[str, Json], source: int, space: ToolSpace, live: Live) -> None:
+def describe_places(target: dict[str, Json], source: int, space: CallSpace, live: Live) -> None:
     """Add to an argument's description what of it could be permitted.
 
     Args:
@@ -46,7 +46,7 @@ def describe_places(target: dict[str, Json], source: int, space: ToolSpace, live
         target["description"] = f"{known}{' '.join(sentences)}"
 
 
-def _sentences(role: str, cells: list[Cell], live: Live) -> list[str]:
+def _sentences(role: str, cells: list[EquivalenceClass], live: Live) -> list[str]:
     regions = [Region(chain, label, live.mildest(cell)) for cell in cells for chain, label in cell.regions]
     places = grouped(regions)
     if set(places) == {Verdict.ALLOW}:

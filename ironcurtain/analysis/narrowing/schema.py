@@ -7,7 +7,7 @@ list of values that were held against the classes one by one.
 from __future__ import annotations
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.analysis.engine.values.shapes import Shapes
 from ironcurtain.analysis.narrowing.keywords import add_keywords, below, equal_operands, presence
@@ -18,7 +18,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import Json
 
 
-def narrowed_schema(tool: ToolAnnotation, space: ToolSpace, live: Live) -> dict[str, Json] | None:
+def narrowed_schema(tool: ToolAnnotation, space: CallSpace, live: Live) -> dict[str, Json] | None:
     """Return a tool's schema with what the policy leaves of it, None if the tool has none."""
     if tool.input_schema is None:
         return None
@@ -38,7 +38,7 @@ class _Narrower:
         schema: dict[str, Json],
         properties: dict[str, Json],
         tool: ToolAnnotation,
-        space: ToolSpace,
+        space: CallSpace,
         live: Live,
     ) -> None:
         self._schema = schema

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ironcurtain.analysis.engine.opa_queries import examine
 from ironcurtain.analysis.engine.policies_under_test import load_sides
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
+from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.analysis.matrix.report import Row
 from ironcurtain.compiler.render.assemble import Release, assemble
@@ -88,5 +88,5 @@ def newcomer_rows(
         custom=custom,
     )
     sides = load_sides([bundle], world)
-    examined = examine([ToolSpace(server, tool.tool, sides) for tool in tools], engine)
+    examined = examine([CallSpace(server, tool.tool, sides) for tool in tools], engine)
     return {one.space.tool: tool_table(one).rows for one in examined}

@@ -11,12 +11,12 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Iterator
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, Values
+from ironcurtain.analysis.engine.rules.predicates import Predicate, Values
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import Chain, identifier_chain, path_chain, url_chain
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
@@ -96,7 +96,7 @@ class AbstractKeeper:
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:
         self._content, self._loaded = content, loaded
         self._digests = Digests(key)
-        self._atoms: dict[tuple[str, str], tuple[Atom, ...]] = {}
+        self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._names = frozenset(
             {content.revision, *content.annotations.servers}
             | {tool.tool for own in content.annotations.servers.values() for tool in own.tools}
@@ -141,7 +141,7 @@ class AbstractKeeper:
             return rule.reason
         return LIMIT if LIMIT_WORDS in record.reason else ""
 
-    def _subject(self, subject: Subject) -> AbstractSubject:
+    def _subject(self, subject: Resource) -> AbstractSubject:
         role = subject.role
         if not role.resource or subject.unresolved is not None:
             return AbstractSubject()
@@ -169,7 +169,7 @@ class AbstractKeeper:
             tests={atom.key: atom.holds(values) for atom in atoms},
         )
 
-    def _atoms_of(self, server: str, tool: ToolAnnotation) -> tuple[Atom, ...]:
+    def _atoms_of(self, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
         place = (server, tool.tool)
         if place not in self._atoms:
             rules = rules_of_tool(self._content, server, tool, {})
@@ -190,7 +190,7 @@ def subject_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Cha
     return path_chain(resource) if role.category == "path" else identifier_chain(role, resource)
 
 
-def _known_names(tool: ToolAnnotation, atoms: Iterable[Atom]) -> Iterator[str]:
+def _known_names(tool: ToolAnnotation, atoms: Iterable[Predicate]) -> Iterator[str]:
     """Yield the member names that are no secret: those of schema, annotation and policy."""
     for argument in tool.args:
         yield from pointers.steps_of(argument.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, compare
+from ironcurtain.analysis.engine.rules.predicates import Predicate, compare
 from ironcurtain.analysis.engine.unknown_facts import Root, json_type
 from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, Digests
 from ironcurtain.decision.canonical import pointers
@@ -32,7 +32,7 @@ class SkeletonReader:
     def __init__(self, digests: Digests) -> None:
         self._digests = digests
 
-    def holds(self, atom: Atom, skeletons: Skeletons) -> bool | None:
+    def holds(self, atom: Predicate, skeletons: Skeletons) -> bool | None:
         """Tell whether a rule's test holds; None where the skeletons do not tell."""
         test = atom.condition
         if test is None:
@@ -63,7 +63,7 @@ class SkeletonReader:
             value = value.get(token, value.get(self._digests.member(token)))
         return value
 
-    def _compare(self, atom: Atom, test: ArgCondition, value: Json, operand: Json) -> bool | None:
+    def _compare(self, atom: Predicate, test: ArgCondition, value: Json, operand: Json) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
         if atom.needs.unknown(_type(value), _type(operand)):
             return atom.unknown

@@ -25,7 +25,7 @@ from ironcurtain.analysis.replay.values import Completion, Completions
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision import structural_checks
-from ironcurtain.decision.canonical.resources import CALL, Subject
+from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.decide import DRIFT, INVALID, MALFORMED, UNKNOWN_TOOL
 from ironcurtain.decision.engine_answer import read_answer
@@ -66,8 +66,8 @@ class _Asked:
     """One question about a record, with what its answer is merged with."""
 
     input: dict[str, Json]
-    subjects: tuple[Subject, ...]
-    floor: structural_checks.Floor
+    subjects: tuple[Resource, ...]
+    floor: structural_checks.MinimumVerdict
     base: Decision
 
 
@@ -214,7 +214,7 @@ class Replayer:
     ) -> _Asked:
         by_id = {f"{number:05d}": subject for number, subject in enumerate(recorded)}
         subjects = tuple(_subject(id_, subject) for id_, subject in by_id.items())
-        floor = structural_checks.Floor(
+        floor = structural_checks.MinimumVerdict(
             escalated={s.id: (r.floor, "") for s, r in zip(subjects, recorded, strict=True) if r.floor},
             discharged=frozenset(s.id for s, r in zip(subjects, recorded, strict=True) if r.discharged),
         )
@@ -281,7 +281,7 @@ class _View:
         return self._table.covering(self._subjects[str(resource)].beginnings)
 
 
-def _subject(id_: str, recorded: Recorded) -> Subject:
+def _subject(id_: str, recorded: Recorded) -> Resource:
     if recorded.role.name == NONE:
-        return Subject(CALL, recorded.role, CALL, at="")
-    return Subject(id_, recorded.role, recorded.value, recorded.at, also_at=recorded.also_at, resource=id_)
+        return Resource(CALL, recorded.role, CALL, at="")
+    return Resource(id_, recorded.role, recorded.value, recorded.at, also_at=recorded.also_at, resource=id_)

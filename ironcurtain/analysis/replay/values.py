@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, atom_of_key
+from ironcurtain.analysis.engine.rules.predicates import Predicate, atom_of_key
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.analysis.engine.space.variables import Class, Variable, variables_of
 from ironcurtain.analysis.engine.unknown_facts import Root
@@ -21,7 +21,7 @@ from ironcurtain.analysis.replay.pseudonymized_tests import SkeletonReader, Skel
 from ironcurtain.analysis.replay.resources import UnknownError
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.pointers import tokens
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
 from ironcurtain.system import json_text
@@ -50,10 +50,10 @@ class Completions:
     def __init__(self, content: PolicyContent, digests: Digests | None, registry: Registry) -> None:
         self._content, self._registry = content, registry
         self._reader = SkeletonReader(digests) if digests is not None else None
-        self._atoms: dict[tuple[str, str], tuple[Atom, ...]] = {}
+        self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._variables: dict[tuple[str, str, frozenset[str]], Domain[Variable]] = {}
 
-    def of(self, record: DecisionRecord, tool: FittedTool) -> list[Completion]:
+    def of(self, record: DecisionRecord, tool: ValidatedTool) -> list[Completion]:
         """Return what a recorded call may have been, at least one.
 
         Raises:
@@ -68,7 +68,7 @@ class Completions:
             raise UnknownError("a value of the call is redacted")
         return [Completion(record.arguments or {}, record.caller)]
 
-    def _atoms_of(self, server: str, tool: FittedTool) -> tuple[Atom, ...]:
+    def _atoms_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
         place = (server, tool.annotation.tool)
         if place not in self._atoms:
             rules = rules_of_tool(self._content, server, tool.annotation, {})
@@ -79,8 +79,8 @@ class Completions:
         self,
         record: DecisionRecord,
         abstract: AbstractArguments,
-        atoms: Sequence[Atom],
-        tool: FittedTool,
+        atoms: Sequence[Predicate],
+        tool: ValidatedTool,
     ) -> list[Completion]:
         if self._reader is None:
             raise UnknownError("the log holds no values, and its key is not given")
@@ -99,7 +99,7 @@ class Completions:
         return [_completion(combination) for combination in itertools.product(*pools)]
 
     def _variables_of(
-        self, server: str, tool: FittedTool, atoms: Sequence[Atom], recorded: frozenset[str]
+        self, server: str, tool: ValidatedTool, atoms: Sequence[Predicate], recorded: frozenset[str]
     ) -> Domain[Variable]:
         memo = (server, tool.annotation.tool, recorded)
         if memo not in self._variables:

@@ -11,10 +11,10 @@ import click
 from ironcurtain.cli.options.project import Project
 from ironcurtain.compiler.llm.ledger import Ledger
 from ironcurtain.compiler.llm.providers.choose import provider_for
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 
 
-def answer_book(project: Project, kept: str, model: str | None, ledger: Ledger) -> AnswerBook:
+def answer_book(project: Project, kept: str, model: str | None, ledger: Ledger) -> AnswerCache:
     """Return the answers of questions that belong to no published result.
 
     Args:
@@ -25,7 +25,7 @@ def answer_book(project: Project, kept: str, model: str | None, ledger: Ledger) 
     """
     questions = project.path("questions")
     chosen = model or project.settings.model
-    return AnswerBook(
+    return AnswerCache(
         questions / kept / "none",
         questions / kept,
         lambda: provider_for(chosen, questions=questions, ledger=ledger),

@@ -16,7 +16,7 @@ from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.known import shipped_collection
 from ironcurtain.compiler.llm.ledger import Ledger
 from ironcurtain.compiler.llm.providers.choose import provider_for
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import Exit
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
 from ironcurtain.servers.config import load_servers
@@ -85,12 +85,12 @@ def annotate_tools(
     return annotated
 
 
-def _book(project: Project, model: str | None, ledger: Ledger, *, locked: bool) -> AnswerBook:
+def _book(project: Project, model: str | None, ledger: Ledger, *, locked: bool) -> AnswerCache:
     """Return the same book as a compile's, so that it finds the answers given here."""
     questions = project.path("questions")
     chosen = model or project.settings.model
     provider = None if locked else lambda: provider_for(chosen, questions=questions, ledger=ledger)
-    return AnswerBook(project.path("output") / "answers", questions / "kept", provider)
+    return AnswerCache(project.path("output") / "answers", questions / "kept", provider)
 
 
 def _confirmations(path: Path, servers: set[str]) -> Confirmations:

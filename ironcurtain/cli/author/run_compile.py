@@ -16,7 +16,7 @@ import click
 from ironcurtain.analysis.clauses.outcomes_text import outcome_line
 from ironcurtain.cli.options.signing import chosen_signer
 from ironcurtain.cli.output.report_text import plain_text
-from ironcurtain.compiler.baseline import Recorded
+from ironcurtain.compiler.baseline import Baseline
 from ironcurtain.compiler.build import Built, Options, build
 from ironcurtain.compiler.llm.ledger import Ledger
 from ironcurtain.compiler.llm.providers.choose import provider_for
@@ -24,7 +24,7 @@ from ironcurtain.compiler.llm.question import MANUAL
 from ironcurtain.compiler.load.sources import Sources, sources_of
 from ironcurtain.compiler.progress import OnFailure, Progress, Silent, for_terminal
 from ironcurtain.compiler.rules.directories import canonical_directories
-from ironcurtain.compiler.verify.gate_judgement import Gate, Judged
+from ironcurtain.compiler.verify.gate_judgement import Gate, GateOutcome
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.locate import Opa, find
 from ironcurtain.errors import Exit, UsageError
@@ -139,10 +139,10 @@ def _lines(built: Built) -> Iterator[str]:
 def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
     """Return the gate of `ironcurtain verify` for what is about to be published."""
 
-    def judged(recorded: Recorded) -> Judged:
+    def judged(recorded: Baseline) -> GateOutcome:
         subject = unpublished(recorded, project, output, datetime.now(UTC).date())
         report = gate_report("verify", subject.bundle, engine, run_checks(subject))
-        return Judged(report, tuple(plain_text(report).splitlines()))
+        return GateOutcome(report, tuple(plain_text(report).splitlines()))
 
     return judged
 

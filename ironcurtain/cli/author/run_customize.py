@@ -13,7 +13,7 @@ from ironcurtain.cli.output import terminal
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.load.customize import Proposal, Turn, customize_question, proposal
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import Exit, OpenQuestionError, UsageError
 from ironcurtain.system.files import atomic_write, read_text
 from ironcurtain.system.text import printable, visible
@@ -69,7 +69,9 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def _converse(base: tuple[PlacedClause, ...], own: str, source: str, said: str, book: AnswerBook) -> Proposal:
+def _converse(
+    base: tuple[PlacedClause, ...], own: str, source: str, said: str, book: AnswerCache
+) -> Proposal:
     """Ask until there are edits, passing questions on to the person where there is a terminal."""
     conversation = [Turn(who="person", said=said)]
     for _ in range(_MAX_TURNS):

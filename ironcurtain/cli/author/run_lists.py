@@ -19,7 +19,7 @@ from ironcurtain.compiler.lists.edit import (
     with_list,
     write_lists,
 )
-from ironcurtain.compiler.lists.resolve import Site
+from ironcurtain.compiler.lists.resolve import ListSite
 from ironcurtain.compiler.lists.resolve import refresh as refresh_lists
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import Exit, ListError, UsageError
@@ -93,10 +93,10 @@ def refresh(
     return status
 
 
-def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> Site:
+def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListSite:
     servers, starter = load_servers(project.path("servers")), visits()
     annotations = project.path("output") / "tool-annotations.json"
-    return Site(
+    return ListSite(
         servers=servers,
         tools=list_tools(servers, starter),
         starter=starter,

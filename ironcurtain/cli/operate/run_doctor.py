@@ -14,7 +14,7 @@ from ironcurtain.enforcement.approvals.inbox import default_place
 from ironcurtain.enforcement.audit.log_paths import audit_directory
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.integrations.doctor.checks import examine, exit_of
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 from ironcurtain.settings import Settings, find_settings, user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.text import counted, printable
@@ -48,7 +48,7 @@ def run(
     project, problem = _project(config)
     files = (project.path("output") / "bundle", project.path("servers"))
     named = bundle or servers or config or project.file or problem
-    subject = Subject(
+    subject = Installation(
         bundle=Path(bundle) if bundle else files[0],
         servers=Path(servers) if servers else files[1],
         project=bool(named) or any(path.exists() for path in files),

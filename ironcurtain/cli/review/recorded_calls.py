@@ -8,8 +8,8 @@ from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.analysis.replay.summary import is_decided
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.canonical.this_host import DiskWorld
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.canonical.this_host import ThisHost
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.audit.keys import read_key
 from ironcurtain.enforcement.audit.log_paths import LogPlace, audit_directory, find_log
@@ -53,11 +53,11 @@ def replayer(
     Raises:
         BundleRelationError: If the policy's directories lie otherwise here than was verified.
     """
-    site = Site(
+    site = Deployment(
         home=str(Path(home).absolute()) if home is not None else str(Path.home()),
         sandbox=str(Path(sandbox).absolute()) if sandbox is not None else None,
     )
-    loaded = LoadedPolicy(PolicyContent.of(bundle), site, DiskWorld(home=site.home, git_environ={}))
+    loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
     return Replayer(bundle, loaded, opa, key)
 
 

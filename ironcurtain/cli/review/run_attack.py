@@ -11,7 +11,7 @@ from ironcurtain.analysis.attack.bases import Base, Recorded, gather, places_of
 from ironcurtain.analysis.attack.report import Live
 from ironcurtain.analysis.attack.run import attack, with_live
 from ironcurtain.analysis.attack.text import report_lines
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.review.policy_argument import read_policy
@@ -49,7 +49,7 @@ def run(
     promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     calls = _recorded(recorded, directory, head, policy.world, home, sandbox)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    examined = examination(policy.bundle, policy.world, engine, promised)
+    examined = analyse_policy(policy.bundle, policy.world, engine, promised)
     report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
     if live:
         bases = gather(policy.scenarios or (), examined, calls).bases

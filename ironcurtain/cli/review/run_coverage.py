@@ -9,7 +9,7 @@ import click
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.bundle.opening import Trust
 from ironcurtain.cli.review.policy_argument import read_policy
 from ironcurtain.engine.command import OpaCommand
@@ -39,7 +39,7 @@ def run(
         raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
     demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    examined = examination(policy.bundle, policy.world, engine, demanded)
+    examined = analyse_policy(policy.bundle, policy.world, engine, demanded)
     report = coverage(examined, policy.scenarios, engine)
     enough = report.percent >= fail_under
     if format_ == "json":

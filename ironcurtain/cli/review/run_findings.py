@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings import findings, text
 from ironcurtain.analysis.findings.report import Severity, StaleWaiver
 from ironcurtain.analysis.findings.waivers import Waivers
@@ -42,7 +42,7 @@ def run(
     accepted = policy.beside(waivers, _WAIVERS, Waivers) or Waivers(format="ironcurtain/waivers/v1")
     engine = OpaCommand(find(Path(opa) if opa else None))
     material = findings.Material(languages, policy.scenarios)
-    examined = examination(policy.bundle, policy.world, engine)
+    examined = analyse_policy(policy.bundle, policy.world, engine)
     today = datetime.now(tz=UTC).date()
     report = findings.waived(findings.find(examined, material, engine), accepted, today)
     failing = report.unwaived(fail_on)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.analysis.clauses.report import ClauseReport
-from ironcurtain.analysis.engine.policy_analysis import Examination, examination
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.matrix.html import html_page
 from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
 from ironcurtain.analysis.matrix.text import markdown_lines, text_lines
@@ -28,7 +28,7 @@ def run(*, bundle: str | None, scenarios: str | None, format_: str, opa: str | N
     read = open_bundle(Path(path), Trust.of(**trust))
     check_rendered(read)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    examined = examination(read, assumed_world(path, scenarios), engine)
+    examined = analyse_policy(read, assumed_world(path, scenarios), engine)
     matrix = matrix_of(examined)
     if format_ == "json":
         click.echo(matrix_json(matrix), nl=False)
@@ -40,7 +40,7 @@ def run(*, bundle: str | None, scenarios: str | None, format_: str, opa: str | N
     return Exit.YES
 
 
-def _report(examined: Examination, tests: Scenarios, engine: OpaCommand) -> ClauseReport:
+def _report(examined: PolicyAnalysis, tests: Scenarios, engine: OpaCommand) -> ClauseReport:
     from ironcurtain.analysis.clauses.outcomes import clause_report  # noqa: PLC0415 - a tenth of a matrix's time
 
     return clause_report(examined.bundle, tests, engine, examined)

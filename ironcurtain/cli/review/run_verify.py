@@ -24,7 +24,7 @@ from ironcurtain.integrations.gate.git import Commit
 from ironcurtain.integrations.gate.reading import Given, read_subject
 from ironcurtain.integrations.gate.report import exit_of, gate_report, signature
 from ironcurtain.integrations.gate.review import compared, dropped_guarantees
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 
 def run(
@@ -91,14 +91,14 @@ class _Older:
     approvals: DiffApprovals | None
 
     @classmethod
-    def of(cls, ref: str, given: Given, subject: Subject) -> _Older:
+    def of(cls, ref: str, given: Given, subject: PolicyUnderReview) -> _Older:
         commit = Commit.of(ref, given.bundle.absolute().parent)
         file = subject.approvals_file.path
         approvals = read_approvals(file, must_exist=given.approvals is not None)
         return cls(commit, commit.bundle(given.bundle), approvals)
 
 
-def _compare(subject: Subject, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
+def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
     """Judge what changed since an older policy; no difference where there is none to be had."""
     found: list[Difference] = []
 

@@ -16,7 +16,7 @@ import click
 
 from ironcurtain.cli.output import terminal
 from ironcurtain.enforcement.approvals.describe import WIDTH, describe
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk, Recorded
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
 from ironcurtain.enforcement.approvals.rows import rows
 
@@ -27,7 +27,7 @@ _AROUND = 2
 """Lines of a page that are ours: where it stands, and an empty one."""
 _HOME, _TO_END_OF_LINE, _TO_END = "\x1b[H", "\x1b[K", "\x1b[J"
 
-Telling = Callable[[ApprovalRequest, Answer, Recorded], str]
+Telling = Callable[[ApprovalRequest, PersonAnswer, Recorded], str]
 
 
 class Screen:
@@ -38,9 +38,9 @@ class Screen:
         told: Says what became of an answer, by what the directory made of it.
     """
 
-    def __init__(self, opened: Callable[[], Desk | None], told: Telling) -> None:
+    def __init__(self, opened: Callable[[], ApprovalInbox | None], told: Telling) -> None:
         self._opened, self._told = opened, told
-        self._desk: Desk | None = None
+        self._desk: ApprovalInbox | None = None
         self._chosen = ""
         self._known: set[str] = set()
         self._note = self._drawn = ""
@@ -123,7 +123,7 @@ class Screen:
         return self._told(status.request, answer, self._desk.answer(status.request, answer))
 
 
-def _asked(request: ApprovalRequest) -> Answer | None:
+def _asked(request: ApprovalRequest) -> PersonAnswer | None:
     """Return the answer that is typed; None for none."""
     covers = request.session_offer.covers
     widening = ", session to approve calls of the shape above for this session, too" if covers else ""
@@ -131,12 +131,12 @@ def _asked(request: ApprovalRequest) -> Answer | None:
         f"Type approve to approve this one call{widening}, or deny; anything else leaves it waiting."
     )
     if word == "approve":
-        return Answer("approved")
+        return PersonAnswer("approved")
     if word == "session" and covers:
-        return Answer("approved", "session")
+        return PersonAnswer("approved", "session")
     if word == "deny":
         reason = terminal.asks("Why? The agent is told this; an empty line tells it nothing.")
-        return Answer("denied", reason=reason[:MAX_REASON])
+        return PersonAnswer("denied", reason=reason[:MAX_REASON])
     return None
 
 

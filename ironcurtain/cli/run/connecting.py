@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
-from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.system.text import printable
 
 
@@ -14,6 +14,6 @@ def say(text: str) -> None:
     click.echo(printable(f"note: {text}"), err=True)
 
 
-def visits() -> Starter:
+def visits() -> ServerLauncher:
     """Return what starts servers, and says on stderr what has to be known of their sandbox."""
     return contained_visits(say)

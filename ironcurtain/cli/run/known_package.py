@@ -6,7 +6,7 @@ import re
 
 from ironcurtain.compiler.known import shipped_collection
 from ironcurtain.errors import ServerConfigError
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.target import read_target
 from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.fetched.request import request_of
@@ -16,7 +16,7 @@ _VERSION = re.compile(r"(?<=.)(?:@|\[|\s*[<>=!~]).*")
 """What follows a package's name: a version, a range, extras."""
 
 
-def known_of(place: Place) -> dict[str, KnownServer]:
+def known_of(place: ConfigLocation) -> dict[str, KnownServer]:
     """Return the well-known ones of a client's servers, by the name that the client has for them."""
     servers = read_target(place).document.servers
     by_package = {(s.package.registry, s.package.name): s for s in shipped_collection().servers}

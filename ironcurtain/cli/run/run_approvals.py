@@ -16,7 +16,7 @@ import click
 from ironcurtain.cli.output import terminal
 from ironcurtain.cli.run.approvals_screen import Screen
 from ironcurtain.enforcement.approvals.describe import WIDTH, describe
-from ironcurtain.enforcement.approvals.inbox import Answer, Desk, Recorded, default_place
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded, default_place
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, Approvals, ApprovalStatus
 from ironcurtain.enforcement.approvals.rows import rows
 from ironcurtain.errors import Exit, UsageError
@@ -81,7 +81,7 @@ def approve(
         if not yes and not _confirmed(request, session=session):
             click.echo("not approved; it still waits", err=True)
             return Exit.NO
-        answer = Answer("approved", "session" if session else "once")
+        answer = PersonAnswer("approved", "session" if session else "once")
         return _say(request, answer, desk.answer(request, answer), format_)
 
 
@@ -94,7 +94,7 @@ def deny(*, id_: str, reason: str, directory: str | None, key: str | None, forma
         status = _one(desk, id_)
         if desk is None or status is None or status.request is None:
             return _gone(id_, status)
-        answer = Answer("denied", reason=reason)
+        answer = PersonAnswer("denied", reason=reason)
         return _say(status.request, answer, desk.answer(status.request, answer), format_)
 
 
@@ -116,7 +116,7 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
     return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
 
 
-def _say(request: ApprovalRequest, answer: Answer, recorded: Recorded, format_: str) -> Exit:
+def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, format_: str) -> Exit:
     if recorded != "recorded":
         click.echo(_told(request, answer, recorded), err=True)
         return Exit.NO
@@ -128,7 +128,7 @@ def _say(request: ApprovalRequest, answer: Answer, recorded: Recorded, format_: 
     return Exit.YES
 
 
-def _told(request: ApprovalRequest, answer: Answer, recorded: Recorded) -> str:
+def _told(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded) -> str:
     if recorded != "recorded":
         return f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}"
     scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
@@ -141,7 +141,7 @@ def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
     return Exit.NO
 
 
-def _one(desk: Desk | None, beginning: str) -> ApprovalStatus | None:
+def _one(desk: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
     """Return the request whose id begins so, or None.
 
     Raises:
@@ -155,9 +155,11 @@ def _one(desk: Desk | None, beginning: str) -> ApprovalStatus | None:
     return desk.status(ids[0]) if desk is not None and ids else None
 
 
-def _desk(stack: ExitStack, directory: str | None, key: str | None) -> Desk | None:
+def _desk(stack: ExitStack, directory: str | None, key: str | None) -> ApprovalInbox | None:
     default_directory, default_key = default_place()
-    desk = Desk.open(Path(directory) if directory else default_directory, Path(key) if key else default_key)
+    desk = ApprovalInbox.open(
+        Path(directory) if directory else default_directory, Path(key) if key else default_key
+    )
     return stack.enter_context(desk) if desk is not None else None
 
 
@@ -172,7 +174,7 @@ def _watch(directory: str | None, key: str | None, format_: str) -> NoReturn:
     shown: list[tuple[str, str]] | None = None
     known: set[str] = set()
     with ExitStack() as stack:
-        desk: Desk | None = None
+        desk: ApprovalInbox | None = None
         while True:
             desk = desk or _desk(stack, directory, key)
             found = desk.statuses() if desk is not None else ()

@@ -21,7 +21,7 @@ from ironcurtain.cli.run.known_package import known_of
 from ironcurtain.enforcement.proxy.configuration import check_sandbox
 from ironcurtain.enforcement.sandbox.reach.agreement import disagreements
 from ironcurtain.errors import Exit, FileError, UsageError
-from ironcurtain.integrations.clients.places import CLIENTS, Place, Scope, places
+from ironcurtain.integrations.clients.places import CLIENTS, ConfigLocation, Scope, places
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.clients.restore_plan import ENTRY
 from ironcurtain.integrations.clients.target import file_of, read_target
@@ -168,7 +168,7 @@ def _print_entry(entry: dict[str, Json]) -> None:
     click.echo(json.dumps({ENTRY: entry}, indent=2, ensure_ascii=False))
 
 
-def _there(name: str) -> list[Place]:
+def _there(name: str) -> list[ConfigLocation]:
     # In the home directory the project's file can be the user's own.
     there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
     return list({file_of(place): place for place in there}.values())
@@ -192,7 +192,7 @@ def _agreed(report: ClientReport) -> bool:
     return terminal.types("yes", f"write {visible(report.file)}; anything else leaves it")
 
 
-def chosen(client: str, scope: Scope | None, fits: Callable[[Place], bool]) -> Place:
+def chosen(client: str, scope: Scope | None, fits: Callable[[ConfigLocation], bool]) -> ConfigLocation:
     """Return the one file that a client's name means: of several, the one that fits.
 
     Raises:
@@ -254,7 +254,7 @@ def _tell(report: ClientReport) -> None:
         click.echo(f"note: {printable(note)}", err=True)
 
 
-def _has_servers(place: Place) -> bool:
+def _has_servers(place: ConfigLocation) -> bool:
     if not place.path.exists():
         return False
     servers = read_target(place).document.servers

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ironcurtain.cli.run.server_permissions import Permissions
 from ironcurtain.errors import FormatError, PublishError, ServerConfigError
-from ironcurtain.integrations.clients.jsonc import Node, parse
+from ironcurtain.integrations.clients.jsonc import JsonNode, parse
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, read_text
 from ironcurtain.system.frozen import Json
@@ -149,7 +149,7 @@ def write(path: Path, text: str) -> None:
         ) from error
 
 
-def _holder(text: str, source: str) -> Node:
+def _holder(text: str, source: str) -> JsonNode:
     root = parse(text, source)
     member = root.member(_HOLDER)
     if member is None or not isinstance(member.node.value, dict):

@@ -25,7 +25,7 @@ from ironcurtain.compiler.annotate.questions import (
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.compiler.known import SHIPPED, Collection, Known
 from ironcurtain.compiler.llm.question import MANUAL, Answer, Question
-from ironcurtain.compiler.questions.answers import AnswerBook, Joint
+from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import (
@@ -66,7 +66,7 @@ def annotate(
     tools: Tools,
     roles: Sequence[IdentifierRole],
     confirmations: Confirmations,
-    book: AnswerBook,
+    book: AnswerCache,
     *,
     previous: Annotations | None = None,
     known: Collection | None = None,
@@ -123,7 +123,7 @@ def annotate(
 
 
 def _ask(
-    listed: Sequence[Listed], registry: Registry, book: AnswerBook, known: Collection | None
+    listed: Sequence[Listed], registry: Registry, book: AnswerCache, known: Collection | None
 ) -> list[Answer]:
     """Return one answer for each tool, in their order; what is neither kept nor known is asked in batches."""
     parts = [tool_question(one, registry) for one in listed]
@@ -131,7 +131,7 @@ def _ask(
     if known is not None and not book.asks_anew("annotate"):
         _take_known(parts, listed, registry, book, known)
 
-    def join(missing: Sequence[Question]) -> list[Joint]:
+    def join(missing: Sequence[Question]) -> list[BatchedQuestion]:
         return batches([_as_reviewed(by_digest[part.digest], listed, known) for part in missing], registry)
 
     return book.ask_joint(parts, join)
@@ -141,7 +141,7 @@ def _take_known(
     parts: Sequence[Question],
     listed: Sequence[Listed],
     registry: Registry,
-    book: AnswerBook,
+    book: AnswerCache,
     known: Collection,
 ) -> None:
     """Answer from the collection what no kept answer answers: a project's own annotation wins."""

@@ -19,7 +19,7 @@ from ironcurtain.compiler.annotate.answer_schema import annotation_schema
 from ironcurtain.compiler.annotate.checks import tool_problems
 from ironcurtain.compiler.known import Changed
 from ironcurtain.compiler.llm.question import Check, Question
-from ironcurtain.compiler.questions.answers import Joint
+from ironcurtain.compiler.questions.answers import BatchedQuestion
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
@@ -66,7 +66,7 @@ def tool_question(listed: Listed, registry: Registry) -> Question:
     )
 
 
-def batches(listed: Sequence[Listed], registry: Registry) -> list[Joint]:
+def batches(listed: Sequence[Listed], registry: Registry) -> list[BatchedQuestion]:
     """Join tools, of whichever servers, into as few questions as there can be."""
     chunks = [listed[start : start + BATCH] for start in range(0, len(listed), BATCH)]
     return [_joint(number, chunk, registry) for number, chunk in enumerate(chunks, 1)]
@@ -104,7 +104,7 @@ def read_proposals(content: Json) -> list[tuple[str, IdentifierRole]]:
     ]
 
 
-def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
+def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQuestion:
     servers = {one.server for one in chunk}
     mixed = len(servers) > 1
     parts = tuple(tool_question(one, registry) for one in chunk)
@@ -138,7 +138,9 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> Joint:
 
     key = f"annotate-{'mixed' if mixed else chunk[0].server}-{number}"
     question = _question(key, chunk, registry, check)
-    return Joint(replace(question, parts=tuple(part.digest for part in parts)), parts, divide, narrow)
+    return BatchedQuestion(
+        replace(question, parts=tuple(part.digest for part in parts)), parts, divide, narrow
+    )
 
 
 def _without_server(entry: Json) -> Json:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.compiler.lists.resolve import Site, keep_answers, refresh
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.lists.resolve import ListSite, keep_answers, refresh
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import ListError, raise_all
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import CompiledPolicy
@@ -35,7 +35,7 @@ class Resolved:
 
 
 def resolve_lists(
-    lists: Lists, policy: CompiledPolicy, site: Site, book: AnswerBook, *, ask: bool
+    lists: Lists, policy: CompiledPolicy, site: ListSite, book: AnswerCache, *, ask: bool
 ) -> Resolved:
     """Resolve the lists that rules use and that nobody has filled.
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 
 from ironcurtain.compiler.llm.question import Question
-from ironcurtain.compiler.questions.answers import Joint
+from ironcurtain.compiler.questions.answers import BatchedQuestion
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.canonical import pointers
@@ -84,7 +84,7 @@ def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) ->
     )
 
 
-def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Joint:
+def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> BatchedQuestion:
     """Ask about several lists at once; what is kept are answers about each."""
     parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
 
@@ -101,7 +101,7 @@ def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Jo
         return {kind: [e for e in content.get(kind) or () if e.get("list") in names] for kind in _KINDS}
 
     question = replace(lists_question(wanted, candidates), parts=tuple(part.digest for part in parts))
-    return Joint(question, parts, divide, narrow)
+    return BatchedQuestion(question, parts, divide, narrow)
 
 
 def arguments_of(entry: Json) -> dict[str, Json]:

@@ -20,14 +20,14 @@ from ironcurtain.compiler.lists.question import (
 )
 from ironcurtain.compiler.llm.question import Answer, Question
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.compiler.questions.answers import AnswerBook, Joint
+from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, ListError, OpenQuestionError, PatternError, raise_all
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists, NamedList, Resolution
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.launching import Starter
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system.frozen import Json
@@ -38,7 +38,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Site:
+class ListSite:
     """What lists are resolved against.
 
     Attributes:
@@ -50,7 +50,7 @@ class Site:
 
     servers: ServerConfig
     tools: Tools
-    starter: Starter
+    starter: ServerLauncher
     annotations: Annotations | None
     clauses: tuple[PlacedClause, ...]
     registry: Registry
@@ -58,7 +58,7 @@ class Site:
     ask_again: bool = False
 
 
-def refresh(lists: Lists, names: Sequence[str], site: Site, book: AnswerBook) -> Edited:
+def refresh(lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCache) -> Edited:
     """Resolve lists anew; what people added and removed stays.
 
     A list that was resolved before is resolved in the same way again, if its tool is as it was; all
@@ -93,7 +93,7 @@ def refresh(lists: Lists, names: Sequence[str], site: Site, book: AnswerBook) ->
     return Edited(lists, tuple(lines), by_hand)
 
 
-def keep_answers(lists: Lists, names: Sequence[str], site: Site, book: AnswerBook) -> None:
+def keep_answers(lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCache) -> None:
     """Keep the answers by which lists were resolved in use, where they still answer what would be asked."""
     tools = candidates(site)
     for question in lists_joint(_wanted(lists, names, site), tools).parts if names and tools else ():
@@ -102,7 +102,7 @@ def keep_answers(lists: Lists, names: Sequence[str], site: Site, book: AnswerBoo
 
 
 def _choose(
-    lists: Lists, names: Sequence[str], site: Site, book: AnswerBook
+    lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCache
 ) -> tuple[dict[str, Resolution], dict[str, str]]:
     """Ask how lists can be resolved; return the resolutions, and the reasons of lists that cannot be."""
     if not names:
@@ -121,22 +121,22 @@ def _choose(
     return resolutions, by_hand
 
 
-def _wanted(lists: Lists, names: Sequence[str], site: Site) -> list[Wanted]:
+def _wanted(lists: Lists, names: Sequence[str], site: ListSite) -> list[Wanted]:
     clauses = {placed.clause.id: placed.clause.text for placed in site.clauses}
     return [Wanted(n, lists.lists[n].type, clauses.get(lists.lists[n].source, "")) for n in names]
 
 
-def _ask(wanted: Sequence[Wanted], tools: Sequence[Candidate], book: AnswerBook) -> list[Answer]:
+def _ask(wanted: Sequence[Wanted], tools: Sequence[Candidate], book: AnswerCache) -> list[Answer]:
     """Return an answer about each list; those that are not kept are asked about in one question."""
     by_digest = {p.digest: w for p, w in zip(lists_joint(wanted, tools).parts, wanted, strict=True)}
 
-    def join(missing: Sequence[Question]) -> list[Joint]:
+    def join(missing: Sequence[Question]) -> list[BatchedQuestion]:
         return [lists_joint([by_digest[part.digest] for part in missing], tools)] if missing else []
 
     return book.ask_joint(lists_joint(wanted, tools).parts, join)
 
 
-def candidates(site: Site) -> list[Candidate]:
+def candidates(site: ListSite) -> list[Candidate]:
     """Return the tools that a model may choose from.
 
     Those annotated to change nothing, those that a person confirmed, and those whose server claims that
@@ -153,7 +153,7 @@ def candidates(site: Site) -> list[Candidate]:
     return found
 
 
-def _is_read_only(server: str, tool: ToolListing, site: Site) -> bool:
+def _is_read_only(server: str, tool: ToolListing, site: ListSite) -> bool:
     annotation = site.annotations.find(server, tool.name) if site.annotations else None
     annotated = annotation is not None and annotation.schema_digest == tool_digest(tool)
     return f"{server}/{tool.name}" in site.confirmed or (
@@ -161,7 +161,7 @@ def _is_read_only(server: str, tool: ToolListing, site: Site) -> bool:
     )
 
 
-def _resolution(entry: Json, answer: Answer, site: Site) -> Resolution:
+def _resolution(entry: Json, answer: Answer, site: ListSite) -> Resolution:
     server, tool = entry["server"], _live(entry["server"], entry["tool"], site.tools)
     return Resolution(
         server=server,
@@ -174,7 +174,7 @@ def _resolution(entry: Json, answer: Answer, site: Site) -> Resolution:
     )
 
 
-def _problems(name: str, chosen: Resolution, lists: Lists, site: Site) -> list[IronCurtainError]:
+def _problems(name: str, chosen: Resolution, lists: Lists, site: ListSite) -> list[IronCurtainError]:
     """Return why the tool of a resolution must not be called, whoever chose it."""
     where = f"{chosen.server}/{chosen.tool}"
     tool = _live(chosen.server, chosen.tool, site.tools)
@@ -206,7 +206,7 @@ def _live(server: str, tool: str, tools: Tools) -> ToolListing | None:
     return next((each for each in tools.get(server, ()) if each.name == tool), None)
 
 
-def _resolve(lists: Lists, name: str, chosen: Resolution, site: Site) -> tuple[Lists, list[str]]:
+def _resolve(lists: Lists, name: str, chosen: Resolution, site: ListSite) -> tuple[Lists, list[str]]:
     from ironcurtain.servers.call import call_tool  # noqa: PLC0415 - the SDK takes a second to load
 
     named = lists.lists[name]

@@ -10,10 +10,10 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
 from ironcurtain.bundle.provenance_model import Provenance, Source
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
-from ironcurtain.compiler.baseline import Recorded
+from ironcurtain.compiler.baseline import Baseline
 from ironcurtain.compiler.load.load import Inputs
 from ironcurtain.compiler.policy_analysis import FILE_NAME
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -32,12 +32,14 @@ class Documents:
     annotations: Annotations
     policy: CompiledPolicy
     lists: Lists
-    recorded: Recorded
+    recorded: Baseline
     verification: Verification
     tools: Tools
 
 
-def origin(sources: tuple[Source, ...], inputs: Inputs, book: AnswerBook, documents: Documents) -> Provenance:
+def origin(
+    sources: tuple[Source, ...], inputs: Inputs, book: AnswerCache, documents: Documents
+) -> Provenance:
     """Say what the bundle was made from, by digests; nothing in it depends on the machine or the time."""
     tools = documents.tools
     digests = {server: {tool.name: tool_digest(tool) for tool in listed} for server, listed in tools.items()}
@@ -62,7 +64,7 @@ def archives(bundle: Bundle, sign: Callable[[Bundle], Bundle] | None) -> dict[st
     return {**made, "provenance.json": json_text.pretty(about).encode()}
 
 
-def files(bundle: Bundle, documents: Documents, book: AnswerBook) -> dict[str, bytes]:
+def files(bundle: Bundle, documents: Documents, book: AnswerCache) -> dict[str, bytes]:
     """Return the content of every file of the published directory, by relative path."""
     return {
         **{f"bundle/{path}": data for path, data in bundle.files.items()},

@@ -37,7 +37,7 @@ class _Refreshed(Frozen):
 
 
 @dataclass(frozen=True)
-class Joint:
+class BatchedQuestion:
     """One question that is asked in place of several, to save calls.
 
     Attributes:
@@ -73,7 +73,7 @@ class Joint:
         return self.answers(answer_to(self.question, content, provider=MANUAL))
 
 
-class AnswerBook:
+class AnswerCache:
     """Answers questions from what is kept, and asks a provider for the rest.
 
     Args:
@@ -150,18 +150,18 @@ class AnswerBook:
         if self._refresh:
             shutil.rmtree((self._pending / _JOURNAL).parent, ignore_errors=True)
 
-    def run(self, number: int, provider: Callable[[], Provider] | None) -> AnswerBook:
+    def run(self, number: int, provider: Callable[[], Provider] | None) -> AnswerCache:
         """Return a view of this book that asks every question once more, independently of other runs.
 
         Args:
             number: 2, 3, …; each run has answers of its own.
-            provider: Who is asked in this run; None as in `AnswerBook`.
+            provider: Who is asked in this run; None as in `AnswerCache`.
         """
         other = copy.copy(self)
         other._run, other._make_provider, other._provider = number, provider, None  # noqa: SLF001 - a copy of us
         return other
 
-    def kept_only(self) -> AnswerBook:
+    def kept_only(self) -> AnswerCache:
         """Return a view of this book that asks nobody."""
         other = copy.copy(self)
         other._make_provider = None  # noqa: SLF001 - a copy of us
@@ -181,7 +181,7 @@ class AnswerBook:
             prompt=f"{question.prompt}\n\nThis is run {self._run} of several independent ones.",
         )
 
-    def _joint_of_run(self, joint: Joint) -> Joint:
+    def _joint_of_run(self, joint: BatchedQuestion) -> BatchedQuestion:
         parts = tuple(self._of_run(part) for part in joint.parts)
         return replace(joint, question=self._of_run(joint.question), parts=parts)
 
@@ -201,7 +201,7 @@ class AnswerBook:
         return [found[question.key] for question in questions]
 
     def ask_joint(
-        self, parts: Sequence[Question], join: Callable[[Sequence[Question]], Sequence[Joint]]
+        self, parts: Sequence[Question], join: Callable[[Sequence[Question]], Sequence[BatchedQuestion]]
     ) -> list[Answer]:
         """Return a valid answer to each question, asking those that are not kept in fewer, joint ones.
 
@@ -229,7 +229,7 @@ class AnswerBook:
         return self.ask(parts)
 
     def _take_given(
-        self, missing: Sequence[Question], join: Callable[[Sequence[Question]], Sequence[Joint]]
+        self, missing: Sequence[Question], join: Callable[[Sequence[Question]], Sequence[BatchedQuestion]]
     ) -> None:
         """Take what answers to joint questions of earlier runs say of these questions.
 

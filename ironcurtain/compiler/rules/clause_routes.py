@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.allow_checks import resource_roles
@@ -23,7 +23,7 @@ Routes = Mapping[str, tuple[PlacedClause, ...]]
 
 
 def route_clauses(
-    clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str], book: AnswerBook
+    clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str], book: AnswerCache
 ) -> Routes:
     """Return the clauses of each server.
 

@@ -16,7 +16,7 @@ from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.allow_checks import rule_mistakes, unlimited, unlimited_text
@@ -83,7 +83,7 @@ class RuleContext:
         return next((placed for placed in self.clauses if placed.clause.id == name), None)
 
 
-def compile_rules(context: RuleContext, book: AnswerBook) -> Compiled:
+def compile_rules(context: RuleContext, book: AnswerCache) -> Compiled:
     """Compile the rules of every server that has tools.
 
     Raises:
@@ -243,7 +243,7 @@ def _question(
 
 
 def _previous_text(
-    server: str, clauses: Sequence[PlacedClause], context: RuleContext, book: AnswerBook
+    server: str, clauses: Sequence[PlacedClause], context: RuleContext, book: AnswerCache
 ) -> str:
     """Return what is told of the rules of the last compile, so that what need not change stays as it is."""
     if context.published is None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, role_atom, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, role_atom, rule_atom
 from ironcurtain.analysis.engine.space.variables import PRESENT, Class, variables_of
 from ironcurtain.analysis.engine.values.witnesses import (
     Witness,
@@ -26,7 +26,7 @@ from ironcurtain.analysis.engine.values.witnesses import (
 from ironcurtain.compiler.rules.checks import concerned_tools
 from ironcurtain.compiler.rules.patterns import members
 from ironcurtain.compiler.scenarios.values import Filler
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
 from ironcurtain.model.decision import Decision
@@ -83,7 +83,7 @@ def generate_calls(ground: Ground) -> Generated:
     left_out = 0
     for server, annotated in sorted(ground.annotations.servers.items()):
         for tool in annotated.tools:
-            fitted = FittedTool(tool)
+            fitted = ValidatedTool(tool)
             if fitted.unusable:
                 continue  # every call of it is invalid
             filler = Filler(fitted, registry, words)
@@ -164,7 +164,7 @@ def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fres
     return found
 
 
-def _atoms(tool: ToolAnnotation, server: str, ground: Ground) -> tuple[Atom, ...]:
+def _atoms(tool: ToolAnnotation, server: str, ground: Ground) -> tuple[Predicate, ...]:
     """Return every test that tells modes of the tool apart: of its conditional roles, and of rules."""
     found = [role_atom(when) for a in tool.args if a.conditional for when in a.conditional.when]
     own = Annotations(
@@ -178,7 +178,7 @@ def _atoms(tool: ToolAnnotation, server: str, ground: Ground) -> tuple[Atom, ...
     return tuple({atom.key: atom for atom in found}.values())
 
 
-def _tests(rule: Rule) -> list[Atom]:
+def _tests(rule: Rule) -> list[Predicate]:
     return [
         *(rule_atom("args", test, rule.then) for test in rule.if_.args or ()),
         *(rule_atom("caller", test, rule.then) for test in rule.if_.caller or ()),
@@ -194,14 +194,14 @@ class _Calls:
         filler: Filler,
         registry: Registry,
         places: _Places,
-        atoms: Sequence[Atom],
+        atoms: Sequence[Predicate],
         words: tuple[str, str],
     ) -> None:
         self._server = server
         self._filler = filler
         self._registry = registry
         self._places = places
-        tool = FittedTool(filler.annotation)
+        tool = ValidatedTool(filler.annotation)
         self._variables = variables_of(atoms, tool, registry, words).values
         self._seen: set[bytes] = set()
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ironcurtain.analysis.engine.evaluate import prepare_scenarios
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
@@ -70,7 +70,7 @@ class Intent:
     notes: tuple[str, ...]
 
 
-def ask_intent(context: IntentContext, book: AnswerBook, *, ask: bool) -> Intent:
+def ask_intent(context: IntentContext, book: AnswerCache, *, ask: bool) -> Intent:
     """Ask for the scenarios and keep those that can come true.
 
     Args:

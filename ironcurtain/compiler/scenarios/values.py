@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ironcurtain.analysis.engine.values.value_generator import Builder
+from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
-from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.system.frozen import Json
@@ -25,11 +25,11 @@ class Filler:
         fresh: Readable words that no policy names.
     """
 
-    def __init__(self, tool: FittedTool, registry: Registry, fresh: tuple[str, ...]) -> None:
+    def __init__(self, tool: ValidatedTool, registry: Registry, fresh: tuple[str, ...]) -> None:
         self._tool = tool
         self._registry = registry
         self._schema = tool.annotation.input_schema or {}
-        self._builder = Builder(tool.schema, fresh)
+        self._builder = ValueGenerator(tool.schema, fresh)
         self._fresh = fresh
         self._checkers: dict[str, ArgumentSchema] = {}
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ironcurtain.compiler.baseline import Recorded
+from ironcurtain.compiler.baseline import Baseline
 from ironcurtain.compiler.progress import Progress
 from ironcurtain.compiler.verify.gate_report import GateReport
 from ironcurtain.compiler.verify.report import Check, Verification
@@ -21,7 +21,7 @@ _FIGURES = ("findings", "coverage", "mutation")
 
 
 @dataclass(frozen=True)
-class Judged:
+class GateOutcome:
     """What the gate says.
 
     Attributes:
@@ -32,10 +32,10 @@ class Judged:
     lines: tuple[str, ...]
 
 
-Gate: TypeAlias = Callable[[Recorded], Judged]
+Gate: TypeAlias = Callable[[Baseline], GateOutcome]
 
 
-def judge(recorded: Recorded, gate: Gate, progress: Progress, unread: Sequence[str]) -> Verification:
+def judge(recorded: Baseline, gate: Gate, progress: Progress, unread: Sequence[str]) -> Verification:
     """Let the gate judge a policy; return its verification with everything that was found.
 
     Args:

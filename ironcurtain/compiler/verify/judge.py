@@ -14,7 +14,7 @@ from typing import Literal
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import clause_data
@@ -69,7 +69,7 @@ class Judge:
         book: Where answers come from.
     """
 
-    def __init__(self, book: AnswerBook) -> None:
+    def __init__(self, book: AnswerCache) -> None:
         self.book = book
         self._asked = 0
         self._probe_rounds = 0

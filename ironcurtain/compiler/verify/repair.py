@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.templates import as_data, fill
@@ -48,7 +48,7 @@ _OPS = ("update", "add", "prepend", "delete")
 
 
 @dataclass(frozen=True)
-class Draft:
+class RepairDraft:
     """What a repair may change: the rules, and the scenarios that a model wrote."""
 
     policy: CompiledPolicy
@@ -63,7 +63,7 @@ class Tried:
     verification: Verification
 
 
-class Bench(Protocol):
+class RepairBackend(Protocol):
     """Where drafts are tried."""
 
     @property
@@ -71,7 +71,7 @@ class Bench(Protocol):
         """The scenarios that people wrote."""
         ...
 
-    def run(self, draft: Draft) -> Tried:
+    def run(self, draft: RepairDraft) -> Tried:
         """Build a draft's bundle and verify it."""
         ...
 
@@ -90,7 +90,7 @@ class Settled:
         rounds: How often something was corrected.
     """
 
-    draft: Draft
+    draft: RepairDraft
     tried: Tried
     questions: tuple[OpenQuestion, ...]
     notes: tuple[str, ...]
@@ -121,7 +121,7 @@ _DONE = {"update": "changed", "add": "added", "prepend": "added at the beginning
 class _State:
     """A draft that was tried, and how many notes led to it."""
 
-    draft: Draft
+    draft: RepairDraft
     tried: Tried
     notes: int
 
@@ -151,7 +151,7 @@ class _Progress:
     rounds: int = 0
 
 
-def settle(draft: Draft, bench: Bench, context: RuleContext, book: AnswerBook) -> Settled:
+def settle(draft: RepairDraft, bench: RepairBackend, context: RuleContext, book: AnswerCache) -> Settled:
     """Verify a draft and repair it as far as models can.
 
     Args:
@@ -197,14 +197,14 @@ def _nobody_asked(error: IronCurtainError) -> bool:
 
 
 def _round(
-    draft: Draft,
+    draft: RepairDraft,
     tried: Tried,
     failed: Sequence[_Failure],
-    bench: Bench,
+    bench: RepairBackend,
     context: RuleContext,
     judge: Judge,
     progress: _Progress,
-) -> Draft | None:
+) -> RepairDraft | None:
     """Do one round; return the draft to go on with, or None if there is nothing more to do."""
     case = Case(context.clauses, context.annotations, draft.policy, tuple(failed))
     judged = {each.scenario: each for each in judge.judge(case, partial(bench.attempt, tried.bundle))}
@@ -230,20 +230,20 @@ def _round(
     return changed
 
 
-def _failed(draft: Draft, tried: Tried, bench: Bench) -> list[_Failure]:
+def _failed(draft: RepairDraft, tried: Tried, bench: RepairBackend) -> list[_Failure]:
     scenarios = {scenario.id: scenario for scenario in (*bench.fixed.scenarios, *draft.intent)}
     # Which clause a person named no model corrects: there the verdict is as demanded.
     wrong = [m for m in tried.verification.mismatches if m.wrong_clause is None]
     return [(scenarios[mismatch.scenario], mismatch) for mismatch in wrong if mismatch.scenario in scenarios]
 
 
-def _state(draft: Draft) -> str:
+def _state(draft: RepairDraft) -> str:
     """Return what tells two drafts apart: the rules and what the scenarios expect."""
     expected = {scenario.id: scenario.expect for scenario in draft.intent}
     return json_text.digest([rules_data(draft.policy), expected])
 
 
-def _correct_scenarios(draft: Draft, judged: dict[str, Judgement]) -> tuple[Draft, list[str]]:
+def _correct_scenarios(draft: RepairDraft, judged: dict[str, Judgement]) -> tuple[RepairDraft, list[str]]:
     """Give scenarios of a model the verdict that the judge reads in the clauses."""
     corrected, notes = [], []
     for scenario in draft.intent:
@@ -258,7 +258,7 @@ def _correct_scenarios(draft: Draft, judged: dict[str, Judgement]) -> tuple[Draf
 
 
 def _patch_rules(
-    policy: CompiledPolicy, blamed: Sequence[_Blamed], context: RuleContext, book: AnswerBook, number: int
+    policy: CompiledPolicy, blamed: Sequence[_Blamed], context: RuleContext, book: AnswerCache, number: int
 ) -> tuple[CompiledPolicy, list[str]]:
     """Ask for patches of the rules of each server that is to blame, and apply them."""
     servers = sorted({each.scenario.call.server for each in blamed} & context.annotations.servers.keys())

@@ -15,11 +15,11 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import decode, encode
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.git.remotes import RemoteJudge
-from ironcurtain.decision.canonical.host_view import RepositoryPlaces, UnreadableError, World
+from ironcurtain.decision.canonical.host_view import HostView, RepositoryPlaces, UnreadableError
 from ironcurtain.decision.canonical.identifiers import canonical_identifier, check_branch_name
 from ironcurtain.decision.canonical.json_schema import type_name
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.resources import Subject, SubjectCollector, SubjectLimit
+from ironcurtain.decision.canonical.resources import Resource, SubjectCollector, SubjectLimit
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry, Role
@@ -33,7 +33,7 @@ READ_PATH = "read-path"
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class CanonicalizationContext:
     """What canonicalisation needs to know of the place where a call happens.
 
     Attributes:
@@ -43,7 +43,7 @@ class Surroundings:
         directories_inside: Given a real directory, the real directories inside it that the policy names.
     """
 
-    world: World
+    world: HostView
     server: str
     home: str
     working_root: str | None
@@ -63,7 +63,7 @@ class Canonical:
     """
 
     arguments: dict[str, Json]
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Resource, ...]
     resolver: Resolver
     path_places: frozenset[str]
 
@@ -82,7 +82,9 @@ class _Leaf:
         return pointers.join(self.steps)
 
 
-def canonicalise(tool: ToolAnnotation, arguments: dict[str, Json], around: Surroundings) -> Canonical:
+def canonicalise(
+    tool: ToolAnnotation, arguments: dict[str, Json], around: CanonicalizationContext
+) -> Canonical:
     """Turn the filled arguments of a call into canonical arguments and subjects.
 
     Raises:
@@ -94,7 +96,9 @@ def canonicalise(tool: ToolAnnotation, arguments: dict[str, Json], around: Surro
 class _Call:
     """The working state of one canonicalisation."""
 
-    def __init__(self, tool: ToolAnnotation, arguments: dict[str, Json], around: Surroundings) -> None:
+    def __init__(
+        self, tool: ToolAnnotation, arguments: dict[str, Json], around: CanonicalizationContext
+    ) -> None:
         self.tool = tool
         self.given = arguments
         self.arguments = copy.deepcopy(arguments)
@@ -103,7 +107,7 @@ class _Call:
         self.remotes = RemoteJudge(
             around.world, around.server, self.resolver, around.registry, around.working_root
         )
-        self.found: dict[tuple[str, ...], list[Subject]] = {}
+        self.found: dict[tuple[str, ...], list[Resource]] = {}
         self.limit = SubjectLimit()
         self.paths: dict[tuple[str, ...], list[str]] = {}
         self.repository: str | None = None
@@ -188,8 +192,8 @@ class _Call:
         for role in roles:
             recursive = leaf.argument.recursive or role.name == "delete-path"
             inside = self.around.directories_inside(path) if recursive else ()
-            subject = Subject("", role, path, leaf.pointer, resource=path, recursive=recursive)
-            named = [Subject("", role, each, leaf.pointer, resource=each) for each in inside]
+            subject = Resource("", role, path, leaf.pointer, resource=path, recursive=recursive)
+            named = [Resource("", role, each, leaf.pointer, resource=each) for each in inside]
             self._record(leaf, [subject, *named])
         if leaf.argument.repository:
             self._repository(leaf, roles, path)
@@ -210,10 +214,10 @@ class _Call:
         common = self.resolver.resolve(places.common, None)
         for role in roles:
             if top and not is_within(top, path):
-                self._record(leaf, [Subject("", role, top, leaf.pointer, resource=top)])
+                self._record(leaf, [Resource("", role, top, leaf.pointer, resource=top)])
             if not is_within(common, path):
                 self._record(
-                    leaf, [Subject("", role, common, leaf.pointer, resource=common, git_directory=True)]
+                    leaf, [Resource("", role, common, leaf.pointer, resource=common, git_directory=True)]
                 )
         self._linked(leaf, roles, places)
 
@@ -227,7 +231,7 @@ class _Call:
             (places.worktrees, changes),
         ):
             for place in (self.resolver.resolve(other, None) for other in others):
-                found = [Subject("", role, place, leaf.pointer, resource=place) for role in judged]
+                found = [Resource("", role, place, leaf.pointer, resource=place) for role in judged]
                 self._record(leaf, found)
 
     def _base(self, argument: Argument) -> str | None:
@@ -242,7 +246,7 @@ class _Call:
         sent = text
         if fetched:
             url = parse_fetch_url(text, assume_scheme=scheme)
-            self._record(leaf, [Subject("", role, url.text, leaf.pointer, resource=url) for role in fetched])
+            self._record(leaf, [Resource("", role, url.text, leaf.pointer, resource=url) for role in fetched])
             sent = url.text
         if len(fetched) == len(roles):
             return sent
@@ -265,7 +269,7 @@ class _Call:
         forms = {role: canonical_identifier(role, text) for role in roles}
         if set(forms.values()) != {text}:
             raise UnrepresentableError("has another canonical spelling under each of its roles")
-        self._record(leaf, [Subject("", role, text, leaf.pointer, resource=text) for role in forms])
+        self._record(leaf, [Resource("", role, text, leaf.pointer, resource=text) for role in forms])
         return sent
 
     def _judge_absent_remotes(self, leaves: list[_Leaf]) -> None:
@@ -295,14 +299,14 @@ class _Call:
         except UnrepresentableError as error:
             raise UnrepresentableError(f"{names} together: {error.reason}") from None
         first, *others = (pointers.join(steps) for steps in places)
-        self._record_at(places[0], [Subject("", role, form, first, also_at=tuple(others), resource=form)])
+        self._record_at(places[0], [Resource("", role, form, first, also_at=tuple(others), resource=form)])
 
     # -- putting the outcome together -----------------------------------------------------------
 
-    def _record(self, leaf: _Leaf, subjects: list[Subject]) -> None:
+    def _record(self, leaf: _Leaf, subjects: list[Resource]) -> None:
         self._record_at(leaf.steps, subjects)
 
-    def _record_at(self, steps: tuple[str, ...], subjects: list[Subject]) -> None:
+    def _record_at(self, steps: tuple[str, ...], subjects: list[Resource]) -> None:
         for subject in subjects:
             self.limit.add(subject)
         self.found.setdefault(steps, []).extend(subjects)
@@ -311,7 +315,7 @@ class _Call:
         if value != leaf.value or type(value) is not type(leaf.value):
             pointers.assign(self.arguments, leaf.steps, value)
 
-    def _collect(self) -> tuple[Subject, ...]:
+    def _collect(self) -> tuple[Resource, ...]:
         collector = SubjectCollector()
         order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
         # An absent remote stands in no argument; it comes last.

@@ -1,7 +1,7 @@
 """The world that a call is judged in: the few questions canonicalisation asks of a machine.
 
-Path and remote resolution are written once, over this protocol. `disk.DiskWorld` answers from the
-running kernel and real git; `described.MemoryWorld` answers from the `world` of a scenario file, so
+Path and remote resolution are written once, over this protocol. `this_host.ThisHost` answers from the
+running kernel and real git; `simulated_host.SimulatedHost` answers from the `world` of a scenario file, so
 that verification gives the same result on every machine. A property test holds the two equal.
 """
 
@@ -75,7 +75,7 @@ class RepositoryPlaces:
     worktrees: tuple[str, ...] = ()
 
 
-class World(Protocol):
+class HostView(Protocol):
     """What canonicalisation may ask. Paths are absolute; no method follows a final symlink."""
 
     def entry(self, path: str) -> Entry | None:

@@ -1,6 +1,6 @@
 """Real paths: where the kernel would end up for a path that an agent wrote (specification 1.3).
 
-The component walk is our own, over a `World`, so that scenarios are judged by the same code as calls
+The component walk is our own, over a `HostView`, so that scenarios are judged by the same code as calls
 and so that paths whose end does not exist yet have an exact answer too. What comes out is what the
 server is sent: absolute, free of links, `.`, `..` and doubled slashes.
 """
@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from ironcurtain.decision.canonical.host_view import Entry, Kind, UnreadableError, World
+from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, UnreadableError
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 MAX_BYTES = 4096
@@ -70,7 +70,7 @@ class Resolver:
         home: Absolute path that `~` stands for; it may itself lead through symlinks.
     """
 
-    def __init__(self, world: World, *, home: str) -> None:
+    def __init__(self, world: HostView, *, home: str) -> None:
         self._world = world
         self._home = home
         self._found: dict[str, Entry | None] = {}

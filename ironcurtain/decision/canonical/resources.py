@@ -19,7 +19,7 @@ _ID_WIDTH = len(str(MAX_SUBJECTS - 1))
 _Key: TypeAlias = tuple[str, str, bool]
 
 
-class Subject(NamedTuple):
+class Resource(NamedTuple):
     """One resource in canonical form, under one role.
 
     Attributes:
@@ -48,10 +48,10 @@ class SubjectCollector:
     """Collects subjects in document order; equal (role, value) pairs are one subject."""
 
     def __init__(self) -> None:
-        self._found: dict[_Key, Subject] = {}
+        self._found: dict[_Key, Resource] = {}
         self._places: dict[_Key, dict[str, None]] = {}
 
-    def add(self, subject: Subject) -> None:
+    def add(self, subject: Resource) -> None:
         """Add a subject (its id is given later) or another place of one that is known."""
         key = key_of(subject)
         known = self._found.setdefault(key, subject)
@@ -62,10 +62,10 @@ class SubjectCollector:
             )
         self._places.setdefault(key, {}).update(dict.fromkeys((subject.at, *subject.also_at)))
 
-    def finish(self, registry: Registry) -> tuple[Subject, ...]:
+    def finish(self, registry: Registry) -> tuple[Resource, ...]:
         """Return the subjects with their ids; a call without resources has the one subject `call`."""
         if not self._found:
-            return (Subject(CALL, registry[NONE], CALL, at=""),)
+            return (Resource(CALL, registry[NONE], CALL, at=""),)
         return tuple(
             subject._replace(id=f"{number:0{_ID_WIDTH}d}", also_at=tuple(self._places[key])[1:])
             for number, (key, subject) in enumerate(self._found.items())
@@ -79,7 +79,7 @@ class SubjectLimit:
         self._keys: set[_Key] = set()
         self._count = 0
 
-    def add(self, subject: Subject) -> None:
+    def add(self, subject: Resource) -> None:
         """Count a subject.
 
         Raises:
@@ -93,6 +93,6 @@ class SubjectLimit:
             raise UnrepresentableError(f"names resources at more than {MAX_PLACES:,} places")
 
 
-def key_of(subject: Subject) -> _Key:
+def key_of(subject: Resource) -> _Key:
     """Return what two mentions of one subject share."""
     return subject.role.name, subject.value, subject.unresolved is not None

@@ -31,8 +31,8 @@ class _Node:
     children: set[str] = field(default_factory=set)
 
 
-class MemoryWorld:
-    """A `World` built from a `DescribedWorld`.
+class SimulatedHost:
+    """A `HostView` built from a `DescribedWorld`.
 
     What the description names exists, every directory above it too, and nothing else does. Named
     directories (home, sandbox, working roots, protected places) are directories unless the

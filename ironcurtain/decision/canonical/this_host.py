@@ -23,8 +23,8 @@ from ironcurtain.decision.canonical.process_links import is_own_process, is_proc
 _NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
-class DiskWorld:
-    """A `World` that asks the kernel at every question and remembers nothing but where git is.
+class ThisHost:
+    """A `HostView` that asks the kernel at every question and remembers nothing but where git is.
 
     Args:
         home: Absolute path of the user's home directory; git's `HOME` where a server has no environment.

@@ -15,7 +15,7 @@ class InvalidArgumentsError(Exception):
     """The arguments do not fit the tool; the message says why and names the valid arguments."""
 
 
-class FittedTool:
+class ValidatedTool:
     """A tool's annotation with its schema prepared once, at load.
 
     Attributes:

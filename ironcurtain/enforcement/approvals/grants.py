@@ -16,7 +16,7 @@ from typing import Literal
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
@@ -47,7 +47,7 @@ class Unwidened:
 
 
 @dataclass(frozen=True)
-class Widening:
+class GrantScope:
     """One escalating subject of a grant, and what may stand in its place.
 
     Attributes:
@@ -96,7 +96,7 @@ class Grant:
     rule: str
     caller: str
     fixed: str
-    widenings: frozenset[Widening]
+    widenings: frozenset[GrantScope]
 
     @classmethod
     def of(cls, decision: Decision, prepared: Prepared, tool: ToolAnnotation) -> Grant | Unwidened:
@@ -172,12 +172,12 @@ def offer_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation) -> Se
     return SessionOffer(why_not=grant.reason)
 
 
-def _escalating(decision: Decision, prepared: Prepared) -> list[tuple[Subject, SubjectDecision]]:
+def _escalating(decision: Decision, prepared: Prepared) -> list[tuple[Resource, SubjectDecision]]:
     both = zip(prepared.call.subjects, decision.subjects, strict=True) if decision.subjects else ()
     return [(subject, found) for subject, found in both if found.verdict is Verdict.ESCALATE]
 
 
-def _why_not(decision: Decision, escalating: Collection[Subject]) -> str:
+def _why_not(decision: Decision, escalating: Collection[Resource]) -> str:
     if decision.verdict is not Verdict.ESCALATE:
         return "the call does not wait for a person"
     for subject in escalating:
@@ -190,13 +190,13 @@ def _why_not(decision: Decision, escalating: Collection[Subject]) -> str:
     return ""
 
 
-def _widenings(subject: Subject, found: SubjectDecision, prepared: Prepared) -> Iterator[Widening]:
+def _widenings(subject: Resource, found: SubjectDecision, prepared: Prepared) -> Iterator[GrantScope]:
     limit, values = _limit(subject, prepared)
     for place in (subject.at, *subject.also_at):
-        yield Widening(place, subject.role.name, found.rule, limit, values)
+        yield GrantScope(place, subject.role.name, found.rule, limit, values)
 
 
-def _limit(subject: Subject, prepared: Prepared) -> tuple[_Limit, tuple[str, ...]]:
+def _limit(subject: Resource, prepared: Prepared) -> tuple[_Limit, tuple[str, ...]]:
     if subject.role.category == "path" and _is_file(subject, prepared.call.resolver):
         directory = subject.value.rpartition("/")[0] or "/"
         if directory not in ("/", _home(prepared.call.resolver)):
@@ -209,7 +209,7 @@ def _limit(subject: Subject, prepared: Prepared) -> tuple[_Limit, tuple[str, ...
     return "exactly", (subject.value,)
 
 
-def _is_file(subject: Subject, resolver: Resolver) -> bool:
+def _is_file(subject: Resource, resolver: Resolver) -> bool:
     """Tell whether a path is a file with one name, or nothing yet; what stands for a whole tree is none."""
     try:
         entry = resolver.entry(subject.value)
@@ -228,7 +228,7 @@ def _home(resolver: Resolver) -> str | None:
         return None
 
 
-def _patterns(subject: Subject, question: dict[str, Json]) -> tuple[str, ...]:
+def _patterns(subject: Resource, question: dict[str, Json]) -> tuple[str, ...]:
     within: dict[str, dict[str, bool]] = question["within"].get(subject.role.name, {})
     return tuple(sorted(pattern for pattern, ids in within.items() if subject.id in ids))
 

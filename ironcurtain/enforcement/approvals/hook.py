@@ -30,7 +30,7 @@ from ironcurtain.enforcement.approvals.notice import notice_of
 from ironcurtain.errors import UsageError
 from ironcurtain.servers import parent_death
 from ironcurtain.system import json_text
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
 SECONDS = 10.0
@@ -70,7 +70,7 @@ class HookCommand:
             raise UsageError(
                 f"{quoted(text)} is no command", where=_OPTION, hint="Give a program and its arguments."
             ) from None
-        search = Search.own()
+        search = ProgramSearch.own()
         found = Path(name) if Path(name).is_absolute() else search.find(name)
         if found is None or not os.access(found, os.X_OK):
             why = search.passed_over(name) if found is None else ""
@@ -86,7 +86,7 @@ class HookCommand:
         Raises:
             UsageError: Naming the file.
         """
-        search = Search(self.path, tuple(reachable))
+        search = ProgramSearch(self.path, tuple(reachable))
         for file in (self.program, *self.files):
             if refused := search.refusal(file):
                 raise UsageError(

@@ -32,7 +32,7 @@ def default_place() -> tuple[Path, Path]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PersonAnswer:
     """What a person says about one request.
 
     Attributes:
@@ -44,7 +44,7 @@ class Answer:
     reason: str = ""
 
 
-class Desk(Closing):
+class ApprovalInbox(Closing):
     """Where a person answers requests; use it as a context manager."""
 
     def __init__(self, store: Store) -> None:
@@ -53,7 +53,7 @@ class Desk(Closing):
         self._read: dict[str, tuple[ApprovalRequest, str]] = {}
 
     @classmethod
-    def open(cls, path: Path, key: Path, *, clock: Clock | None = None) -> Desk | None:
+    def open(cls, path: Path, key: Path, *, clock: Clock | None = None) -> ApprovalInbox | None:
         """Open an approvals directory; None if no proxy has ever asked there.
 
         Raises:
@@ -90,7 +90,7 @@ class Desk(Closing):
         names = self._names()
         return self._status(id_, names) if id_ in names.request - names.done else None
 
-    def answer(self, request: ApprovalRequest, said: Answer, *, by: str | None = None) -> Recorded:
+    def answer(self, request: ApprovalRequest, said: PersonAnswer, *, by: str | None = None) -> Recorded:
         """Answer a request as it was shown; of several answers the first one counts.
 
         Args:

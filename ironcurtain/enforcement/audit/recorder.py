@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.canonical.resources import Subject
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.canonical.resources import Resource
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.structural_checks import Floor
+from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.log import now
@@ -60,7 +60,7 @@ class Observed:
     sandbox: Sandbox = field(default_factory=Sandbox)
 
 
-class Keeper(Protocol):
+class RecordSanitizer(Protocol):
     """Takes out of records what the log must not hold."""
 
     def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:
@@ -116,12 +116,12 @@ class Recorder:
         *,
         bundle: Digest | None = None,
         key: bytes | None = None,
-        keeper: Callable[[bytes], Keeper] | None = None,
+        keeper: Callable[[bytes], RecordSanitizer] | None = None,
         clock: Callable[[], str] = now,
     ) -> None:
         self._content, self._loaded, self._bundle, self._clock = content, loaded, bundle, clock
         self._key = key if key is not None else secrets.token_bytes(KEY_BYTES)
-        self._keeper: Keeper = keeper(self._key) if keeper else RedactingKeeper(loaded, self._key)
+        self._keeper: RecordSanitizer = keeper(self._key) if keeper else RedactingKeeper(loaded, self._key)
         self._bases: dict[tuple[str, str], Digest | None] = {}
 
     def decision(
@@ -271,7 +271,7 @@ class Recorder:
 
 def annotation_of(loaded: LoadedPolicy, server: str, tool: str) -> ToolAnnotation | None:
     """Return a tool's annotation, None if there is no such tool."""
-    found: FittedTool | None = loaded.tool(server, tool)
+    found: ValidatedTool | None = loaded.tool(server, tool)
     return found.annotation if found is not None else None
 
 
@@ -303,7 +303,7 @@ def _subjects(prepared: Prepared | None, decision: Decision) -> tuple[SubjectRec
 
 
 def _subject(
-    subject: Subject, floor: Floor, said: SubjectDecision | None, decision: Decision
+    subject: Resource, floor: MinimumVerdict, said: SubjectDecision | None, decision: Decision
 ) -> SubjectRecord:
     escalated = floor.escalated.get(subject.id)
     return SubjectRecord(

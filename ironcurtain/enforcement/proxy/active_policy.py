@@ -24,7 +24,7 @@ _LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
 _CONVERGENCE = 60.0
 
 
-class Enforced:
+class PolicyInstance:
     """One policy with its running engine."""
 
     def __init__(self, policy: Policy, engine: AnyEngine, recording: Recording) -> None:
@@ -39,7 +39,9 @@ class Enforced:
         self._idle = anyio.Event()
 
     @classmethod
-    async def start(cls, policy: Policy, recording: Recording, *, wait: float = _CONVERGENCE) -> Enforced:
+    async def start(
+        cls, policy: Policy, recording: Recording, *, wait: float = _CONVERGENCE
+    ) -> PolicyInstance:
         """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
 
         Args:
@@ -61,12 +63,12 @@ class Enforced:
         """The policy as `decide` uses it."""
         return self.policy.loaded
 
-    def asking(self) -> Asking:
+    def asking(self) -> EngineQuery:
         """Return what asks the engine about one call."""
-        return Asking(self)
+        return EngineQuery(self)
 
     @contextmanager
-    def used(self) -> Iterator[Enforced]:
+    def used(self) -> Iterator[PolicyInstance]:
         """Keep the engine running while a decision is made with it."""
         self._users += 1
         try:
@@ -88,14 +90,14 @@ class Enforced:
                 await self._stack.aclose()
 
 
-class Asking:
+class EngineQuery:
     """Asks the engine about one call.
 
     Attributes:
         decision_id: The engine's own id of its decision, once it has answered, and if it gives any.
     """
 
-    def __init__(self, enforced: Enforced) -> None:
+    def __init__(self, enforced: PolicyInstance) -> None:
         self.decision_id: str | None = None
         self._enforced = enforced
 
@@ -115,18 +117,18 @@ class Asking:
         return answer.result
 
 
-class LivePolicy:
+class ActivePolicy:
     """Holds the enforced policy; whoever decides takes it with `used`."""
 
-    def __init__(self, first: Enforced) -> None:
+    def __init__(self, first: PolicyInstance) -> None:
         self.current = first
         self.replaced = anyio.Event()
 
-    def used(self) -> AbstractContextManager[Enforced]:
+    def used(self) -> AbstractContextManager[PolicyInstance]:
         """Return the policy that is enforced now; it stays usable inside, whatever replaces it."""
         return self.current.used()
 
-    def replace(self, new: Enforced) -> Enforced:
+    def replace(self, new: PolicyInstance) -> PolicyInstance:
         """Enforce another policy from now on; return the old one, by which calls may be decided still."""
         old, self.current = self.current, new
         waiting, self.replaced = self.replaced, anyio.Event()

@@ -9,7 +9,7 @@ from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.reserved_tools import with_reserved_roles
 from ironcurtain.decision.roles import Registry
-from ironcurtain.enforcement.audit.recorder import Keeper, Recorder, RedactingKeeper
+from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingKeeper
 from ironcurtain.errors import UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system import json_text
@@ -48,7 +48,7 @@ class Recording:
         """Return what makes the records of a policy's decisions."""
         digest = json_text.digest_bytes(policy.bundle.archive())
 
-        def keeper(key: bytes) -> Keeper:
+        def keeper(key: bytes) -> RecordSanitizer:
             if self.values == "abstract":
                 return AbstractKeeper(content, policy.loaded, key)
             return RedactingKeeper(policy.loaded, key, self.roles)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system.ownership import check_all_own, check_own_bundle
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import visible
 
 
@@ -44,7 +44,7 @@ def check_sandbox(policy: Policy) -> None:
             where="--sandbox",
             hint=f"Check the name, or make it: `mkdir -p {visible(shlex.quote(sandbox))}`.",
         )
-    search = Search(reachable=policy.reachable)
+    search = ProgramSearch(reachable=policy.reachable)
     for place in (Path(sys.prefix), Path(__file__).parents[2]):
         if search.reaches(place):
             raise UsageError(

@@ -6,9 +6,9 @@ import logging
 from dataclasses import replace
 
 from ironcurtain.decision.decide import INTERNAL, Call
-from ironcurtain.enforcement.proxy.active_policy import Enforced
+from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.turns import UNSETTLED
 from ironcurtain.gateway.admission import Refused
 from ironcurtain.model.decision import Decision
@@ -17,7 +17,7 @@ from ironcurtain.model.verdict import Verdict
 _log = logging.getLogger(__name__)
 
 
-def unsettled(judged: Judged) -> Judged:
+def unsettled(judged: EvaluatedCall) -> EvaluatedCall:
     """Refuse a call whose paths other calls keep changing."""
     decision = judged.decision.model_copy(
         update={"verdict": Verdict.DENY, "rule": UNSETTLED, "reason": "Other calls keep changing its paths."}
@@ -42,10 +42,10 @@ def failed(call: Call, revision: str, error: Exception) -> Decision:
     return _denied(call, revision, INTERNAL, f"An internal error ({type(error).__name__}).")
 
 
-def not_admitted(call: Call, enforced: Enforced, refused: Refused) -> Judged:
+def not_admitted(call: Call, enforced: PolicyInstance, refused: Refused) -> EvaluatedCall:
     """Refuse a call of a gateway's tool that does not come to the policy."""
     decision = _denied(call, enforced.loaded.revision, refused.stage.rule, refused.reason)
-    return Judged(call, decision, enforced, state="denied", told=refused.told)
+    return EvaluatedCall(call, decision, enforced, state="denied", told=refused.told)
 
 
 def _denied(call: Call, revision: str, rule: str, reason: str) -> Decision:

@@ -12,7 +12,7 @@ import sysconfig
 from pathlib import Path
 
 import ironcurtain
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 
 _CODE = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 """What Python calls the places of its library, of installed packages and of their commands."""
@@ -27,7 +27,7 @@ def places_that_run(sandbox: str | None) -> list[Path]:
     home = Path.home()
     above = {home, *home.parents}
     places = [each for each in _installation() if each not in above and os.access(each, os.W_OK)]
-    return [*places, *Search.own(session).changeable(home)]
+    return [*places, *ProgramSearch.own(session).changeable(home)]
 
 
 def _installation() -> set[Path]:

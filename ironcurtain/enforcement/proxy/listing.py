@@ -16,13 +16,13 @@ from pydantic import BaseModel, ValidationError
 from ironcurtain.analysis.narrowing.narrowing import described_site, narrowing
 from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.decision.decide import is_drifted
-from ironcurtain.enforcement.proxy.active_policy import Enforced
+from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, Hub
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, UpstreamManager
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
@@ -36,14 +36,14 @@ P = TypeVar("P", bound=BaseModel)
 class Narrowed:
     """What the enforced policy leaves of each tool; worked out beside the calls, since it takes a while."""
 
-    def __init__(self, hub: Hub, tasks: TaskGroup) -> None:
+    def __init__(self, hub: UpstreamManager, tasks: TaskGroup) -> None:
         self._hub, self._tasks = hub, tasks
         self._tools: Mapping[tuple[str, str], NarrowedTool] = {}
         self._work = anyio.CancelScope()
         self._done = anyio.Event()
         self._shown_early = False
 
-    def follow(self, enforced: Enforced) -> None:
+    def follow(self, enforced: PolicyInstance) -> None:
         """Forget what another policy left, and begin to work it out for this one."""
         self._work.cancel()
         self._work, before, self._done = anyio.CancelScope(), self._done, anyio.Event()
@@ -51,7 +51,7 @@ class Narrowed:
         self._tasks.start_soon(self._work_out, enforced, self._work)
         before.set()
 
-    async def _work_out(self, enforced: Enforced, work: anyio.CancelScope) -> None:
+    async def _work_out(self, enforced: PolicyInstance, work: anyio.CancelScope) -> None:
         """Work it out; where that fails, tools are shown as their servers list them."""
         with work:
             try:
@@ -79,7 +79,7 @@ class Narrowed:
         return self._tools.get((server, tool))
 
 
-async def _narrow(enforced: Enforced) -> Mapping[tuple[str, str], NarrowedTool]:
+async def _narrow(enforced: PolicyInstance) -> Mapping[tuple[str, str], NarrowedTool]:
     policy = enforced.policy
     world = described_site(policy.loaded.site)
     found = await aside(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
@@ -89,7 +89,7 @@ async def _narrow(enforced: Enforced) -> Mapping[tuple[str, str], NarrowedTool]:
 class Listing:
     """The lists of the face, and which server a prompt or a resource belongs to."""
 
-    def __init__(self, hub: Hub, narrowed: Narrowed) -> None:
+    def __init__(self, hub: UpstreamManager, narrowed: Narrowed) -> None:
         self._hub = hub
         self._narrowed = narrowed
         self._owners: dict[str, str] = {}

@@ -29,13 +29,17 @@ from ironcurtain.enforcement.proxy.calls.forwarding import (
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.listing import Listing
 from ironcurtain.enforcement.proxy.local import LocalServer
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange, Suspended
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import DISCOVERY_PATIENCE, GREETING_PATIENCE, Hub
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
+    DISCOVERY_PATIENCE,
+    GREETING_PATIENCE,
+    UpstreamManager,
+)
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
 
@@ -44,16 +48,21 @@ Context = ServerRequestContext[Any, Any]
 FromJudged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
 """Makes the server's request from the judged arguments and the rest of its params."""
 
-Sending = Callable[[Hub, Upstream | LocalServer, Make, Exchange], Awaitable[Result]]
+Sending = Callable[[UpstreamManager, Upstream | LocalServer, Make, ClientRequest], Awaitable[Result]]
 
 _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
 
-class Face:
+class McpEndpoint:
     """The handlers of the one face, for all servers and both eras."""
 
     def __init__(
-        self, hub: Hub, listing: Listing, enforcer: Enforcer, clients: Clients, held: Suspended
+        self,
+        hub: UpstreamManager,
+        listing: Listing,
+        enforcer: Enforcer,
+        clients: Clients,
+        held: PendingRequests,
     ) -> None:
         self._hub, self._listing, self._enforcer = hub, listing, enforcer
         self._clients, self._held = clients, held
@@ -143,7 +152,7 @@ class Face:
     # -- lists ----------------------------------------------------------------------------------
 
     async def _list_tools(self, context: Context, _params: object) -> types.ListToolsResult:
-        principal = self._enforcer.principal_of(Exchange(context))
+        principal = self._enforcer.principal_of(ClientRequest(context))
         return types.ListToolsResult(tools=await self._listing.tools(principal))
 
     async def _list_prompts(self, _context: Context, _params: object) -> types.ListPromptsResult:
@@ -244,7 +253,7 @@ class Face:
             return await exchange.resume(context, params.input_responses or {}, self._held)
         meta = passed_meta(context.meta, self._hub.passes.get(call.server, ()))
         call = replace(call, meta=meta)
-        exchange = Exchange(context, call.meta)
+        exchange = ClientRequest(context, call.meta)
         exchange.is_filtered = self._enforcer.outputs.covers(call.server, call.tool)
 
         async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
@@ -292,7 +301,7 @@ class Face:
             return {}
 
         try:
-            await self._enforcer.enforce(call, nothing, Exchange(context))
+            await self._enforcer.enforce(call, nothing, ClientRequest(context))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
         except UpstreamError as error:
@@ -350,7 +359,9 @@ class Face:
             await upstream.notify_roots_changed()
 
 
-async def _down(_hub: Hub, _upstream: Upstream | LocalServer, _make: Make, _exchange: Exchange) -> Result:
+async def _down(
+    _hub: UpstreamManager, _upstream: Upstream | LocalServer, _make: Make, _exchange: ClientRequest
+) -> Result:
     raise UpstreamError("the server is not running")
 
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.audit.record_types import FilteredOutput, GatewayCall
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.gateway.admission import RULES, Admission, Stage
@@ -181,7 +181,7 @@ def _is_small(value: JsonValue) -> bool:
     return not waiting
 
 
-def gateway_call(admission: Admission, judged: Judged) -> GatewayCall | None:
+def gateway_call(admission: Admission, judged: EvaluatedCall) -> GatewayCall | None:
     """Return what is recorded of a call of a gateway's tool; None for one of another server."""
     call, decision = judged.call, judged.decision
     if not admission.is_ours(call.server):

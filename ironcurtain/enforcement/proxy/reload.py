@@ -11,7 +11,7 @@ import anyio
 
 from ironcurtain.bundle.revision import MANIFEST
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.proxy.active_policy import Enforced, LivePolicy
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.errors import (
     AuditError,
@@ -38,12 +38,12 @@ class Reloader:
 
     def __init__(
         self,
-        policy: LivePolicy,
+        policy: ActivePolicy,
         load: Load,
         bundle: Path,
         log: AuditLog,
         say: Callable[[str], None],
-        replaced: Callable[[Enforced], Coroutine[Any, Any, None]],
+        replaced: Callable[[PolicyInstance], Coroutine[Any, Any, None]],
     ) -> None:
         """Take what is kept; `replaced` is told of another policy, not of another engine of the same."""
         self._policy, self._load, self._bundle, self._log = policy, load, bundle, log
@@ -103,7 +103,7 @@ class Reloader:
                     self._say(f"the bundle is as before: {old}")
                     return
                 _check_serial(policy, self._policy.current.policy, self._bundle)
-                new = await Enforced.start(policy, self._policy.current.recording, wait=_CONVERGENCE)
+                new = await PolicyInstance.start(policy, self._policy.current.recording, wait=_CONVERGENCE)
             except (IronCurtainError, OSError) as error:
                 await self._refused(old, error)
                 return
@@ -142,7 +142,7 @@ class Reloader:
                 if self._policy.current is not current:
                     continue
                 try:
-                    self._replace(await Enforced.start(current.policy, current.recording))
+                    self._replace(await PolicyInstance.start(current.policy, current.recording))
                 except (IronCurtainError, OSError) as error:
                     self._say(f"the engine does not start: {_why(error)}; tried again in {pause:g} s")
                     await anyio.sleep(pause)
@@ -152,7 +152,7 @@ class Reloader:
                     self._say("the engine was lost and has been started anew")
                     await self._tell("engine-restarted", revision=current.loaded.revision)
 
-    def _replace(self, new: Enforced) -> None:
+    def _replace(self, new: PolicyInstance) -> None:
         self._tasks.start_soon(self._policy.replace(new).close, _DRAIN_SECONDS)
 
     async def _tell(self, event: str, **detail: str) -> None:

@@ -26,20 +26,20 @@ from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_fr
 from ironcurtain.enforcement.audit.log_paths import audit_directory, log_place
 from ironcurtain.enforcement.audit.telemetry import Telemetry
 from ironcurtain.enforcement.audit.witness import Witness
-from ironcurtain.enforcement.proxy.active_policy import Enforced, LivePolicy
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
 from ironcurtain.enforcement.proxy.audit_options import Recording, Values
-from ironcurtain.enforcement.proxy.calls.approval_broker import Asking, People
+from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker, OpenRequest
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
-from ironcurtain.enforcement.proxy.calls.repeated_calls import CircuitBreaker
+from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
 from ironcurtain.enforcement.proxy.configuration import check_configuration, check_sandbox, load_own
 from ironcurtain.enforcement.proxy.listing import Listing, Narrowed
 from ironcurtain.enforcement.proxy.local import gateways_of, outputs_of
-from ironcurtain.enforcement.proxy.mcp_endpoint import Face
+from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
 from ironcurtain.enforcement.proxy.reload import Reloader
-from ironcurtain.enforcement.proxy.status.status_writer import Board
+from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
 from ironcurtain.enforcement.proxy.tokens import Tokens
-from ironcurtain.enforcement.proxy.transport.client_requests import Suspended
+from ironcurtain.enforcement.proxy.transport.client_requests import PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
 from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
@@ -47,9 +47,9 @@ from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
 from ironcurtain.enforcement.proxy.unauthenticated import Unauthenticated
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
-from ironcurtain.enforcement.sandbox.launcher import Confiner
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import reaches
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.gateway.principal import Principal
@@ -161,10 +161,10 @@ async def _run(
         if options.witness is not None:
             witness = Witness(options.witness, log.place, recording.key, say)
             await to_thread.run_sync(witness.check)
-        first = await Enforced.start(policy, recording)
-        live = LivePolicy(first)
+        first = await PolicyInstance.start(policy, recording)
+        live = ActivePolicy(first)
         stack.push_async_callback(_close_current, live)
-        confiner = await to_thread.run_sync(Confiner.open, config, _grounds(config, policy, options))
+        confiner = await to_thread.run_sync(SandboxLauncher.open, config, _grounds(config, policy, options))
         directory = _approvals(options, live, log, say, stack) if options.approver else None
         enforcer = replace(_enforcer(options, live, log, confiner, directory), telemetry=telemetry)
         _announce(options, policy, log, confiner, say)
@@ -179,7 +179,7 @@ async def _run(
             admission=Admission(gateways),
             outputs=outputs_of(config, gateways),
         )
-        hub = Hub(config, enforcer, confiner, Clients(), say, gateways=gateways)
+        hub = UpstreamManager(config, enforcer, confiner, Clients(), say, gateways=gateways)
         with anyio.CancelScope(shield=True):
             await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
         try:
@@ -191,11 +191,13 @@ async def _run(
                     await witness.tell(log.state)
 
 
-async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Witness | None) -> None:
+async def _serve(
+    options: ProxyOptions, hub: UpstreamManager, signals: Signals, witness: Witness | None
+) -> None:
     """Serve until the client goes; then servers, engine and the last answers end side by side."""
     enforcer = hub.enforcer
 
-    async def replaced(enforced: Enforced) -> None:
+    async def replaced(enforced: PolicyInstance) -> None:
         narrowed.follow(enforced)
         await hub.follow()
 
@@ -205,11 +207,11 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Wit
     async with anyio.create_task_group() as tasks:
         narrowed = Narrowed(hub, tasks)
         listing = Listing(hub, narrowed)
-        face = Face(hub, listing, enforcer, hub.clients, Suspended(tasks)).server()
+        face = McpEndpoint(hub, listing, enforcer, hub.clients, PendingRequests(tasks)).server()
         hub.live_in(tasks)
         narrowed.follow(enforcer.policy.current)
         tasks.start_soon(reloader.run)
-        board = Board(enforcer.log.place.session, hub, listing)
+        board = StatusWriter(enforcer.log.place.session, hub, listing)
         tasks.start_soon(board.keep)
         if witness is not None:
             tasks.start_soon(witness.keep, lambda: enforcer.log.state)
@@ -224,12 +226,12 @@ async def _serve(options: ProxyOptions, hub: Hub, signals: Signals, witness: Wit
                 tasks.cancel_scope.cancel()
 
 
-def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Grounds:
+def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
     site, home = policy.loaded.site, Path(policy.loaded.site.home)
     # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
     reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
     sandbox = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
-    return Grounds(
+    return SandboxInputs(
         home=home,
         sandbox=next(iter(sandbox), None),
         own=tuple(own_places()),
@@ -243,7 +245,11 @@ def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> Gro
 
 
 def _approvals(
-    options: ProxyOptions, live: LivePolicy, log: AuditLog, say: Callable[[str], None], stack: AsyncExitStack
+    options: ProxyOptions,
+    live: ActivePolicy,
+    log: AuditLog,
+    say: Callable[[str], None],
+    stack: AsyncExitStack,
 ) -> ApprovalDirectory:
     """Open the approvals directory, and tell of what waits there if there is a command for that."""
     site = live.current.loaded.site
@@ -267,17 +273,17 @@ def _approvals(
 
 def _enforcer(
     options: ProxyOptions,
-    live: LivePolicy,
+    live: ActivePolicy,
     log: AuditLog,
-    confiner: Confiner,
+    confiner: SandboxLauncher,
     directory: ApprovalDirectory | None,
 ) -> Enforcer:
-    asking = Asking(log.place.session, options.patience, options.seconds, options.client_person)
+    asking = OpenRequest(log.place.session, options.patience, options.seconds, options.client_person)
     return Enforcer(
         policy=live,
-        people=People(directory, asking),
+        people=ApprovalBroker(directory, asking),
         log=log,
-        breaker=CircuitBreaker(),
+        breaker=RepeatedCallLimiter(),
         confined=confiner.state,
         neighbours=Neighbours(shared_file("turns")),
         reaching=Reaching(confiner.beyond, confiner.is_apart),
@@ -314,7 +320,11 @@ async def _telemetry() -> AsyncIterator[Telemetry]:
 
 
 def _announce(
-    options: ProxyOptions, policy: Policy, log: AuditLog, confiner: Confiner, say: Callable[[str], None]
+    options: ProxyOptions,
+    policy: Policy,
+    log: AuditLog,
+    confiner: SandboxLauncher,
+    say: Callable[[str], None],
 ) -> None:
     say(f"policy {policy.revision}" + ("" if policy.trusted else f", {policy.signature}: give --verify-key"))
     if policy.nodes:
@@ -331,5 +341,5 @@ def _announce(
         say(note)
 
 
-async def _close_current(live: LivePolicy) -> None:
+async def _close_current(live: ActivePolicy) -> None:
     await live.current.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import anyio
 
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.proxy.active_policy import LivePolicy
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.admission import Stage
 
@@ -19,7 +19,7 @@ class Unauthenticated:
     """Records them: at most one a second, which tells how many came since the last."""
 
     log: AuditLog
-    policy: LivePolicy
+    policy: ActivePolicy
     _next: float = 0.0
     _untold: int = 0
 

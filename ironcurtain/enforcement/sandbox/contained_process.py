@@ -67,7 +67,7 @@ def contained(
 
     Args:
         start: The start without a sandbox.
-        rules: What `rules_for` says.
+        rules: What `build_profile` says.
         programs: What the survey found.
         strict: Whether nothing is started where a probe shows that the sandbox does not hold.
 

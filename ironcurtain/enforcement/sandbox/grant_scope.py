@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.enforcement.sandbox.mounts import Mounts, is_within
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.opened import is_in
 from ironcurtain.enforcement.sandbox.reach.reach import Places
 from ironcurtain.servers.config import real_paths
@@ -35,11 +35,11 @@ class Limits:
     usual: Mounts
     asked: Mounts
 
-    def is_apart(self, subjects: Iterable[Subject]) -> bool:
+    def is_apart(self, subjects: Iterable[Resource]) -> bool:
         """Tell whether the server that runs does not reach all that a call names, and a wider one would."""
         return any(is_within(self.asked, each) and not self._is_usual(each) for each in subjects)
 
-    def _is_usual(self, subject: Subject) -> bool:
+    def _is_usual(self, subject: Resource) -> bool:
         if not is_within(self.usual, subject):
             return False
         if not subject.recursive:
@@ -48,7 +48,7 @@ class Limits:
         return self.usual.hidden_below(subject.value) <= self.asked.hidden_below(subject.value)
 
 
-def widened(name: str, grounds: Grounds, subjects: Iterable[Subject], limits: Limits) -> Grounds:
+def widened(name: str, grounds: SandboxInputs, subjects: Iterable[Resource], limits: Limits) -> SandboxInputs:
     """Return the grounds of a server that is started for one call.
 
     It looks at directories: use it in a thread.
@@ -89,7 +89,9 @@ def widened(name: str, grounds: Grounds, subjects: Iterable[Subject], limits: Li
     )
 
 
-def _wider(usual: Places, asked: Places, more: list[str], opened: list[str], grounds: Grounds) -> Places:
+def _wider(
+    usual: Places, asked: Places, more: list[str], opened: list[str], grounds: SandboxInputs
+) -> Places:
     """Add places; what only needed approval is not closed in them any more."""
     found = real_paths(usual.never, home=grounds.home, directory=grounds.directory)
     pairs = zip(usual.never, found, strict=True)
@@ -98,7 +100,7 @@ def _wider(usual: Places, asked: Places, more: list[str], opened: list[str], gro
     return replace(usual, named=(*usual.named, *more), never=tuple(never))
 
 
-def _place(subject: Subject, asked: Mounts) -> str:
+def _place(subject: Resource, asked: Mounts) -> str:
     """Return what is opened so that a path can be changed: a directory itself, or the one that holds it.
 
     Whatever is removed or replaced is removed from that one. Where it must not be opened, the path is.

@@ -13,12 +13,12 @@ import anyio
 from anyio import to_thread
 from mcp import StdioServerParameters
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
 from ironcurtain.enforcement.sandbox.grant_scope import Limits, widened
 from ironcurtain.enforcement.sandbox.mounts import Mounts, beyond
 from ironcurtain.enforcement.sandbox.offers import offer
-from ironcurtain.enforcement.sandbox.profile import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.program_files import program_places
 from ironcurtain.enforcement.sandbox.programs import Programs, Survey, survey
 from ironcurtain.enforcement.sandbox.reach.planted import Planted, Told
@@ -29,7 +29,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.stdio_transport import Streams, connect_pipes
 from ironcurtain.system.frozen import Json
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
 _POLL = 0.25
@@ -57,10 +57,10 @@ Tell = Callable[[str, Seen], Awaitable[None]]
 """Is told of a server what was seen of it."""
 
 
-class Confiner:
+class SandboxLauncher:
     """Starts servers contained as far as the configuration wants it, and knows what was seen of each."""
 
-    def __init__(self, config: ServerConfig, grounds: Grounds, found: Survey) -> None:
+    def __init__(self, config: ServerConfig, grounds: SandboxInputs, found: Survey) -> None:
         """Take a survey that the policy is content with; see `open`."""
         self._config, self._grounds, self._found = config, grounds, found
         self._reachable = _reachable(config, grounds)
@@ -72,7 +72,7 @@ class Confiner:
         self._programs: frozenset[Path] | None = None
 
     @classmethod
-    def open(cls, config: ServerConfig, grounds: Grounds) -> Confiner:
+    def open(cls, config: ServerConfig, grounds: SandboxInputs) -> SandboxLauncher:
         """Look what this machine can do.
 
         Raises:
@@ -109,7 +109,7 @@ class Confiner:
             self._watched[name].take()
         return self._states.get(name, UNSTARTED)
 
-    def beyond(self, name: str, subjects: Iterable[Subject], *, asked: bool = False) -> str:
+    def beyond(self, name: str, subjects: Iterable[Resource], *, asked: bool = False) -> str:
         """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing.
 
         Args:
@@ -133,12 +133,12 @@ class Confiner:
         """Tell whether a server runs in a sandbox."""
         return name in self._limits
 
-    def is_apart(self, name: str, subjects: Iterable[Subject]) -> bool:
+    def is_apart(self, name: str, subjects: Iterable[Resource]) -> bool:
         """Tell whether an approved call needs a process of its own: the one that runs does not reach it."""
         limits = self._limits.get(name)
         return limits is not None and limits.is_apart(subjects)
 
-    def for_one_call(self, name: str, subjects: Iterable[Subject]) -> Confiner:
+    def for_one_call(self, name: str, subjects: Iterable[Resource]) -> SandboxLauncher:
         """Return what starts a process of a running server for one approved call, wide enough for that alone.
 
         It looks at directories: use it in a thread.
@@ -152,7 +152,7 @@ class Confiner:
         """
         if (limits := self._limits.get(name)) is None:
             raise ServerFailedError("the server is not running")
-        made = Confiner(self._config, widened(name, self._grounds, subjects, limits), self._found)
+        made = SandboxLauncher(self._config, widened(name, self._grounds, subjects, limits), self._found)
         # New repositories are told of once, and every process that could have been asked to make one counts.
         made._told, made._makers, made._programs = self._told, self._makers, self._programs
         return made
@@ -203,10 +203,10 @@ class Confiner:
             self._programs = frozenset([*ours, *(place for places in made for place in places)])
         runtime = self._found.programs.package() if self._found.programs else None
         server, grounds = self._config.servers[name], self._grounds
-        rules = rules_for(name, server, grounds, self._programs, runtime)
+        rules = build_profile(name, server, grounds, self._programs, runtime)
         usual = asked = Mounts.of(rules)
         if grounds.reach_asked(name) != grounds.reach(name):
-            asked = Mounts.of(rules_for(name, server, grounds.when_asked(), self._programs, runtime))
+            asked = Mounts.of(build_profile(name, server, grounds.when_asked(), self._programs, runtime))
         return rules, Limits(usual, asked)
 
     @asynccontextmanager
@@ -291,7 +291,7 @@ class Confiner:
         return "" if self._found.programs is not None else self._found.sentence
 
 
-def _reachable(config: ServerConfig, grounds: Grounds) -> tuple[Path, ...]:
+def _reachable(config: ServerConfig, grounds: SandboxInputs) -> tuple[Path, ...]:
     session = (Path(os.path.realpath(grounds.sandbox)),) if grounds.sandbox else ()
     return (*session, *config.writable(grounds.home))
 
@@ -303,7 +303,7 @@ def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]
         ServerFailedError: If its program is only there.
     """
     environment = start.env or {}
-    search = Search(environment.get("PATH", os.defpath), reachable)
+    search = ProgramSearch(environment.get("PATH", os.defpath), reachable)
     program = Path(start.command) if "/" in start.command else search.find(start.command)
     if program is None:
         raise ServerFailedError(

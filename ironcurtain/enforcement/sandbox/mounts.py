@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import DEFAULT_PORTS, Url
 from ironcurtain.system.frozen import Json
 
@@ -35,7 +35,7 @@ class Mounts:
 
     @classmethod
     def of(cls, rules: Mapping[str, Json]) -> Mounts:
-        """Return the settings that `rules_for` made."""
+        """Return the settings that `build_profile` made."""
         files, network = rules["filesystem"], rules["network"]
         writable = _paths(files["allowWrite"])
         return cls(
@@ -90,7 +90,7 @@ def names_host(domain: str, host: str, port: int | None) -> bool:
     return host.endswith(name[1:]) if name.startswith("*.") else host == name
 
 
-def beyond(mounts: Mounts, subject: Subject) -> str:
+def beyond(mounts: Mounts, subject: Resource) -> str:
     """Return what a sandbox keeps a call from doing with one of its resources; nothing if it lets it."""
     if subject.unresolved is not None:
         return ""
@@ -107,7 +107,7 @@ def beyond(mounts: Mounts, subject: Subject) -> str:
     return "" if mounts.can_read(subject.value) else "read"
 
 
-def is_within(mounts: Mounts, subject: Subject) -> bool:
+def is_within(mounts: Mounts, subject: Resource) -> bool:
     """Tell whether a path or host of a call is one that a sandbox is known to let it reach."""
     if subject.unresolved is not None:
         return False

@@ -29,7 +29,7 @@ _SHARED_TEMPORARY = "/tmp/claude"  # noqa: S108 - the runtime's own, likewise
 
 
 @dataclass(frozen=True)
-class Grounds:
+class SandboxInputs:
     """What holds for all servers of a session.
 
     Attributes:
@@ -67,15 +67,15 @@ class Grounds:
         """Return what a server could be let reach when a person approves."""
         return self.asked.get(server, self.reach(server))
 
-    def when_asked(self) -> Grounds:
+    def when_asked(self) -> SandboxInputs:
         """Return the grounds of servers that reach all that a person could approve."""
         return replace(self, reaches={**self.reaches, **self.asked}, asked={})
 
 
-def rules_for(
+def build_profile(
     name: str,
     server: Server,
-    grounds: Grounds,
+    grounds: SandboxInputs,
     programs: Iterable[Path] | None = None,
     runtime: Path | None = None,
 ) -> dict[str, Json]:
@@ -141,7 +141,7 @@ def rules_for(
     }
 
 
-def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], grounds: Grounds) -> Kept:
+def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], grounds: SandboxInputs) -> Kept:
     return Kept(
         unread=(*closed, *wanted.deny_read),
         unwritten=tuple(wanted.deny_write),
@@ -169,7 +169,7 @@ class _Wanted:
     deny_write: list[Path]
 
     @classmethod
-    def of(cls, server: Server, grounds: Grounds) -> _Wanted:
+    def of(cls, server: Server, grounds: SandboxInputs) -> _Wanted:
         own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
         both = (grounds.settings, own.filesystem)
 
@@ -202,7 +202,7 @@ def _check_own(name: str, opened: list[Path], kept: list[Path]) -> None:
             )
 
 
-def shown_sign_ins(server: Server, grounds: Grounds) -> list[Path]:
+def shown_sign_ins(server: Server, grounds: SandboxInputs) -> list[Path]:
     """Return the keys and sign-ins that are there and that a server's configuration shows it."""
     own = server.sandbox.filesystem if isinstance(server.sandbox, SandboxSettings) else FilesystemSettings()
     both = (grounds.settings, own)
@@ -233,7 +233,7 @@ def _existing(paths: Iterable[Path]) -> list[Path]:
     return sorted({path for path in paths if path.exists()})
 
 
-def _paths(grounds: Grounds, written: Iterable[str]) -> list[Path]:
+def _paths(grounds: SandboxInputs, written: Iterable[str]) -> list[Path]:
     return real_paths(written, home=grounds.home, directory=grounds.directory)
 
 

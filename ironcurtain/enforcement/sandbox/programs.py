@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import visible
 
 _COMMAND = "srt"
@@ -93,7 +93,7 @@ def survey(
     if sys.platform not in {"linux", "darwin"}:
         return Survey(None, (f"there is no sandbox for {sys.platform}",))
     linux = sys.platform == "linux"
-    search = Search.own(reachable)
+    search = ProgramSearch.own(reachable)
     wanted = ("bwrap", "socat", "rg", "node") if linux else ("node",)
     found = {name: str(path) for name in wanted if (path := search.find(name))}
     missing = [
@@ -123,7 +123,7 @@ def survey(
 _PACKAGED = {"bwrap": "bubblewrap (bwrap)", "rg": "ripgrep (rg)", "node": "Node.js (node)"}
 
 
-def _library(program: str | None, near: Path | None, search: Search) -> tuple[Path | None, str]:
+def _library(program: str | None, near: Path | None, search: ProgramSearch) -> tuple[Path | None, str]:
     """Return the runtime's module, and why one that was found is not run.
 
     It stands beside the file that its command leads to.
@@ -150,7 +150,7 @@ def _too_old(library: Path) -> str | None:
     return f"version {visible(said)} is too old: `{INSTALL}`" if version < _OLDEST else None
 
 
-def _candidates(program: str | None, near: Path | None, search: Search) -> list[Path]:
+def _candidates(program: str | None, near: Path | None, search: ProgramSearch) -> list[Path]:
     if program is not None:
         named = Path(program).expanduser()
         if "/" in program:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironcurtain.decision.loaded_policy import CONFIGURATION_DIRECTORY
-from ironcurtain.enforcement.sandbox.profile import Grounds
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.launching import Start, Starter
+from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.settings import user_directory
 
 if TYPE_CHECKING:  # the SDK takes a second to load
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the SDK takes a second to load
     from ironcurtain.servers.stdio_transport import Streams
 
 
-def contained_visits(say: Callable[[str], None]) -> Starter:
+def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
     """Return what starts servers as their configuration wants them contained; there is no way around it.
 
     No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,
@@ -32,9 +32,9 @@ def contained_visits(say: Callable[[str], None]) -> Starter:
     """
 
     def starter(config: ServerConfig) -> Start:
-        from ironcurtain.enforcement.sandbox.launcher import Confiner  # noqa: PLC0415 - as above
+        from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - as above
 
-        confiner = Confiner.open(config, _grounds(config))
+        confiner = SandboxLauncher.open(config, _grounds(config))
         for note in confiner.notes():
             say(note)
 
@@ -55,8 +55,8 @@ def contained_visits(say: Callable[[str], None]) -> Starter:
     return starter
 
 
-def _grounds(config: ServerConfig) -> Grounds:
-    return Grounds(
+def _grounds(config: ServerConfig) -> SandboxInputs:
+    return SandboxInputs(
         home=Path.home(),
         sandbox=None,
         own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),

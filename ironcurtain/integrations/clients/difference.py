@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 
-from ironcurtain.integrations.clients.target import Document, Target
+from ironcurtain.integrations.clients.target import ClientDocument, Target
 
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-def unified(target: Target, document: Document) -> str:
+def unified(target: Target, document: ClientDocument) -> str:
     """Return the unified diff from what a file holds to what it would hold; empty if that is the same."""
     old, new = (_lines(each.text) for each in (target.document, document))
     lines = difflib.unified_diff(old, new, target.source, target.source)

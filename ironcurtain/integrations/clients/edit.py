@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.integrations.clients.jsonc import Member, Node
+from ironcurtain.integrations.clients.jsonc import JsonNode, Member
 from ironcurtain.system.frozen import Json
 
 _BLANK_BEFORE = re.compile(r"[ \t]*\Z")
@@ -45,7 +45,7 @@ class _Edit:
     new: str = ""
 
 
-def collapsed(text: str, holder: Node, taken: Collection[str], name: str, value: Json) -> str:
+def collapsed(text: str, holder: JsonNode, taken: Collection[str], name: str, value: Json) -> str:
     """Return the text with some members of an object gone and one in the place of the first of them.
 
     Comments between the members stay where they are, and so does every member that is not taken.
@@ -68,7 +68,7 @@ def collapsed(text: str, holder: Node, taken: Collection[str], name: str, value:
     return _applied(text, edits)
 
 
-def expanded(text: str, holder: Node, name: str, source: str, members: Sequence[Member]) -> str:
+def expanded(text: str, holder: JsonNode, name: str, source: str, members: Sequence[Member]) -> str:
     """Return the text with one member of an object gone and, in its place, members of another text.
 
     Args:
@@ -84,7 +84,7 @@ def expanded(text: str, holder: Node, name: str, source: str, members: Sequence[
     return _applied(text, [_Edit(gone.start, gone.end, new)])
 
 
-def replaced(text: str, node: Node, new: str) -> str:
+def replaced(text: str, node: JsonNode, new: str) -> str:
     """Return the text with another text in the place of a value."""
     return _applied(text, [_Edit(node.start, node.end, new)])
 
@@ -115,7 +115,7 @@ def _removal(text: str, member: Member) -> list[_Edit]:
     return [_Edit(start, end), *edits]
 
 
-def _style(text: str, holder: Node) -> _Style:
+def _style(text: str, holder: JsonNode) -> _Style:
     first = holder.members[0]
     colon = ": " if text[first.node.start - 1] in " \t\r\n" else ":"
     line = _line_start(text, first.start)

@@ -23,7 +23,7 @@ _WORD = re.compile(r"(?:true|false|null)(?![0-9A-Za-z_])")
 
 
 @dataclass(frozen=True)
-class Node:
+class JsonNode:
     """A value and where it stands: `text[start:end]`.
 
     Attributes:
@@ -51,7 +51,7 @@ class Member:
 
     name: str
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None
 
     @property
@@ -60,7 +60,7 @@ class Member:
         return self.node.end
 
 
-def parse(text: str, source: str) -> Node:
+def parse(text: str, source: str) -> JsonNode:
     """Read a text; `source` names it in errors.
 
     Raises:
@@ -84,7 +84,7 @@ class _Reader:
         found = _SPACE.match(self._text, at)
         return found.end() if found else at
 
-    def value(self, at: int, depth: int) -> tuple[Node, int]:
+    def value(self, at: int, depth: int) -> tuple[JsonNode, int]:
         if depth > MAX_DEPTH:
             self.fail(at, f"nested deeper than {MAX_DEPTH} levels")
         first = self._text[at : at + 1]
@@ -96,7 +96,7 @@ class _Reader:
             node = self._scalar(at)
         return node, node.end
 
-    def _object(self, start: int, depth: int) -> Node:
+    def _object(self, start: int, depth: int) -> JsonNode:
         members: dict[str, Member] = {}
         at = self.skip(start + 1)
         while self._text[at : at + 1] != "}":
@@ -110,16 +110,16 @@ class _Reader:
             members[str(key.value)] = Member(str(key.value), at, node, comma)
             at = after
         value = {name: member.node.value for name, member in members.items()}
-        return Node(start, at + 1, value, tuple(members.values()))
+        return JsonNode(start, at + 1, value, tuple(members.values()))
 
-    def _array(self, start: int, depth: int) -> Node:
+    def _array(self, start: int, depth: int) -> JsonNode:
         values: list[Json] = []
         at = self.skip(start + 1)
         while self._text[at : at + 1] != "]":
             node, end = self.value(at, depth + 1)
             values.append(node.value)
             at, _ = self._comma(end, "]")
-        return Node(start, at + 1, values)
+        return JsonNode(start, at + 1, values)
 
     def _comma(self, at: int, closing: str) -> tuple[int, int | None]:
         """Return where the next member or the bracket begins, and where the comma before it stands."""
@@ -129,19 +129,19 @@ class _Reader:
         self._expect(found, closing)
         return found, None
 
-    def _scalar(self, at: int) -> Node:
+    def _scalar(self, at: int) -> JsonNode:
         if self._text[at : at + 1] == '"':
             return self._string(at)
         found = _NUMBER.match(self._text, at) or _WORD.match(self._text, at)
         if found is None:
             self.fail(at, "expected a value")
-        return Node(at, found.end(), self._decoded(found.group(), at))
+        return JsonNode(at, found.end(), self._decoded(found.group(), at))
 
-    def _string(self, at: int) -> Node:
+    def _string(self, at: int) -> JsonNode:
         found = _STRING.match(self._text, at)
         if found is None:
             self.fail(at, "expected a string in double quotes")
-        return Node(at, found.end(), self._decoded(found.group(), at))
+        return JsonNode(at, found.end(), self._decoded(found.group(), at))
 
     def _decoded(self, token: str, at: int) -> Json:
         try:

@@ -17,9 +17,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.errors import FormatError, IronCurtainError, SeveralErrors
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.report import LeftServer
-from ironcurtain.integrations.clients.target import Document
+from ironcurtain.integrations.clients.target import ClientDocument
 from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.system.files import parse_document
@@ -56,7 +56,9 @@ class Sorted:
     notes: tuple[str, ...]
 
 
-def sort(servers: Mapping[str, Json], place: Place, only: tuple[str, ...], search_path: str) -> Sorted:
+def sort(
+    servers: Mapping[str, Json], place: ConfigLocation, only: tuple[str, ...], search_path: str
+) -> Sorted:
     """Say of each server whether it moves.
 
     Args:
@@ -96,7 +98,7 @@ def is_switched_off(server: Json) -> bool:
     return isinstance(server, dict) and (server.get("disabled") is True or server.get("enabled") is False)
 
 
-def of_projects(document: Document, place: Place) -> list[LeftServer]:
+def of_projects(document: ClientDocument, place: ConfigLocation) -> list[LeftServer]:
     """Return the servers that Claude Code keeps in the same file for one project each."""
     projects = document.root.value.get("projects") if place.client == "claude-code" else None
     left = []
@@ -108,7 +110,7 @@ def of_projects(document: Document, place: Place) -> list[LeftServer]:
     return left
 
 
-def _written(server: dict[str, Json], place: Place, search_path: str) -> dict[str, Json]:
+def _written(server: dict[str, Json], place: ConfigLocation, search_path: str) -> dict[str, Json]:
     """Write a server out, as far as it is what it should be; `_obstacle` says whether it is."""
     known = {"${userHome}": str(Path.home())} if place.variables else {}
     if place.variables and place.project:
@@ -142,7 +144,7 @@ def _filled(value: Json, known: Mapping[str, str]) -> Json:
     return value
 
 
-def _obstacle(name: str, server: dict[str, Json], place: Place) -> str:
+def _obstacle(name: str, server: dict[str, Json], place: ConfigLocation) -> str:
     """Return why a server cannot move; empty if it can."""
     if any(names_secret(text) for key in _READ for text in _texts(server.get(key))):
         return "it names a secret of the key store, which only the proxy's own file can"
@@ -159,7 +161,7 @@ def _obstacle(name: str, server: dict[str, Json], place: Place) -> str:
     return _mistake(name, server, place)
 
 
-def _mistake(name: str, server: dict[str, Json], place: Place) -> str:
+def _mistake(name: str, server: dict[str, Json], place: ConfigLocation) -> str:
     """Return what our `mcp-servers.json` would not take; empty if it takes the server."""
     try:
         text = json.dumps({"mcpServers": {name: server}})

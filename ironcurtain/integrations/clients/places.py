@@ -40,7 +40,7 @@ class Client:
 
 
 @dataclass(frozen=True)
-class Place:
+class ConfigLocation:
     """One configuration file.
 
     Attributes:
@@ -98,7 +98,7 @@ CLIENTS = {
 }
 
 
-def places(name: str, scope: Scope | None, cwd: Path) -> list[Place]:
+def places(name: str, scope: Scope | None, cwd: Path) -> list[ConfigLocation]:
     """Return the files that a client's name, or the path of a file, can mean; the project's comes first.
 
     Args:
@@ -114,7 +114,7 @@ def places(name: str, scope: Scope | None, cwd: Path) -> list[Place]:
         if scope is not None:
             raise UsageError("--scope is for a client's name; this is a file", where=name)
         return [_file(cwd / Path(name).expanduser())]
-    found: list[Place] = []
+    found: list[ConfigLocation] = []
     if client.project is not None and scope != "user":
         found.append(_place(client, cwd / client.project, cwd, project=True))
     if scope != "project":
@@ -134,11 +134,13 @@ def user_file(client: Client, platform: str = sys.platform) -> Path:
     return Path.home() / path
 
 
-def _place(client: Client, path: Path, directory: Path, *, project: bool) -> Place:
-    return Place(client.name, path, (client.pointer,), directory, project, client.typed, client.variables)
+def _place(client: Client, path: Path, directory: Path, *, project: bool) -> ConfigLocation:
+    return ConfigLocation(
+        client.name, path, (client.pointer,), directory, project, client.typed, client.variables
+    )
 
 
-def _file(path: Path) -> Place:
+def _file(path: Path) -> ConfigLocation:
     """Say what can be known of a file: whose it looks like, by its name and its directory's."""
     tail = (path.parent.name, path.name)
     for client in CLIENTS.values():
@@ -146,5 +148,7 @@ def _file(path: Path) -> Place:
         if tail in ends or (path.name,) in ends:
             project = client.project is not None and path.as_posix().endswith("/" + client.project)
             folder = path.parents[len(Path(client.project or "").parts) - 1] if project else Path.home()
-            return Place(client.name, path, POINTERS, folder, project, client.typed, client.variables)
-    return Place("file", path, POINTERS, path.parent, project=False, typed=False, variables=True)
+            return ConfigLocation(
+                client.name, path, POINTERS, folder, project, client.typed, client.variables
+            )
+    return ConfigLocation("file", path, POINTERS, path.parent, project=False, typed=False, variables=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ironcurtain.errors import FetchError, IronCurtainError, ServerConfigError, raise_all
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.servers.fetched.fetch import is_there
 from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import Request, request_of
@@ -37,7 +37,7 @@ class Ready:
     notes: tuple[str, ...] = ()
 
 
-def check_runnable(servers: Mapping[str, dict[str, Json]], place: Place) -> None:
+def check_runnable(servers: Mapping[str, dict[str, Json]], place: ConfigLocation) -> None:
     """See that each server could be started in its sandbox, as far as that can be told without starting it.
 
     Raises:
@@ -113,7 +113,7 @@ def _obstacle(server: Mapping[str, Json]) -> tuple[str, str] | None:
     return None
 
 
-def _refusal(name: str, what: str, fix: str, rest: list[str], place: Place) -> ServerConfigError:
+def _refusal(name: str, what: str, fix: str, rest: list[str], place: ConfigLocation) -> ServerConfigError:
     client = visible(str(place.path)) if place.client == "file" else place.client
     only = " ".join(f"--only {each}" for each in rest)
     leave = f" Or wrap the others: `ironcurtain wrap {client} {only} …`." if rest else ""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ironcurtain.errors import FileError, IronCurtainError, UsageError
 from ironcurtain.integrations.clients.edit import expanded, replaced
-from ironcurtain.integrations.clients.jsonc import Node
-from ironcurtain.integrations.clients.store import Generation, Store
-from ironcurtain.integrations.clients.target import Document, Target, read_document
+from ironcurtain.integrations.clients.jsonc import JsonNode
+from ironcurtain.integrations.clients.store import BackupStore, Generation
+from ironcurtain.integrations.clients.target import ClientDocument, Target, read_document
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
 
@@ -28,13 +28,13 @@ class Undone:
             the servers around it, which went back as they were.
     """
 
-    document: Document
+    document: ClientDocument
     generation: Generation | None = None
     moved: tuple[str, ...] = ()
     edited: bool = False
 
 
-def undone(target: Target, store: Store) -> Undone:
+def undone(target: Target, store: BackupStore) -> Undone:
     """Say what a file would hold without the proxy; nothing is written.
 
     A file that is as `wrap` left it gives the backup, byte for byte. In any other the servers alone are put
@@ -71,7 +71,7 @@ def undone(target: Target, store: Store) -> Undone:
     return Undone(document, generation, record.moved, edited=member.node.value != entry)
 
 
-def with_servers(document: Document, servers: dict[str, Json]) -> Json:
+def with_servers(document: ClientDocument, servers: dict[str, Json]) -> Json:
     """Return a document's value with other servers in it."""
     value = document.root.value
     for key in reversed(range(len(document.pointer))):
@@ -82,7 +82,7 @@ def with_servers(document: Document, servers: dict[str, Json]) -> Json:
     return servers
 
 
-def _put_back(target: Target, servers: Node, before: Document, moved: tuple[str, ...]) -> str:
+def _put_back(target: Target, servers: JsonNode, before: ClientDocument, moved: tuple[str, ...]) -> str:
     again = [name for name in moved if servers.member(name) is not None]
     if again:
         raise UsageError(
@@ -95,7 +95,7 @@ def _put_back(target: Target, servers: Node, before: Document, moved: tuple[str,
     return expanded(target.document.text, servers, ENTRY, before.text, members)
 
 
-def _checked(target: Target, text: str, before: Document, moved: tuple[str, ...]) -> Document:
+def _checked(target: Target, text: str, before: ClientDocument, moved: tuple[str, ...]) -> ClientDocument:
     """Read back what would be written: what moved and what stands there now, nothing else."""
     now = target.document
     document = now.changed(text, target.source)
@@ -106,12 +106,12 @@ def _checked(target: Target, text: str, before: Document, moved: tuple[str, ...]
     return document
 
 
-def _servers(document: Document) -> Node:
+def _servers(document: ClientDocument) -> JsonNode:
     if document.servers is None:
         raise FileError("the backup holds no servers")
     return document.servers
 
 
-def _text(document: Document) -> str:
+def _text(document: ClientDocument) -> str:
     servers = _servers(document)
     return document.text[servers.start : servers.end]

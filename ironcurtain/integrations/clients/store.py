@@ -124,13 +124,13 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class Store:
+class BackupStore:
     """What is kept of one client's file."""
 
     directory: Path
 
     @classmethod
-    def of(cls, path: Path) -> Store:
+    def of(cls, path: Path) -> BackupStore:
         """Return the store of a file, by its real path."""
         name = re.sub(r"[^A-Za-z0-9]+", "-", path.name).strip("-")[:40]
         digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]

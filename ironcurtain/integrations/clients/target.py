@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
 from ironcurtain.integrations.clients import jsonc
-from ironcurtain.integrations.clients.jsonc import Node
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.jsonc import JsonNode
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.system.files import atomic_write, read_bytes
 from ironcurtain.system.text import quoted
 
@@ -18,7 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
-class Document:
+class ClientDocument:
     """What a file holds.
 
     Attributes:
@@ -31,16 +31,16 @@ class Document:
 
     text: str
     bom: bool
-    root: Node
+    root: JsonNode
     pointer: tuple[str, ...]
-    servers: Node | None
+    servers: JsonNode | None
 
     @property
     def data(self) -> bytes:
         """The bytes of the file."""
         return (_BOM if self.bom else b"") + self.text.encode()
 
-    def changed(self, text: str, source: str) -> Document:
+    def changed(self, text: str, source: str) -> ClientDocument:
         """Return the document of another text of the same file.
 
         Raises:
@@ -60,11 +60,11 @@ class Target:
         owner: Its user and group.
     """
 
-    place: Place
+    place: ConfigLocation
     path: Path
     mode: int
     owner: tuple[int, int]
-    document: Document
+    document: ClientDocument
 
     @property
     def source(self) -> str:
@@ -72,7 +72,7 @@ class Target:
         return str(self.place.path)
 
 
-def file_of(place: Place) -> Path:
+def file_of(place: ConfigLocation) -> Path:
     """Return the file itself, behind all links.
 
     Raises:
@@ -84,7 +84,7 @@ def file_of(place: Place) -> Path:
         raise FileError("the links of this file lead nowhere", where=str(place.path)) from None
 
 
-def read_target(place: Place) -> Target:
+def read_target(place: ConfigLocation) -> Target:
     """Read a client's configuration and see whether it may be changed.
 
     Raises:
@@ -109,7 +109,7 @@ def read_target(place: Place) -> Target:
     return Target(place, path, stat.S_IMODE(facts.st_mode), (facts.st_uid, facts.st_gid), document)
 
 
-def read_document(data: bytes, source: str, pointers: tuple[tuple[str, ...], ...]) -> Document:
+def read_document(data: bytes, source: str, pointers: tuple[tuple[str, ...], ...]) -> ClientDocument:
     """Read a file's content.
 
     Raises:
@@ -125,7 +125,7 @@ def read_document(data: bytes, source: str, pointers: tuple[tuple[str, ...], ...
     return _document(text, source, pointers, bom=bom)
 
 
-def write_target(target: Target, document: Document) -> None:
+def write_target(target: Target, document: ClientDocument) -> None:
     """Put a new content into the file, with its permissions and its owner.
 
     Raises:
@@ -138,7 +138,7 @@ def write_target(target: Target, document: Document) -> None:
     atomic_write(target.path, document.data, mode=target.mode, owner=target.owner)
 
 
-def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, bom: bool) -> Document:
+def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, bom: bool) -> ClientDocument:
     root = jsonc.parse(text, source)
     if not isinstance(root.value, dict):
         raise FormatError("a client's configuration is an object", where=source)
@@ -150,11 +150,11 @@ def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, 
     pointer, servers = next(iter(found.items()), (pointers[0], None))
     if servers is not None and not isinstance(servers.value, dict):
         raise FormatError(f"{quoted('.'.join(pointer))} is no object", where=source)
-    return Document(text, bom, root, pointer, servers)
+    return ClientDocument(text, bom, root, pointer, servers)
 
 
-def _at(root: Node, pointer: tuple[str, ...]) -> Node | None:
-    node: Node | None = root
+def _at(root: JsonNode, pointer: tuple[str, ...]) -> JsonNode | None:
+    node: JsonNode | None = root
     for key in pointer:
         member = node.member(key) if node is not None else None
         node = member.node if member is not None else None

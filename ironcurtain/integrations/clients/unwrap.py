@@ -7,15 +7,15 @@ from pathlib import Path
 
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.clients.difference import unified
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.clients.restore_plan import Undone, undone
-from ironcurtain.integrations.clients.store import Generation, Store
+from ironcurtain.integrations.clients.store import BackupStore, Generation
 from ironcurtain.integrations.clients.target import Target, file_of, read_target, write_target
 from ironcurtain.system.files import atomic_write, read_bytes
 
 
-def unwrap(place: Place, *, dry_run: bool = False) -> ClientReport:
+def unwrap(place: ConfigLocation, *, dry_run: bool = False) -> ClientReport:
     """Undo a wrap: byte for byte, or with what others changed in the file since.
 
     Args:
@@ -28,7 +28,7 @@ def unwrap(place: Place, *, dry_run: bool = False) -> ClientReport:
         FormatError: If it is no JSON with comments.
         BusyError: If somebody else is changing it.
     """
-    store = Store.of(file_of(place))
+    store = BackupStore.of(file_of(place))
     with nullcontext() if dry_run else store.lock():
         target = read_target(place)
         plain = undone(target, store)
@@ -45,7 +45,7 @@ def unwrap(place: Place, *, dry_run: bool = False) -> ClientReport:
         )
 
 
-def restore(place: Place) -> ClientReport:
+def restore(place: ConfigLocation) -> ClientReport:
     """Put the last backup back, whatever the file holds now; that is kept beside the backup's place.
 
     Raises:
@@ -53,7 +53,7 @@ def restore(place: Place) -> ClientReport:
         FileError: If the backup is damaged.
     """
     path = file_of(place)
-    store = Store.of(path)
+    store = BackupStore.of(path)
     with store.lock():
         generations = store.generations()
         if not generations:
@@ -75,18 +75,18 @@ def restore(place: Place) -> ClientReport:
         )
 
 
-def is_wrapped(place: Place) -> bool:
+def is_wrapped(place: ConfigLocation) -> bool:
     """Tell whether a file is wrapped, or there is a backup of it."""
-    return bool(Store.of(file_of(place)).generations())
+    return bool(BackupStore.of(file_of(place)).generations())
 
 
-def _apply(target: Target, plain: Undone, store: Store) -> list[str]:
+def _apply(target: Target, plain: Undone, store: BackupStore) -> list[str]:
     kept = [str(store.keep(target.document.data))] if plain.edited else []
     write_target(target, plain.document)
     return [*kept, *map(str, store.forget())]
 
 
-def _not_wrapped(target: Target, store: Store, *, dry_run: bool) -> ClientReport:
+def _not_wrapped(target: Target, store: BackupStore, *, dry_run: bool) -> ClientReport:
     """Say that there is nothing to undo, unless somebody took our entry out by hand."""
     generations = store.generations()
     if generations and not _is_one_of(target.document.data, generations):

@@ -12,13 +12,13 @@ from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.integrations.clients.difference import unified
 from ironcurtain.integrations.clients.edit import collapsed
 from ironcurtain.integrations.clients.migration_plan import Sorted, of_projects, sort
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
 from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
 from ironcurtain.integrations.clients.restore_plan import ENTRY, Undone, undone, with_servers
 from ironcurtain.integrations.clients.secrets import Secrets, in_the_open, keep, secrets_of
-from ironcurtain.integrations.clients.store import Generation, Store
-from ironcurtain.integrations.clients.target import Document, Target, file_of, read_target, write_target
+from ironcurtain.integrations.clients.store import BackupStore, Generation
+from ironcurtain.integrations.clients.target import ClientDocument, Target, file_of, read_target, write_target
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock_model import ServerLock
 from ironcurtain.system import json_text
@@ -45,7 +45,7 @@ class ProxyCommand:
 
 
 def wrap(
-    place: Place,
+    place: ConfigLocation,
     command: ProxyCommand,
     *,
     search_path: str,
@@ -74,7 +74,7 @@ def wrap(
         FormatError: If it is no JSON with comments.
         BusyError: If somebody else is changing it.
     """
-    store = Store.of(file_of(place))
+    store = BackupStore.of(file_of(place))
     with nullcontext() if dry_run else store.lock():
         target = read_target(place)
         plain = undone(target, store)
@@ -110,7 +110,9 @@ def _status(change: _Change, ready: Ready, *, dry_run: bool) -> Literal["unchang
     return "wrapped" if change.is_change else "unchanged"
 
 
-def _ready(plain: Undone, change: _Change, place: Place, *, dry_run: bool, fetch: Fetch | None) -> Ready:
+def _ready(
+    plain: Undone, change: _Change, place: ConfigLocation, *, dry_run: bool, fetch: Fetch | None
+) -> Ready:
     """Fetch what has to be, by what an earlier wrap pinned where there was one."""
     known = change.generation.read_lock()
     earlier = plain.generation.read_lock() if plain.generation is not None else known
@@ -136,7 +138,7 @@ def _of_secrets(change: _Change) -> list[str]:
     return [f"{what}: in {place}, which you alone can read (0600): {why}"]
 
 
-def _of_others(place: Place) -> list[str]:
+def _of_others(place: ConfigLocation) -> list[str]:
     """Say that what moves into our file, which nobody else can change, could have been written by others."""
     found = weakness(place.path)
     return [f"another user can say what these servers are: {found}"] if found else []
@@ -144,7 +146,7 @@ def _of_others(place: Place) -> list[str]:
 
 @dataclass(frozen=True)
 class _Change:
-    document: Document
+    document: ClientDocument
     entry: dict[str, Json]
     generation: Generation
     record: WrapRecord
@@ -180,7 +182,7 @@ def _change(
     plain: Undone,
     found: Sorted,
     command: ProxyCommand,
-    store: Store,
+    store: BackupStore,
     keys: KeyStore | None,
 ) -> _Change:
     before = plain.document
@@ -227,7 +229,7 @@ def _change(
     )
 
 
-def _apply(target: Target, plain: Undone, change: _Change, store: Store) -> list[str]:
+def _apply(target: Target, plain: Undone, change: _Change, store: BackupStore) -> list[str]:
     """Write our own files, then the client's, then remove what nothing needs any more."""
     kept = [str(store.keep(target.document.data))] if plain.edited else []
     if not change.generation.is_whole:

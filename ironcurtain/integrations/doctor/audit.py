@@ -14,7 +14,7 @@ from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
 from ironcurtain.errors import AuditError, IronCurtainError
 from ironcurtain.integrations.doctor.directories import is_writable, nearest_existing
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.settings import status_directory
 from ironcurtain.system.text import counted, visible
 
@@ -24,7 +24,7 @@ _OTHERS = 0o077
 _LITTLE_SPACE = 16 << 20
 
 
-def audit(subject: Subject) -> Iterator[Diagnosis]:
+def audit(subject: Installation) -> Iterator[Diagnosis]:
     """Verify the newest audit logs against their heads."""
     path = subject.user / _AUDIT_KEY
     try:
@@ -83,7 +83,7 @@ def _room(place: Path) -> Iterator[Diagnosis]:
         yield _refusing(what, "Free some space: old logs can be moved elsewhere with their heads.")
 
 
-def _writer(subject: Subject, session: str) -> Iterator[Diagnosis]:
+def _writer(subject: Installation, session: str) -> Iterator[Diagnosis]:
     """Look who writes a log: nobody else can then use the session's name."""
     if not is_written(log_place(subject.audit, session)) or is_running(_status(session)):
         return

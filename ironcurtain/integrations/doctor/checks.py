@@ -16,12 +16,12 @@ from ironcurtain.integrations.doctor.remote_engines import nodes, publishing
 from ironcurtain.integrations.doctor.report import Diagnosis, DoctorReport
 from ironcurtain.integrations.doctor.secrets import approvals, keys
 from ironcurtain.integrations.doctor.servers import servers
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.system.extras import missing_extra
 from ironcurtain.system.text import visible
 
 
-def project(subject: Subject) -> Iterator[Diagnosis]:
+def project(subject: Installation) -> Iterator[Diagnosis]:
     """Say where there is no project to look at."""
     if not subject.project:
         where = visible(str(subject.cwd))
@@ -33,7 +33,7 @@ def project(subject: Subject) -> Iterator[Diagnosis]:
         )
 
 
-CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
+CHECKS: tuple[Callable[[Installation], Iterator[Diagnosis]], ...] = (
     python,
     packages,
     project,
@@ -55,7 +55,7 @@ CHECKS: tuple[Callable[[Subject], Iterator[Diagnosis]], ...] = (
 _OF_A_PROJECT = frozenset({model, bundle, servers, decision})
 
 
-def examine(subject: Subject) -> DoctorReport:
+def examine(subject: Installation) -> DoctorReport:
     """Look at everything; what fails does not keep the rest from being looked at.
 
     Outside a project that is all that does not need one.
@@ -70,7 +70,9 @@ def exit_of(report: DoctorReport) -> Exit:
     return Exit.YES if report.ok else Exit.NO
 
 
-def _looked_at(check: Callable[[Subject], Iterator[Diagnosis]], subject: Subject) -> Iterator[Diagnosis]:
+def _looked_at(
+    check: Callable[[Installation], Iterator[Diagnosis]], subject: Installation
+) -> Iterator[Diagnosis]:
     try:
         yield from check(subject)
     except ImportError as error:

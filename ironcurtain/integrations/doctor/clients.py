@@ -11,12 +11,12 @@ from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.clients.migration_plan import is_switched_off, of_projects
-from ironcurtain.integrations.clients.places import CLIENTS, Place, places
+from ironcurtain.integrations.clients.places import CLIENTS, ConfigLocation, places
 from ironcurtain.integrations.clients.restore_plan import ENTRY
-from ironcurtain.integrations.clients.store import Store
+from ironcurtain.integrations.clients.store import BackupStore
 from ironcurtain.integrations.clients.target import MAX_BYTES, read_document
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.servers.config import load_servers
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import Json
@@ -27,7 +27,7 @@ _SHEBANG_BYTES = 4_096
 _NO_PROGRAM = "which is no program"
 
 
-def clients(subject: Subject) -> Iterator[Diagnosis]:
+def clients(subject: Installation) -> Iterator[Diagnosis]:
     """Look at the clients that were named, which have to be wrapped, or else at all that are there."""
     found = 0
     for name in subject.clients or CLIENTS:
@@ -45,7 +45,7 @@ def clients(subject: Subject) -> Iterator[Diagnosis]:
         yield Diagnosis(name="client", status="ok", what="no client's configuration was found")
 
 
-def _client(place: Place, *, demanded: bool) -> Iterator[Diagnosis]:
+def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
     name = f"client/{visible(place.path.name if place.client == 'file' else place.client)}"
     try:
         source = str(place.path)
@@ -123,9 +123,9 @@ def _behind(name: str, entry: Mapping[str, Json], directory: Path) -> Iterator[D
             yield Diagnosis(name=name, status="fail", what=what, fix=fix)
 
 
-def _edited(place: Place, entry: Json) -> str:
+def _edited(place: ConfigLocation, entry: Json) -> str:
     """Say how an entry of `wrap` is not as it was written; nothing if it is, or is somebody's own."""
-    generation = Store.of(place.path.resolve()).named_by(entry)
+    generation = BackupStore.of(place.path.resolve()).named_by(entry)
     if generation is None:
         return ""
     if not generation.is_whole:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import platformdirs
 
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 from ironcurtain.system.text import visible
 
 _NAME = "ironcurtain"
 
 
-def places(subject: Subject) -> Iterator[Diagnosis]:
+def places(subject: Installation) -> Iterator[Diagnosis]:
     """Name each directory of ours that is there, and what it holds."""
     for place, held in (
         (subject.user, "keys, approvals, audit logs, backups of wrapped clients: worth keeping"),

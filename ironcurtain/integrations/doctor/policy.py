@@ -12,7 +12,7 @@ from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.compiler.load.load import read_constitution
 from ironcurtain.compiler.render.rendered import check_rendered
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.errors import (
     BundleIntegrityError,
     BundleSignatureError,
@@ -21,7 +21,7 @@ from ironcurtain.errors import (
     SeveralErrors,
 )
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.system import json_text
 from ironcurtain.system.ownership import check_own_bundle
 from ironcurtain.system.text import visible
@@ -29,7 +29,7 @@ from ironcurtain.system.text import visible
 _UNSIGNED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
 
 
-def bundle(subject: Subject) -> Iterator[Diagnosis]:
+def bundle(subject: Installation) -> Iterator[Diagnosis]:
     """Look at the bundle: there, intact, signed where a key is known, and its Rego what its rules say."""
     if not subject.bundle.exists():
         yield Diagnosis(
@@ -73,7 +73,7 @@ def _unusable(read: Bundle) -> Iterator[Diagnosis]:
     """Tell of tools whose every call is denied, since their schema cannot be evaluated."""
     for server, annotated in sorted(PolicyContent.of(read).annotations.servers.items()):
         for tool in annotated.tools:
-            if (why := FittedTool(tool).unusable) is not None:
+            if (why := ValidatedTool(tool).unusable) is not None:
                 named = f"{visible(server)}/{visible(tool.tool)}"
                 yield Diagnosis(
                     name="tools",
@@ -83,7 +83,7 @@ def _unusable(read: Bundle) -> Iterator[Diagnosis]:
                 )
 
 
-def _ownership(subject: Subject, what: str) -> Iterator[Diagnosis]:
+def _ownership(subject: Installation, what: str) -> Iterator[Diagnosis]:
     """Look who else could change a bundle that nothing vouches for: a proxy refuses to start with it."""
     try:
         check_own_bundle(subject.bundle)
@@ -93,7 +93,7 @@ def _ownership(subject: Subject, what: str) -> Iterator[Diagnosis]:
         yield Diagnosis(name="bundle", status="warn", what=what, fix=_UNSIGNED)
 
 
-def _stale(subject: Subject, read: Bundle) -> Iterator[Diagnosis]:
+def _stale(subject: Installation, read: Bundle) -> Iterator[Diagnosis]:
     """Hold a project's bundle against the constitution and the signed archive beside it."""
     if subject.sources is None:
         return

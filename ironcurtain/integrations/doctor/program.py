@@ -11,7 +11,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.model.decision import Decision
 from ironcurtain.policy import Policy
 from ironcurtain.system.text import counted, visible
@@ -21,7 +21,7 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:[^;]*?>=\s*([0-9.
 _ENGINE_RULES = "engine-"
 
 
-def python(_: Subject) -> Iterator[Diagnosis]:
+def python(_: Installation) -> Iterator[Diagnosis]:
     """Look at the interpreter."""
     running = sys.version_info[:3]
     shown = ".".join(map(str, running))
@@ -34,7 +34,7 @@ def python(_: Subject) -> Iterator[Diagnosis]:
         yield Diagnosis(name="python", status="ok", what=f"Python {shown}")
 
 
-def packages(_: Subject) -> Iterator[Diagnosis]:
+def packages(_: Installation) -> Iterator[Diagnosis]:
     """Look at the packages that this one needs."""
     yield from check_packages(requires("ironcurtain") or [])
 
@@ -66,7 +66,7 @@ def check_packages(requirements: Iterable[str]) -> Iterator[Diagnosis]:
         yield Diagnosis(name="packages", status="ok", what=what)
 
 
-def engine_program(subject: Subject) -> Iterator[Diagnosis]:
+def engine_program(subject: Installation) -> Iterator[Diagnosis]:
     """Look for OPA."""
     try:
         found = find(subject.opa)
@@ -80,7 +80,7 @@ def engine_program(subject: Subject) -> Iterator[Diagnosis]:
         yield Diagnosis(name="opa", status="ok", what=f"OPA {found.version}, {visible(str(found.path))}")
 
 
-def decision(subject: Subject) -> Iterator[Diagnosis]:
+def decision(subject: Installation) -> Iterator[Diagnosis]:
     """Start an engine as enforcement does, and let it decide one call."""
     servers = subject.servers if subject.servers.exists() else None
     try:

@@ -10,7 +10,7 @@ from ironcurtain.compiler.llm.providers.choose import installed, parse_model
 from ironcurtain.compiler.llm.question import MANUAL
 from ironcurtain.errors import IronCurtainError, ModelFailedError
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 
 _TIMEOUT = 30.0
 _OK = 200
@@ -23,7 +23,7 @@ _LISTS = {
 """By provider its own address, and where below any address its models are listed: that costs nothing."""
 
 
-def settings(subject: Subject) -> Iterator[Diagnosis]:
+def settings(subject: Installation) -> Iterator[Diagnosis]:
     """Look at the project's settings and at the user's own."""
     if subject.problem is not None:
         yield from failed("settings", subject.problem, "Everything below is looked at with default settings.")
@@ -36,7 +36,7 @@ def settings(subject: Subject) -> Iterator[Diagnosis]:
             yield Diagnosis(name="settings", status="ok", what="the settings can be read")
 
 
-def model(subject: Subject) -> Iterator[Diagnosis]:
+def model(subject: Installation) -> Iterator[Diagnosis]:
     """Look whether the models that compile could be asked; without `online` nobody is."""
     services: dict[str, Service] = {}
     for named in subject.models:
@@ -54,7 +54,7 @@ def model(subject: Subject) -> Iterator[Diagnosis]:
         yield Diagnosis(name="model", status="ok", what="a person answers a compile's questions")
 
 
-def _service(subject: Subject, service: Service) -> Iterator[Diagnosis]:
+def _service(subject: Installation, service: Service) -> Iterator[Diagnosis]:
     """Look whether a provider could be asked."""
     try:
         access = access_to(service, load_user_config(subject.user / FILE_NAME))

@@ -18,7 +18,7 @@ from ironcurtain.errors import (
 )
 from ironcurtain.integrations.doctor.remote_engines import of_node
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.settings import status_directory
 from ironcurtain.system.files import load
 from ironcurtain.system.text import counted, visible
@@ -26,7 +26,7 @@ from ironcurtain.system.text import counted, visible
 _SECONDS = 30.0
 
 
-def proxies(subject: Subject) -> Iterator[Diagnosis]:
+def proxies(subject: Installation) -> Iterator[Diagnosis]:
     """Look at each proxy that tells of itself."""
     found = 0
     for path in sorted(status_directory().glob("*.json")):
@@ -106,7 +106,7 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
         )
 
 
-def _revision(subject: Subject) -> str | None:
+def _revision(subject: Installation) -> str | None:
     try:
         return Bundle.read(subject.bundle).revision
     except IronCurtainError:

@@ -13,7 +13,7 @@ from ironcurtain.engine.remote_nodes import Nodes, NodeStatus
 from ironcurtain.errors import EngineFailedError, IronCurtainError, PublishError
 from ironcurtain.integrations.doctor.directories import is_writable, nearest_existing
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.system.files import read_token
 from ironcurtain.system.text import visible
 
@@ -28,7 +28,7 @@ _CHECK = "See docs/remote-engine.md."
 _SCHEMES = ("http://", "https://")
 
 
-def nodes(subject: Subject) -> Iterator[Diagnosis]:
+def nodes(subject: Installation) -> Iterator[Diagnosis]:
     """Ask each node that was named whether it serves the bundle."""
     try:
         named = Nodes.of(subject.engine, ca=subject.engine_ca, token_file=subject.engine_token_file)
@@ -57,7 +57,7 @@ def of_node(node: NodeStatus) -> Diagnosis:
     )
 
 
-def publishing(subject: Subject) -> Iterator[Diagnosis]:
+def publishing(subject: Installation) -> Iterator[Diagnosis]:
     """Look whether a bundle could be published to the places that were named; nothing is written."""
     for target in subject.publish_to:
         name = f"publish/{visible(target)}"

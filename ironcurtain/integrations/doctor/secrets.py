@@ -11,7 +11,7 @@ from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.private_directory import PrivateDirectory, check_outside
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.servers.config import load_servers
 from ironcurtain.system.text import counted, visible
 
@@ -19,7 +19,7 @@ _PRIVATE_MARK = b"PRIVATE KEY"
 _OTHERS = 0o077
 
 
-def approvals(subject: Subject) -> Iterator[Diagnosis]:
+def approvals(subject: Installation) -> Iterator[Diagnosis]:
     """Look at the approvals directory and its key: private, and out of reach of agent and servers."""
     place, key = subject.approvals
     reachable = [*([subject.sandbox] if subject.sandbox is not None else []), *_working_roots(subject)]
@@ -38,7 +38,7 @@ def approvals(subject: Subject) -> Iterator[Diagnosis]:
         yield Diagnosis(name="approvals", status="ok", what=f"{visible(str(place))} is private")
 
 
-def _working_roots(subject: Subject) -> list[Path]:
+def _working_roots(subject: Installation) -> list[Path]:
     try:
         config = load_servers(subject.servers)
     except IronCurtainError:  # the part servers says why
@@ -47,7 +47,7 @@ def _working_roots(subject: Subject) -> list[Path]:
     return [config.directory / Path(root).expanduser() for root in roots if root is not None]
 
 
-def keys(subject: Subject) -> Iterator[Diagnosis]:
+def keys(subject: Installation) -> Iterator[Diagnosis]:
     """Look who can read the private keys in the user's own directory."""
     found = sorted(path for path in _files(subject.user) if _is_private_key(path))
     for path in found:

@@ -13,14 +13,14 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.enforcement.sandbox.offers import offer_for
-from ironcurtain.enforcement.sandbox.profile import Grounds, shown_sign_ins
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, Survey, survey
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import FetchError, IronCurtainError, SandboxMissingError
 from ironcurtain.integrations.doctor.reach import reach
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Subject, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools, list_reachable
 from ironcurtain.system.ownership import check_own
@@ -44,7 +44,7 @@ _FIXES = (
 )
 
 
-def servers(subject: Subject) -> Iterator[Diagnosis]:
+def servers(subject: Installation) -> Iterator[Diagnosis]:
     """Read the configuration, start each server, list its tools, and hold them against the bundle."""
     try:
         config = load_servers(subject.servers)
@@ -89,7 +89,7 @@ def _unfetched(config: ServerConfig, name: str) -> FetchError | None:
     return None
 
 
-def _own(subject: Subject) -> Iterator[Diagnosis]:
+def _own(subject: Installation) -> Iterator[Diagnosis]:
     """Look who else could change the configuration: a proxy refuses to start with it."""
     try:
         check_own(subject.servers, "the servers' file")
@@ -97,7 +97,9 @@ def _own(subject: Subject) -> Iterator[Diagnosis]:
         yield from failed("servers", error)
 
 
-def _uncontained(subject: Subject, config: ServerConfig) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
+def _uncontained(
+    subject: Installation, config: ServerConfig
+) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Read the servers that need not be contained."""
     free = [name for name, each in config.servers.items() if each.sandbox is False or not each.command]
     return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=subject.timeout)
@@ -148,7 +150,7 @@ def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
 def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
     """Tell of every contained server what keys and sign-ins it can read, and how much is hidden of them."""
     settings = config.sandbox.filesystem
-    grounds = Grounds(
+    grounds = SandboxInputs(
         home=home, sandbox=None, own=(), protected=(), directory=config.directory, settings=settings
     )
     contained = {
@@ -170,7 +172,7 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
         yield Diagnosis(name="sandbox", status="ok", what=what)
 
 
-def _reach(subject: Subject, config: ServerConfig) -> Iterator[Diagnosis]:
+def _reach(subject: Installation, config: ServerConfig) -> Iterator[Diagnosis]:
     """Hold what the rules permit against what the sandboxes let through."""
     try:
         content = PolicyContent.of(Bundle.read(subject.bundle))
@@ -208,7 +210,7 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 
 
-def _drift(subject: Subject, live: Tools) -> Iterator[Diagnosis]:
+def _drift(subject: Installation, live: Tools) -> Iterator[Diagnosis]:
     try:
         content = PolicyContent.of(Bundle.read(subject.bundle))
     except IronCurtainError:

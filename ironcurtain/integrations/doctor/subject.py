@@ -12,7 +12,7 @@ DEFAULT_TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
-class Subject:
+class Installation:
     """An installation.
 
     Attributes:

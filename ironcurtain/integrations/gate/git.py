@@ -15,7 +15,7 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.canonical.git.process import OVERRIDES
 from ironcurtain.errors import SystemFailedError, UsageError
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
 _SECONDS = 60.0
@@ -144,7 +144,7 @@ def _git(directory: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, byt
     """Run a built-in, read-only git command; return its status, output and errors."""
     overrides = (part for key, value in OVERRIDES for part in ("-c", f"{key}={value}"))
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
-    search = Search.own()
+    search = ProgramSearch.own()
     program = search.find("git")
     if program is None:
         why = search.passed_over("git") or "is not installed"

@@ -17,10 +17,10 @@ SCENARIOS = "test-scenarios.json"
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ironcurtain.integrations.gate.subject import Subject
+    from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 
-def scenario_place(subject: Subject, scenario: Scenario, key: str) -> tuple[str, int | None]:
+def scenario_place(subject: PolicyUnderReview, scenario: Scenario, key: str) -> tuple[str, int | None]:
     """Return file and line of what a scenario says.
 
     Args:

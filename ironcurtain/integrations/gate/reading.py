@@ -17,7 +17,7 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.document import Document
 from ironcurtain.integrations.gate.places import SCENARIOS
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
@@ -25,7 +25,7 @@ from ironcurtain.settings import Settings, find_settings, load_settings
 from ironcurtain.system.files import has_content, load, read_bytes
 
 if TYPE_CHECKING:
-    from ironcurtain.compiler.baseline import Recorded  # a part of a compile, which a gate does not load
+    from ironcurtain.compiler.baseline import Baseline  # a part of a compile, which a gate does not load
 
 _PROVENANCE = "provenance.json"
 _WAIVERS = "waivers.yaml"
@@ -63,7 +63,7 @@ class Given:
     attack: bool | None = None
 
 
-def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject:
+def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> PolicyUnderReview:
     """Read everything that speaks about a bundle.
 
     The project is the one above the bundle, whether it was published there or copied: evidence that a
@@ -103,7 +103,7 @@ def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> Subject
     )
 
 
-def unpublished(recorded: Recorded, project: Standards, output: Path, today: date) -> Subject:
+def unpublished(recorded: Baseline, project: Standards, output: Path, today: date) -> PolicyUnderReview:
     """Return what a compile is about to publish, as `read_subject` would read it from there.
 
     Args:
@@ -122,10 +122,10 @@ def unpublished(recorded: Recorded, project: Standards, output: Path, today: dat
 
 def _subject(
     evidence: Evidence, scenarios: Scenarios, project: Standards, published: Path, today: date
-) -> Subject:
+) -> PolicyUnderReview:
     root, settings = project.root, project.settings
     waivers = root / _WAIVERS
-    return Subject(
+    return PolicyUnderReview(
         evidence=evidence,
         root=root,
         settings=settings,

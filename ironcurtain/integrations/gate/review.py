@@ -19,7 +19,7 @@ from ironcurtain.system.files import parse_document
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
-    from ironcurtain.integrations.gate.subject import Subject
+    from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 
 def compared(old: Bundle, new: Bundle, world: DescribedWorld, engine: OpaCommand) -> Difference:
@@ -40,7 +40,7 @@ def compared(old: Bundle, new: Bundle, world: DescribedWorld, engine: OpaCommand
     return difference(old, new, world, engine)
 
 
-def dropped_guarantees(subject: Subject, commit: Commit) -> Check:
+def dropped_guarantees(subject: PolicyUnderReview, commit: Commit) -> Check:
     """Name the guarantees of a commit that are gone or say something else now."""
     name = f"guarantees of {visible(commit.name)}"
     before = _guarantees_of(commit, subject.guarantees_file)

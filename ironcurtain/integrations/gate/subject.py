@@ -21,7 +21,7 @@ from ironcurtain.settings import Settings, VerifySettings
 
 
 @dataclass(frozen=True)
-class Subject:
+class PolicyUnderReview:
     """A bundle with everything that speaks about it.
 
     Attributes:

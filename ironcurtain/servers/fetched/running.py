@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
 _SECONDS = 900.0
@@ -18,7 +18,7 @@ _MAX_LINE = 300
 
 def find_program(name: str) -> Path | None:
     """Return a program of PATH that nobody else could have put there, None if there is none."""
-    return Search.own().find(name)
+    return ProgramSearch.own().find(name)
 
 
 def run(words: Sequence[str | Path], where: Path, *, told: str, more: Mapping[str, str] | None = None) -> str:

@@ -15,7 +15,7 @@ from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedTool
 from ironcurtain.compiler.known import SHIPPED, Collection, shipped_collection
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
 from ironcurtain.model.known import KnownServer
@@ -65,7 +65,7 @@ def annotated(
     refresh: tuple[str, ...] = (),
 ) -> Annotated:
     provider = None if model is None else lambda: model
-    book = AnswerBook(tmp_path / "answers", tmp_path / "kept", provider, refresh=refresh)
+    book = AnswerCache(tmp_path / "answers", tmp_path / "kept", provider, refresh=refresh)
     return annotate(tools, roles, confirmed, book, known=COLLECTION)
 
 
@@ -128,7 +128,7 @@ def test_an_answer_that_the_collection_gives_otherwise_by_now_is_told_and_stays(
                 keep(answer)
             return answers
 
-    book = AnswerBook(tmp_path / "answers", tmp_path / "kept", lambda: Earlier({}))
+    book = AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: Earlier({}))
     annotate({"files": (one,)}, (), NOTHING, book)
     result = annotated(tmp_path, {"files": (one,)})
     assert result.annotations.servers["files"].tools[0].comment == "As it was once reviewed."

@@ -14,7 +14,7 @@ from ironcurtain.compiler.annotate.annotate import annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.compiler.load.clauses import read_clauses
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
 from ironcurtain.model.lists import Lists
 from ironcurtain.servers.tools import ToolListing
@@ -94,7 +94,7 @@ class Project:
         """Compile; return the keys of the questions that were really asked."""
         rote = Rote()
         kept = self._directory / "kept"
-        book = AnswerBook(self._directory / "answers", kept, lambda: rote, refresh=refresh)
+        book = AnswerCache(self._directory / "answers", kept, lambda: rote, refresh=refresh)
         annotated = annotate(self.tools, (), Confirmations(), book)
         lists = Lists(format="ironcurtain/lists/v1", lists={})
         clauses = read_clauses(self.constitution, "c.md")

@@ -17,9 +17,9 @@ from support.policies import annotations, compiled, rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, prepare
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.decision.roles import Registry
@@ -29,7 +29,7 @@ class Watched:
     """The disk, and how often it was looked at."""
 
     def __init__(self) -> None:
-        self._disk = DiskWorld(home="/tmp", git_environ={})
+        self._disk = ThisHost(home="/tmp", git_environ={})
         self.looks = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -66,7 +66,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[LoadedPolicy, Wat
     home = tmp_path_factory.mktemp("home")
     (home / "box").mkdir()
     world = Watched()
-    site = Site(home=str(home), sandbox=str(home / "box"), protected=(str(home / "secret"),))
+    site = Deployment(home=str(home), sandbox=str(home / "box"), protected=(str(home / "secret"),))
     policy = LoadedPolicy(PolicyContent.of(BUNDLE), site, world)
     for each in TOOLS:
         policy.tool("s", each["tool"])
@@ -136,7 +136,7 @@ def test_the_watch_sees_a_look(watched: tuple[LoadedPolicy, Watched], tmp_path: 
 
 
 def test_the_first_call_of_a_tool_is_not_quick(tmp_path: Path) -> None:
-    policy = LoadedPolicy(PolicyContent.of(BUNDLE), Site(home=str(tmp_path)), Watched())
+    policy = LoadedPolicy(PolicyContent.of(BUNDLE), Deployment(home=str(tmp_path)), Watched())
     call = Call("s", "say", {"text": "hello"})
     assert not is_quick(call, policy)
     prepare(call, policy)
@@ -186,7 +186,7 @@ def ready(schema: Schema) -> LoadedPolicy:
         registry=Registry(),
         release=Release(engine_version="test"),
     )
-    policy = LoadedPolicy(PolicyContent.of(bundle), Site(home="/home/nobody"), Watched())
+    policy = LoadedPolicy(PolicyContent.of(bundle), Deployment(home="/home/nobody"), Watched())
     assert policy.tool("s", "t") is not None
     return policy
 

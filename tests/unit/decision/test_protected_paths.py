@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.protected_paths import Guard, Protection
 from ironcurtain.model.scenarios import DescribedWorld
 
 
 def guard(protected: list[str], sandbox: str | None = None) -> Guard:
-    world = MemoryWorld(DescribedWorld(sandbox=sandbox, protected=tuple(protected)))
+    world = SimulatedHost(DescribedWorld(sandbox=sandbox, protected=tuple(protected)))
     return Protection(protected, sandbox, world).guard(Resolver(world, home="/home/user"))
 
 
@@ -67,7 +67,7 @@ def test_below(path: str, below: bool) -> None:
 
 
 def on_disk(protected: list[Path], sandbox: Path | None, home: Path) -> Guard:
-    world = DiskWorld(home=str(home))
+    world = ThisHost(home=str(home))
     made = Protection([str(p) for p in protected], str(sandbox) if sandbox else None, world)
     return made.guard(Resolver(world, home=str(home)))
 
@@ -102,7 +102,7 @@ def test_the_sandbox_inside_a_protected_directory_is_not_searched(tmp_path: Path
     assert not on_disk([tmp_path / "state"], sandbox, tmp_path).refuses(f"{tmp_path}/b")
 
 
-class Mounted(DiskWorld):
+class Mounted(ThisHost):
     """A disk on which `/mounted` is the same directory as another one, as a bind mount makes it."""
 
     def __init__(self, real: Path) -> None:

@@ -20,7 +20,7 @@ FALLS_THROUGH = 0
 
 
 @dataclass(frozen=True)
-class Step:
+class DiagramStep:
     """A rule of a decision list with what is still open about it."""
 
     order: int
@@ -28,7 +28,7 @@ class Step:
     guards: frozenset[Guard]
 
 
-DecisionList: TypeAlias = tuple[Step, ...]
+DecisionList: TypeAlias = tuple[DiagramStep, ...]
 GuardState: TypeAlias = tuple[bool, bool]
 """Whether there is a covered and whether there is an uncovered subject of a guard's roles."""
 Test: TypeAlias = int | GuardKey
@@ -52,7 +52,7 @@ ALWAYS = Activity(())
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class DiagramNode:
     """A node of a diagram; equal diagrams are one node.
 
     Attributes:
@@ -62,13 +62,13 @@ class Node:
     """
 
     test: Test | None
-    branches: tuple[tuple[frozenset[int], Node], ...]
+    branches: tuple[tuple[frozenset[int], DiagramNode], ...]
     outcome: tuple[Hashable, ...] | None
     paths: int
 
 
 @dataclass(frozen=True)
-class Path:
+class DiagramPath:
     """One way through a diagram: the classes and guard states along it, and the outcome at its end."""
 
     classes: tuple[tuple[int, frozenset[int]], ...]
@@ -93,14 +93,14 @@ class Diagrams:
     def __init__(self, variables: Sequence[Variable]) -> None:
         self._variables = variables
         self._home = {atom.key: index for index, v in enumerate(variables) for atom in v.atoms}
-        self._nodes: dict[Hashable, Node] = {}
-        self._made: dict[Hashable, Node] = {}
+        self._nodes: dict[Hashable, DiagramNode] = {}
+        self._made: dict[Hashable, DiagramNode] = {}
 
-    def leaf(self, outcome: tuple[Hashable, ...] | None) -> Node:
+    def leaf(self, outcome: tuple[Hashable, ...] | None) -> DiagramNode:
         """Return the leaf of an outcome."""
         return self._node(None, (), outcome)
 
-    def of(self, activity: Activity, lists: tuple[DecisionList, ...]) -> Node:
+    def of(self, activity: Activity, lists: tuple[DecisionList, ...]) -> DiagramNode:
         """Return the diagram of a subject's decision lists, one per policy."""
         state = (activity, lists)
         if state not in self._made:
@@ -108,12 +108,12 @@ class Diagrams:
         return self._made[state]
 
     def mapped(
-        self, node: Node, outcomes: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None]
-    ) -> Node:
+        self, node: DiagramNode, outcomes: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None]
+    ) -> DiagramNode:
         """Return the diagram with its outcomes replaced, reduced anew."""
-        done: dict[int, Node] = {}
+        done: dict[int, DiagramNode] = {}
 
-        def walk(each: Node) -> Node:
+        def walk(each: DiagramNode) -> DiagramNode:
             if id(each) not in done:
                 if each.test is None:
                     done[id(each)] = self.leaf(outcomes[each.outcome])
@@ -123,7 +123,7 @@ class Diagrams:
 
         return walk(node)
 
-    def _branch(self, activity: Activity, lists: tuple[DecisionList, ...]) -> Node:
+    def _branch(self, activity: Activity, lists: tuple[DecisionList, ...]) -> DiagramNode:
         exists = _exists(activity)
         if exists is False:
             return self.leaf(None)
@@ -158,8 +158,8 @@ class Diagrams:
         guards = {guard.key for one in lists for step in one for guard in step.guards}
         return min(guards, key=guard_order) if guards else None
 
-    def _joined(self, test: Test, branches: Sequence[tuple[frozenset[int], Node]]) -> Node:
-        groups: dict[int, tuple[frozenset[int], Node]] = {}
+    def _joined(self, test: Test, branches: Sequence[tuple[frozenset[int], DiagramNode]]) -> DiagramNode:
+        groups: dict[int, tuple[frozenset[int], DiagramNode]] = {}
         for classes, node in branches:
             known = groups.get(id(node))
             groups[id(node)] = (classes | known[0] if known else classes, node)
@@ -171,31 +171,31 @@ class Diagrams:
     def _node(
         self,
         test: Test | None,
-        branches: tuple[tuple[frozenset[int], Node], ...],
+        branches: tuple[tuple[frozenset[int], DiagramNode], ...],
         outcome: tuple[Hashable, ...] | None,
-    ) -> Node:
+    ) -> DiagramNode:
         key = (test, tuple((classes, id(node)) for classes, node in branches), outcome)
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise TooManyError
             total = sum(node.paths for _, node in branches) if test is not None else int(outcome is not None)
-            self._nodes[key] = Node(test, branches, outcome, total)
+            self._nodes[key] = DiagramNode(test, branches, outcome, total)
         return self._nodes[key]
 
 
-def paths(node: Node) -> Iterator[Path]:
+def paths(node: DiagramNode) -> Iterator[DiagramPath]:
     """Yield every way through a diagram on which the subject can exist, in a fixed order."""
     yield from _paths(node, (), ())
 
 
 def _paths(
-    node: Node,
+    node: DiagramNode,
     classes: tuple[tuple[int, frozenset[int]], ...],
     guards: tuple[tuple[GuardKey, frozenset[int]], ...],
-) -> Iterator[Path]:
+) -> Iterator[DiagramPath]:
     if node.test is None:
         if node.outcome is not None:
-            yield Path(classes, guards, node.outcome)
+            yield DiagramPath(classes, guards, node.outcome)
         return
     for group, below in node.branches:
         if isinstance(node.test, GuardKey):
@@ -204,7 +204,7 @@ def _paths(
             yield from _paths(below, (*classes, (node.test, group)), guards)
 
 
-def cut(steps: Sequence[Step]) -> DecisionList:
+def cut(steps: Sequence[DiagramStep]) -> DecisionList:
     """End a list at the first rule that asks nothing more."""
     found = []
     for step in steps:
@@ -222,7 +222,7 @@ def guard_order(key: GuardKey) -> tuple[list[str], list[str], bool]:
 def _under_class(steps: DecisionList, own: frozenset[str], true: frozenset[str]) -> DecisionList:
     if not any(step.atoms & own for step in steps):
         return steps
-    return cut([Step(s.order, s.atoms - own, s.guards) for s in steps if s.atoms & own <= true])
+    return cut([DiagramStep(s.order, s.atoms - own, s.guards) for s in steps if s.atoms & own <= true])
 
 
 def _under_guard(steps: DecisionList, key: GuardKey, state: GuardState) -> DecisionList:
@@ -230,7 +230,7 @@ def _under_guard(steps: DecisionList, key: GuardKey, state: GuardState) -> Decis
     for step in steps:
         asked = {guard for guard in step.guards if guard.key == key}
         if all(guard.holds(good=state[0], bad=state[1]) for guard in asked):
-            found.append(Step(step.order, step.atoms, step.guards - asked))
+            found.append(DiagramStep(step.order, step.atoms, step.guards - asked))
     return cut(found)
 
 

@@ -40,7 +40,7 @@ _UNKNOWN = "or unknown"
 
 
 @dataclass(frozen=True)
-class Atom:
+class Predicate:
     """One test.
 
     Attributes:
@@ -114,28 +114,28 @@ class Atom:
         return bool(results) and (any(results) if test.over == "some" else all(results))
 
 
-def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Atom:
+def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Predicate:
     """Return the atom of a test in a rule of a verdict."""
     content = [root, condition.model_dump(mode="json", exclude_defaults=True)]
     unknown = needs(root, condition).any and holds_unknown(then)
     key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
-    return Atom(key, root, condition=condition, unknown=unknown)
+    return Predicate(key, root, condition=condition, unknown=unknown)
 
 
-def atom_of_key(key: str) -> Atom:
+def atom_of_key(key: str) -> Predicate:
     """Return the atom of a rule's test that a key was made of."""
     root, content, *rest = json_text.parse(key)
     condition = ArgCondition.model_validate_json(json_text.canonical(content))
-    return Atom(key, root, condition=condition, unknown=rest == [_UNKNOWN])
+    return Predicate(key, root, condition=condition, unknown=rest == [_UNKNOWN])
 
 
-def role_atom(when: When) -> Atom:
+def role_atom(when: When) -> Predicate:
     """Return the atom of one branch of a conditional role."""
     content = when.model_dump(mode="json", by_alias=True, exclude={"roles"}, exclude_unset=True)
-    return Atom(json_text.canonical(["when", content]).decode(), "args", when=when)
+    return Predicate(json_text.canonical(["when", content]).decode(), "args", when=when)
 
 
-def role_atoms(tool: ToolAnnotation) -> Iterator[Atom]:
+def role_atoms(tool: ToolAnnotation) -> Iterator[Predicate]:
     """Yield the atoms of all conditional roles of a tool."""
     for argument in tool.args:
         for when in argument.conditional.when if argument.conditional else ():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
@@ -66,7 +66,7 @@ class RuleOfTool:
     clause: str
     then: Verdict
     condition: If
-    atoms: tuple[Atom, ...]
+    atoms: tuple[Predicate, ...]
     tokens: Mapping[str, str]
 
     @cached_property

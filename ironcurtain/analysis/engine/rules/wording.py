@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from ironcurtain.analysis.engine.rules.diagram import Path
-from ironcurtain.analysis.engine.rules.predicates import Atom
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
+from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.system import json_text
@@ -33,7 +33,7 @@ _GUARD_WORDS = {
 }
 
 
-def path_words(path: Path, variables: tuple[Variable, ...]) -> tuple[str, ...]:
+def path_words(path: DiagramPath, variables: tuple[Variable, ...]) -> tuple[str, ...]:
     """Return what a path demands, one text for each variable and guard on it."""
     return (
         *(group_words(variables[index], group) for index, group in path.classes),
@@ -72,7 +72,7 @@ def guard_words(key: GuardKey, group: frozenset[int]) -> str:
     return _GUARD_WORDS[group].format(roles=roles, patterns=patterns)
 
 
-def atom_words(atom: Atom) -> str:
+def atom_words(atom: Predicate) -> str:
     """Return a test in words."""
     name = visible("/".join(atom.path)) if len(atom.path) == 1 else "/" + visible("/".join(atom.path))
     if atom.when is not None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, Sides
+from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
 from ironcurtain.analysis.engine.rules.diagram import (
     ALWAYS,
     Activity,
@@ -16,12 +16,18 @@ from ironcurtain.analysis.engine.rules.diagram import (
     TooManyError,
     guard_order,
 )
-from ironcurtain.analysis.engine.rules.diagram import Node as Diagram
-from ironcurtain.analysis.engine.rules.predicates import Atom, Place, role_atom, role_atoms
+from ironcurtain.analysis.engine.rules.diagram import DiagramNode as Diagram
+from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, role_atom, role_atoms
 from ironcurtain.analysis.engine.rules.rules import GuardKey, RuleOfTool, rules_of_tool
 from ironcurtain.analysis.engine.space.dependent import tied_gaps
 from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, Cell, RuleIndex, lies_there, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import (
+    CALL_KEY,
+    EquivalenceClass,
+    RuleIndex,
+    lies_there,
+    pairs,
+)
 from ironcurtain.analysis.engine.space.joined import (
     all_given,
     is_torn,
@@ -48,7 +54,7 @@ Assignment: TypeAlias = Mapping[int, int]
 """A class for each variable, by their indexes."""
 
 
-class ToolSpace:
+class CallSpace:
     """Everything that can be told apart about the calls of one tool.
 
     Args:
@@ -61,7 +67,9 @@ class ToolSpace:
         EvidenceError: If there is more to tell apart than can be examined.
     """
 
-    def __init__(self, server: str, tool: str, sides: Sides, more: Sequence[Atom] = ()) -> None:
+    def __init__(
+        self, server: str, tool: str, sides: PoliciesUnderTest, more: Sequence[Predicate] = ()
+    ) -> None:
         self.server, self.tool, self.sides = server, tool, sides
         fitted = [each for side in sides.sides if (each := side.policy.tool(server, tool)) is not None]
         if len(fitted) < len(sides.sides):
@@ -260,14 +268,14 @@ class ToolSpace:
 
     # -- cells ------------------------------------------------------------------------------------
 
-    def _find_cells(self) -> dict[tuple[SubjectKey | None, ...], Cell]:
-        found: dict[tuple[SubjectKey | None, ...], Cell] = {}
+    def _find_cells(self) -> dict[tuple[SubjectKey | None, ...], EquivalenceClass]:
+        found: dict[tuple[SubjectKey | None, ...], EquivalenceClass] = {}
         for _, roles in self.role_modes({}):
             for source, own in enumerate(roles):
                 for element in self.elements(source, own):
                     for keys, value in pairs(element):
                         role = next(key.role for key in keys if key is not None)
-                        cell = found.setdefault(keys, Cell(role, keys))
+                        cell = found.setdefault(keys, EquivalenceClass(role, keys))
                         cell.homes.add((source, own))
                         cell.fits = cell.fits or element.fits
                         witness = element.witness
@@ -281,7 +289,7 @@ class ToolSpace:
                             cell.regions.add((("filled in", value), value))
         if self._can_be_bare():
             keys = tuple(CALL_KEY for _ in self.sides.sides)
-            found[keys] = Cell(NONE, keys, {((), CALL)}, fits=True)
+            found[keys] = EquivalenceClass(NONE, keys, {((), CALL)}, fits=True)
         return found
 
     def _can_be_bare(self) -> bool:
@@ -315,7 +323,7 @@ class ToolSpace:
 
     # -- decision lists ---------------------------------------------------------------------------
 
-    def diagram(self, cell: Cell) -> Diagram:
+    def diagram(self, cell: EquivalenceClass) -> Diagram:
         """Return the diagram of a cell: its outcomes are, per policy, orders of rules.
 
         Raises:
@@ -326,14 +334,14 @@ class ToolSpace:
         except TooManyError:
             raise self.too_many() from None
 
-    def decision_lists(self, cell: Cell) -> tuple[DecisionList, ...]:
+    def decision_lists(self, cell: EquivalenceClass) -> tuple[DecisionList, ...]:
         """Return, per policy, the rules that can judge a cell's subjects, with what each asks."""
         return tuple(
             index.decision_list(key) if key is not None else ()
             for index, key in zip(self._indexes, cell.keys, strict=True)
         )
 
-    def beside(self, cell: Cell, rule: RuleOfTool) -> Diagram | None:
+    def beside(self, cell: EquivalenceClass, rule: RuleOfTool) -> Diagram | None:
         """Return the diagram of a cell with, after the first policy's outcome, that of one rule alone.
 
         None where the rule judges no subject of the cell.
@@ -354,7 +362,7 @@ class ToolSpace:
         """Return the error that names what makes the tool's policy too large to examine."""
         return too_many(self.server, self.tool, self.rules[0], self.variables)
 
-    def _activity(self, cell: Cell) -> Activity:
+    def _activity(self, cell: EquivalenceClass) -> Activity:
         """Return when a cell's subjects can exist, from the conditional roles of their sources."""
         if cell.role == NONE:
             sources = [

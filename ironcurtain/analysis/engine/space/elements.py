@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from ironcurtain.analysis.engine.policies_under_test import Side, Sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.values.witnesses import Witness
 from ironcurtain.decision import structural_checks
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.system.frozen import Json
 
 
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     """A subject as it came out of the canonicaliser."""
 
     key: SubjectKey
-    subject: Subject
+    subject: Resource
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,11 @@ def keys_of(element: Element) -> Keys:
 
 
 def subject_key(
-    subject: Subject, floor: structural_checks.Floor, side: Side, sides: Sides, patterns: frozenset[str]
+    subject: Resource,
+    floor: structural_checks.MinimumVerdict,
+    side: PolicyUnderTest,
+    sides: PoliciesUnderTest,
+    patterns: frozenset[str],
 ) -> SubjectKey:
     """Return all that the rules about a tool, which name `patterns`, and the checks know of a subject."""
     covered = subject.role.resource and subject.unresolved is None

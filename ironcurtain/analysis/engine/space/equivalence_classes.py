@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ironcurtain.analysis.engine.rules.diagram import DecisionList, Step, cut
+from ironcurtain.analysis.engine.rules.diagram import DecisionList, DiagramStep, cut
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.space.elements import Element, Seen, SubjectKey
 from ironcurtain.analysis.engine.values.witnesses import Witness
@@ -16,7 +16,7 @@ CALL_KEY = SubjectKey(NONE, frozenset(), discharged=False, floor=None, marks=fro
 
 
 @dataclass
-class Cell:
+class EquivalenceClass:
     """Subjects of one role that no policy tells apart.
 
     Attributes:
@@ -78,6 +78,6 @@ class RuleIndex:
             for rule in sorted({rule.order: rule for rule in near}.values(), key=lambda rule: rule.order):
                 guards = rule.guards_for(key.role, key.patterns, discharged=key.discharged)
                 if guards is not None:
-                    steps.append(Step(rule.order, frozenset(atom.key for atom in rule.atoms), guards))
+                    steps.append(DiagramStep(rule.order, frozenset(atom.key for atom in rule.atoms), guards))
             self._lists[memo] = cut(steps)
         return self._lists[memo]

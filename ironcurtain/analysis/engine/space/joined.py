@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import ArgCondition
@@ -19,13 +19,13 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 
 if TYPE_CHECKING:
-    from ironcurtain.analysis.engine.space.call_space import ToolSpace
+    from ironcurtain.analysis.engine.space.call_space import CallSpace
     from ironcurtain.analysis.engine.space.elements import Element
     from ironcurtain.analysis.engine.space.placing import Source
     from ironcurtain.analysis.engine.space.variables import Variable
 
 
-def presence_atoms(tool: ToolAnnotation, atoms: Iterable[Atom]) -> Iterator[Atom]:
+def presence_atoms(tool: ToolAnnotation, atoms: Iterable[Predicate]) -> Iterator[Predicate]:
     """Yield a test of presence for every tested part: a joined resource is there where its parts are."""
     tested = {place for atom in atoms for place in atom.places}
     for composite in tool.composites:
@@ -55,7 +55,7 @@ def _given(parts: Sequence[str], variables: Sequence[Variable], chosen: Mapping[
 
 
 def is_in_mode(
-    space: ToolSpace, arguments: dict[str, Json], caller: dict[str, Json], chosen: Mapping[int, int]
+    space: CallSpace, arguments: dict[str, Json], caller: dict[str, Json], chosen: Mapping[int, int]
 ) -> bool:
     """Tell whether what is joined in a call has the classes that the call was made for."""
     tied = list(tied_variables(space.sources, space.variables))
@@ -66,7 +66,7 @@ def is_in_mode(
 
 
 def placed_in_mode(
-    space: ToolSpace, source: Source, element: Element, chosen: Mapping[int, int]
+    space: CallSpace, source: Source, element: Element, chosen: Mapping[int, int]
 ) -> dict[str, Json]:
     """Return arguments that make a joined resource, in the classes of a mode if some are found."""
     plain = space.reader.placing.place(source, element.values)
@@ -100,5 +100,5 @@ def tied_variables(sources: Iterable[Source], variables: Sequence[Variable]) -> 
             yield index
 
 
-def _presence(name: str) -> Atom:
+def _presence(name: str) -> Predicate:
     return rule_atom("args", ArgCondition(name=name, op="present", value=True), Verdict.ALLOW)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.analysis.engine.values.shapes import Schemas, Shape, Shapes
-from ironcurtain.analysis.engine.values.value_generator import Builder
+from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import encode
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
@@ -61,7 +61,7 @@ class Placing:
     def __init__(self, schema: ArgumentSchema | None, fresh: tuple[str, ...]) -> None:
         self._schema = schema
         self._checkers: dict[int, tuple[Schemas, Callable[[Json], bool | None]]] = {}
-        self._builder = Builder(schema, fresh)
+        self._builder = ValueGenerator(schema, fresh)
 
     @cached_property
     def shapes(self) -> Shapes:

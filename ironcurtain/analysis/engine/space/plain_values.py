@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, Sides
+from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
 from ironcurtain.analysis.engine.space.placing import Source
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT
@@ -19,7 +19,7 @@ from ironcurtain.system.frozen import Json
 class PlainValues:
     """The plain values of one tool's arguments."""
 
-    def __init__(self, annotation: ToolAnnotation, reader: SourceReader, sides: Sides) -> None:
+    def __init__(self, annotation: ToolAnnotation, reader: SourceReader, sides: PoliciesUnderTest) -> None:
         self._annotation = annotation
         self._reader = reader
         self._sides = sides

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, Side, Sides
+from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.prepare_cache import Reached, StepsOfTool
 from ironcurtain.analysis.engine.space.dependent import Joined
 from ironcurtain.analysis.engine.space.elements import Element, Keys, Seen, SubjectKey, keys_of, subject_key
@@ -21,8 +21,8 @@ from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.paths import ancestors
-from ironcurtain.decision.canonical.resources import Subject
-from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.canonical.resources import Resource
+from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.model.annotations import Composite, ToolAnnotation
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.json_text import MAX_INTEGER
@@ -55,7 +55,7 @@ class SourceReader:
     """
 
     def __init__(
-        self, server: str, tools: Sequence[FittedTool], sides: Sides, patterns: frozenset[str]
+        self, server: str, tools: Sequence[ValidatedTool], sides: PoliciesUnderTest, patterns: frozenset[str]
     ) -> None:
         self._server = server
         self.patterns = patterns
@@ -331,20 +331,22 @@ class SourceReader:
         return tuple(found)
 
     def _run(
-        self, source: Source, arguments: dict[str, Json], side: Side, steps: StepsOfTool
+        self, source: Source, arguments: dict[str, Json], side: PolicyUnderTest, steps: StepsOfTool
     ) -> tuple[Seen, ...] | None:
         """Do steps 3 to 5; return the source's subjects, None if the call ends there."""
         reached = steps.of(arguments, source.pointer[0])
         return None if reached is None else self._seen(source, reached, side)
 
-    def _seen(self, source: Source, reached: Reached, side: Side) -> tuple[Seen, ...]:
+    def _seen(self, source: Source, reached: Reached, side: PolicyUnderTest) -> tuple[Seen, ...]:
         return tuple(
             Seen(self._key(subject, reached.floor, side), subject)
             for subject in reached.subjects
             if any(_covers(source.pointer, pointers.tokens(at)) for at in (subject.at, *subject.also_at))
         )
 
-    def _key(self, subject: Subject, floor: structural_checks.Floor, side: Side) -> SubjectKey:
+    def _key(
+        self, subject: Resource, floor: structural_checks.MinimumVerdict, side: PolicyUnderTest
+    ) -> SubjectKey:
         return subject_key(subject, floor, side, self._sides, self.patterns)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, Place, Values
+from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, Values
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.compared import (
     Chosen,
@@ -24,8 +24,8 @@ from ironcurtain.analysis.engine.values.compared import (
 )
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.values.shapes import Schemas
-from ironcurtain.analysis.engine.values.value_generator import ABSENT, Builder, Candidate, tree_of
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.analysis.engine.values.value_generator import ABSENT, Candidate, ValueGenerator, tree_of
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
 from ironcurtain.system import json_text
@@ -70,7 +70,7 @@ class Variable:
     """
 
     places: tuple[Place, ...]
-    atoms: tuple[Atom, ...]
+    atoms: tuple[Predicate, ...]
     classes: tuple[Class, ...]
     gaps: frozenset[str] = frozenset()
 
@@ -91,7 +91,7 @@ class Variable:
 
 
 def variables_of(
-    atoms: Iterable[Atom], tool: FittedTool, registry: Registry, fresh: tuple[str, ...]
+    atoms: Iterable[Predicate], tool: ValidatedTool, registry: Registry, fresh: tuple[str, ...]
 ) -> Domain[Variable]:
     """Return the variables of a tool under some policies; gaps where their classes may not be all.
 
@@ -118,7 +118,7 @@ def _place_words(place: Place) -> str:
     return f"the caller's {name}" if root == "caller" else name
 
 
-def _groups(atoms: Iterable[Atom]) -> list[tuple[Place, ...]]:
+def _groups(atoms: Iterable[Predicate]) -> list[tuple[Place, ...]]:
     """Join places that a test compares with each other."""
     groups: dict[Place, set[Place]] = {}
     for atom in atoms:
@@ -133,9 +133,9 @@ class _ClassMaker:
 
     def __init__(
         self,
-        atoms: tuple[Atom, ...],
+        atoms: tuple[Predicate, ...],
         places: tuple[Place, ...],
-        tool: FittedTool,
+        tool: ValidatedTool,
         registry: Registry,
         fresh: tuple[str, ...],
     ) -> None:
@@ -144,8 +144,8 @@ class _ClassMaker:
         self._tool = tool
         self._registry = registry
         refers = any(atom.reference is not None for atom in atoms)
-        self._builder = Builder(tool.schema, fresh, refers)
-        self._nothing = Builder(None, fresh, refers)
+        self._builder = ValueGenerator(tool.schema, fresh, refers)
+        self._nothing = ValueGenerator(None, fresh, refers)
         self._fresh = fresh
 
     def classes(self) -> Domain[Class]:
@@ -171,7 +171,7 @@ class _ClassMaker:
         ends = ends_of(self._atoms)
         if not ends:
             return [self._pool(place, {}) for place in self._places], set()
-        joint = joint_values(self._atoms, Builder(self._tool.schema, self._fresh), self._constants())
+        joint = joint_values(self._atoms, ValueGenerator(self._tool.schema, self._fresh), self._constants())
         equals: dict[End, list[Json]] = {}
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
@@ -226,7 +226,7 @@ class _ClassMaker:
         )
 
     def _built(
-        self, builder: Builder, place: Place, schemas: Schemas, equals: Mapping[End, Sequence[Json]]
+        self, builder: ValueGenerator, place: Place, schemas: Schemas, equals: Mapping[End, Sequence[Json]]
     ) -> Domain[Candidate]:
         return builder.values(tree_of(self._atoms, place, equals), schemas)
 
@@ -273,7 +273,7 @@ def _parts_of(value: Json) -> Iterator[Json]:
         yield from _parts_of(each)
 
 
-def _truth(atoms: Sequence[Atom], values: Values) -> frozenset[str]:
+def _truth(atoms: Sequence[Predicate], values: Values) -> frozenset[str]:
     return frozenset(atom.key for atom in atoms if atom.holds(values))
 
 

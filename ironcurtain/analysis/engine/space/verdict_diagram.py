@@ -6,13 +6,13 @@ from collections.abc import Hashable, Iterable
 
 from ironcurtain.analysis.engine.opa_queries import Answered
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, paths
-from ironcurtain.analysis.engine.rules.diagram import Node as Diagram
-from ironcurtain.analysis.engine.space.call_space import ToolSpace
-from ironcurtain.analysis.engine.space.equivalence_classes import Cell
+from ironcurtain.analysis.engine.rules.diagram import DiagramNode as Diagram
+from ironcurtain.analysis.engine.space.call_space import CallSpace
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.verdict import Verdict
 
 
-def verdict_diagram(space: ToolSpace, cell: Cell, answers: Iterable[Answered]) -> Diagram:
+def verdict_diagram(space: CallSpace, cell: EquivalenceClass, answers: Iterable[Answered]) -> Diagram:
     """Return a cell's diagram with what OPA said in place of rules, reduced anew.
 
     Each outcome is, per policy, (verdict, clause); ways that no call takes keep what their rule says.
@@ -32,7 +32,7 @@ def verdict_diagram(space: ToolSpace, cell: Cell, answers: Iterable[Answered]) -
     return space.diagrams.mapped(full, replaced)
 
 
-def _by_rule(space: ToolSpace, cell: Cell, side: int, order: Hashable) -> tuple[str, str | None]:
+def _by_rule(space: CallSpace, cell: EquivalenceClass, side: int, order: Hashable) -> tuple[str, str | None]:
     if order == FALLS_THROUGH:
         key = cell.keys[side]
         return (Verdict.ALLOW.value if key is not None and key.discharged else Verdict.DENY.value), None

@@ -11,10 +11,16 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, Place, find
+from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, find
 from ironcurtain.analysis.engine.unknown_facts import Root, json_type
 from ironcurtain.analysis.engine.values.domain import Domain
-from ironcurtain.analysis.engine.values.value_generator import ABSENT, Builder, merged, node_at, tree_of
+from ironcurtain.analysis.engine.values.value_generator import (
+    ABSENT,
+    ValueGenerator,
+    merged,
+    node_at,
+    tree_of,
+)
 from ironcurtain.decision.canonical.pointers import EVERY
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
@@ -44,14 +50,14 @@ class Chosen:
         return self.filled is not ABSENT and (self.raw is ABSENT or _text(self.raw) != _text(self.filled))
 
 
-def ends_of(atoms: Iterable[Atom]) -> list[End]:
+def ends_of(atoms: Iterable[Predicate]) -> list[End]:
     """Return what is compared with other values."""
     ends = {end for a in atoms if a.reference is not None for end in ((a.root, a.path), a.reference)}
     return sorted(ends)
 
 
 def joint_values(
-    atoms: Sequence[Atom], builder: Builder, constants: Iterable[Json]
+    atoms: Sequence[Predicate], builder: ValueGenerator, constants: Iterable[Json]
 ) -> Domain[tuple[End, Json]]:
     """Return, for what is compared, values that are equal: one for each outcome of all their tests together.
 
@@ -84,7 +90,7 @@ def _gaps(ends: Sequence[End]) -> Iterator[str]:
         yield "many values that are compared with one another"
 
 
-def _equal_sets(atoms: Iterable[Atom]) -> Iterator[tuple[End, ...]]:
+def _equal_sets(atoms: Iterable[Predicate]) -> Iterator[tuple[End, ...]]:
     """Yield what can be equal at once: ends that comparisons join."""
     joins = {frozenset({(a.root, a.path), a.reference}) for a in atoms if a.reference is not None}
     known = {each for each in joins if len(each) > 1}
@@ -100,7 +106,7 @@ def _equal_sets(atoms: Iterable[Atom]) -> Iterator[tuple[End, ...]]:
 
 
 def compared_values(
-    atoms: Sequence[Atom], places: Sequence[Place], pools: Iterable[Domain[Chosen]]
+    atoms: Sequence[Predicate], places: Sequence[Place], pools: Iterable[Domain[Chosen]]
 ) -> list[Json]:
     """Return what of each place's values is compared with another place, each once."""
     found = {
@@ -115,7 +121,7 @@ def compared_values(
 
 
 def told_apart(
-    atoms: Sequence[Atom], places: Sequence[Place], pools: Sequence[Domain[Chosen]]
+    atoms: Sequence[Predicate], places: Sequence[Place], pools: Sequence[Domain[Chosen]]
 ) -> list[Domain[Chosen]]:
     """Return each place's values without those that the tests cannot tell from one that is kept."""
     paths = [list(_paths(atoms, place)) for place in places]
@@ -139,14 +145,14 @@ def told_apart(
     return found
 
 
-def _paths(atoms: Iterable[Atom], place: Place) -> Iterable[tuple[str, ...]]:
+def _paths(atoms: Iterable[Predicate], place: Place) -> Iterable[tuple[str, ...]]:
     """Return the pointers below a place whose values are compared with other places."""
     crossing = [(atom, atom.reference) for atom in atoms if {*atom.places} != {place}]
     ends = [((atom.root, atom.path), other) for atom, other in crossing if other is not None]
     return dict.fromkeys(path[1:] for each in ends for root, path in each if (root, path[0]) == place)
 
 
-def _holds(atom: Atom, place: Place, one: Chosen) -> bool:
+def _holds(atom: Predicate, place: Place, one: Chosen) -> bool:
     values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
     if one.filled is not ABSENT:
         values[place[0]][place[1]] = one.filled

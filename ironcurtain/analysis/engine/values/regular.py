@@ -22,7 +22,7 @@ Side: TypeAlias = str
 EDGE: Side = "edge"
 
 
-class Rest:
+class RegexState:
     r"""An expression: `kind` is one of none, empty, chars, place, then, either, many.
 
     Equal expressions are one object, so that long ones are compared and looked up as quickly as short ones.
@@ -34,18 +34,18 @@ class Rest:
     """
 
     __slots__ = ("__weakref__", "chars", "kind", "number", "parts", "place")
-    _known: ClassVar[WeakValueDictionary[tuple[object, ...], Rest]] = WeakValueDictionary()
+    _known: ClassVar[WeakValueDictionary[tuple[object, ...], RegexState]] = WeakValueDictionary()
     _numbers: ClassVar[Iterator[int]] = itertools.count()
 
     kind: str
     chars: tuple[Interval, ...]
-    parts: tuple[Rest, ...]
+    parts: tuple[RegexState, ...]
     place: str
     number: int
 
     def __new__(  # noqa: PYI034 - nothing is derived from it
-        cls, kind: str, chars: tuple[Interval, ...] = (), parts: tuple[Rest, ...] = (), place: str = ""
-    ) -> Rest:
+        cls, kind: str, chars: tuple[Interval, ...] = (), parts: tuple[RegexState, ...] = (), place: str = ""
+    ) -> RegexState:
         """Return the one expression that is so."""
         key = kind, chars, parts, place
         found = cls._known.get(key)
@@ -57,28 +57,28 @@ class Rest:
         return found
 
 
-NONE = Rest("none")
-EMPTY = Rest("empty")
-ANYTHING = Rest("many", parts=(Rest("chars", ((0, LAST),)),))
+NONE = RegexState("none")
+EMPTY = RegexState("empty")
+ANYTHING = RegexState("many", parts=(RegexState("chars", ((0, LAST),)),))
 
 
-def literal(text: str) -> Rest:
+def literal(text: str) -> RegexState:
     """Return the expression of exactly one text."""
     return sequence([chars(((ord(character), ord(character)),)) for character in text])
 
 
-def chars(intervals_: Iterable[Interval]) -> Rest:
+def chars(intervals_: Iterable[Interval]) -> RegexState:
     """Return the expression of one character of a set."""
     found = union(intervals_)
-    return Rest("chars", found) if found else NONE
+    return RegexState("chars", found) if found else NONE
 
 
-def place(asked: str) -> Rest:
+def place(asked: str) -> RegexState:
     """Return the expression that reads nothing and holds at some places only."""
-    return Rest("place", place=asked)
+    return RegexState("place", place=asked)
 
 
-def sequence(parts: Iterable[Rest]) -> Rest:
+def sequence(parts: Iterable[RegexState]) -> RegexState:
     """Return the expression of one part after the other."""
     rest = EMPTY
     for part in reversed(list(parts)):
@@ -86,21 +86,21 @@ def sequence(parts: Iterable[Rest]) -> Rest:
     return rest
 
 
-def either(*parts: Rest) -> Rest:
+def either(*parts: RegexState) -> RegexState:
     """Return the expression of any of the parts."""
     flat = {p for part in parts for p in (part.parts if part.kind == "either" else (part,)) if p != NONE}
     if not flat:
         return NONE
     ordered = tuple(sorted(flat, key=lambda part: part.number))
-    return ordered[0] if len(ordered) == 1 else Rest("either", parts=ordered)
+    return ordered[0] if len(ordered) == 1 else RegexState("either", parts=ordered)
 
 
-def many(one: Rest) -> Rest:
+def many(one: RegexState) -> RegexState:
     """Return the expression of a part any number of times."""
-    return EMPTY if one in (NONE, EMPTY) else Rest("many", parts=(one,))
+    return EMPTY if one in (NONE, EMPTY) else RegexState("many", parts=(one,))
 
 
-def counted(one: Rest, low: int, high: int | None) -> Rest:
+def counted(one: RegexState, low: int, high: int | None) -> RegexState:
     """Return the expression of a part a number of times."""
     rest = many(one) if high is None else EMPTY
     for _ in range((high or low) - low):
@@ -117,13 +117,13 @@ def side_of(code: int) -> Side:
     return "word" if any(low <= code <= high for low, high in WORD) else "other"
 
 
-def accepts(rest: Rest, before: Side) -> bool:
+def accepts(rest: RegexState, before: Side) -> bool:
     """Tell whether the text may end here, after a character of a kind or at its beginning."""
     return _is_empty(rest, before, EDGE)
 
 
 @lru_cache(maxsize=100_000)
-def after(rest: Rest, code: int, before: Side) -> Rest:
+def after(rest: RegexState, code: int, before: Side) -> RegexState:
     """Return the expression for what may follow a character; `before` is what stands before it."""
     if rest.kind == "chars":
         return EMPTY if any(low <= code <= high for low, high in rest.chars) else NONE
@@ -141,12 +141,12 @@ def after(rest: Rest, code: int, before: Side) -> Rest:
 
 
 @lru_cache(maxsize=10_000)
-def asks_for_places(rest: Rest) -> bool:
+def asks_for_places(rest: RegexState) -> bool:
     """Tell whether some part of an expression asks what stands beside it."""
     return any(part.kind == "place" for part in _all_parts(rest))
 
 
-def intervals(rest: Rest) -> Iterator[Interval]:
+def intervals(rest: RegexState) -> Iterator[Interval]:
     """Yield every interval of characters that the expression tells apart."""
     for part in _all_parts(rest):
         yield from part.chars
@@ -155,7 +155,7 @@ def intervals(rest: Rest) -> Iterator[Interval]:
             yield from WORD
 
 
-def _all_parts(rest: Rest) -> Iterator[Rest]:
+def _all_parts(rest: RegexState) -> Iterator[RegexState]:
     seen, waiting = {rest}, [rest]
     while waiting:
         part = waiting.pop()
@@ -188,7 +188,7 @@ def complement(found: Iterable[Interval]) -> tuple[Interval, ...]:
 
 
 @lru_cache(maxsize=100_000)
-def _is_empty(rest: Rest, before: Side, following: Side) -> bool:
+def _is_empty(rest: RegexState, before: Side, following: Side) -> bool:
     """Tell whether an expression can read nothing between two sides."""
     if rest.kind in ("empty", "many"):
         return True
@@ -209,7 +209,7 @@ _HOLDS: Mapping[str, Callable[[Side, Side], bool]] = {
 }
 
 
-def _then(first: Rest, second: Rest) -> Rest:
+def _then(first: RegexState, second: RegexState) -> RegexState:
     if NONE in (first, second):
         return NONE
     items = []
@@ -220,5 +220,5 @@ def _then(first: Rest, second: Rest) -> Rest:
         items.append(first)
     rest = second
     for item in reversed(items):
-        rest = item if rest == EMPTY else Rest("then", parts=(item, rest))
+        rest = item if rest == EMPTY else RegexState("then", parts=(item, rest))
     return rest

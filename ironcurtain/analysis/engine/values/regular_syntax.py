@@ -18,7 +18,7 @@ from ironcurtain.analysis.engine.values.regular import (
     NEWLINE,
     WORD,
     Interval,
-    Rest,
+    RegexState,
     chars,
     complement,
     counted,
@@ -70,7 +70,7 @@ class Expression:
         doubt: What of it was read only nearly; None where it is exact.
     """
 
-    rest: Rest
+    rest: RegexState
     doubt: str | None
 
 
@@ -121,7 +121,7 @@ class _Parser:
         self._size = 0
         self.doubt: str | None = None
 
-    def whole(self) -> Rest:
+    def whole(self) -> RegexState:
         found = self._alternatives()
         if self._at != len(self._text):
             raise _UnreadableError(f"{self._peek()} at {self._at}")
@@ -139,7 +139,7 @@ class _Parser:
         self._at = found.end() if found else self._at
         return found
 
-    def _alternatives(self) -> Rest:
+    def _alternatives(self) -> RegexState:
         # Flags that are set inside a group end with it, and hold for the alternatives that follow.
         flags = self._flags
         found = [self._sequence()]
@@ -149,13 +149,13 @@ class _Parser:
         self._flags = flags
         return either(*found)
 
-    def _sequence(self) -> Rest:
+    def _sequence(self) -> RegexState:
         parts = []
         while self._peek() and self._peek() not in "|)":
             parts.append(self._repeated(self._one()))
         return sequence(parts)
 
-    def _repeated(self, one: Rest) -> Rest:
+    def _repeated(self, one: RegexState) -> RegexState:
         repeated = False
         while True:
             counts = self._match(_REPEAT)
@@ -167,7 +167,7 @@ class _Parser:
             if self._peek() == "?":  # which match is preferred does not matter to whole texts
                 self._take()
 
-    def _times(self, one: Rest, counts: re.Match[str] | None) -> Rest:
+    def _times(self, one: RegexState, counts: re.Match[str] | None) -> RegexState:
         if counts is None:
             mark = self._take()
             return {"*": many(one), "+": sequence([one, many(one)]), "?": either(one, EMPTY)}[mark]
@@ -180,7 +180,7 @@ class _Parser:
             return counted(one, min(low, 1), None)
         return counted(one, low, high)
 
-    def _one(self) -> Rest:
+    def _one(self) -> RegexState:
         character = self._take()
         if character == "(":
             return self._group()
@@ -196,13 +196,13 @@ class _Parser:
             raise _UnreadableError(f"{character} after nothing")
         return self._chars(((ord(character), ord(character)),))
 
-    def _chars(self, found: tuple[Interval, ...], *, fold: bool = True) -> Rest:
+    def _chars(self, found: tuple[Interval, ...], *, fold: bool = True) -> RegexState:
         return chars(self._cased(found) if fold else found)
 
     def _cased(self, found: tuple[Interval, ...]) -> tuple[Interval, ...]:
         return folded(found) if self._flags.ignore_case else found
 
-    def _group(self) -> Rest:
+    def _group(self) -> RegexState:
         flags = self._flags
         setting = self._match(_FLAGS)
         if setting is not None:
@@ -223,7 +223,7 @@ class _Parser:
             changed = {names[letter]: value for letter in letters if letter in names}
             self._flags = replace(self._flags, **changed)
 
-    def _escaped(self) -> Rest:
+    def _escaped(self) -> RegexState:
         if self._text.startswith("Q", self._at):
             return self._quoted()
         if self._peek() in _PLACES and self._peek():
@@ -232,7 +232,7 @@ class _Parser:
             return place(_PLACES[self._take()])
         return self._chars(self._escape(), fold=False)
 
-    def _quoted(self) -> Rest:
+    def _quoted(self) -> RegexState:
         end = self._text.find("\\E", self._at)
         text = self._text[self._at + 1 : end if end >= 0 else None]
         self._at = len(self._text) if end < 0 else end + 2
@@ -303,5 +303,5 @@ class _Parser:
         return found, not is_set
 
 
-def _size(rest: Rest) -> int:
+def _size(rest: RegexState) -> int:
     return 1 + sum(_size(part) for part in rest.parts)

@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.values.regular import (
     EDGE,
     LAST,
-    Rest,
+    RegexState,
     Side,
     accepts,
     after,
@@ -124,7 +124,7 @@ def _as_re2(patterns: Sequence[str], sought: Sequence[str], text: str, outcome: 
 
 @lru_cache(maxsize=1024)
 def _explore(
-    wanted: tuple[Rest, ...], lengths: tuple[int, ...]
+    wanted: tuple[RegexState, ...], lengths: tuple[int, ...]
 ) -> tuple[tuple[tuple[str, tuple[bool, ...]], ...], bool]:
     """Walk the product of all expressions and a length counter; keep the first two texts of each outcome.
 
@@ -133,7 +133,7 @@ def _explore(
     letters = _alphabet(wanted)
     longest = max(lengths, default=0)
     side = side_of if any(map(asks_for_places, wanted)) else _no_side
-    start: tuple[tuple[Rest, ...], int, Side] = (wanted, 0, EDGE)
+    start: tuple[tuple[RegexState, ...], int, Side] = (wanted, 0, EDGE)
     seen, waiting = {start}, deque([(start, "")])
     found: dict[tuple[tuple[bool, ...], int], list[str]] = {}
     complete = True
@@ -160,7 +160,7 @@ def _explore(
     return tuple((text, outcome) for (outcome, _), texts in found.items() for text in texts), complete
 
 
-def _stays(rests: tuple[Rest, ...], before: Side, code: int, side: Callable[[int], Side]) -> bool:
+def _stays(rests: tuple[RegexState, ...], before: Side, code: int, side: Callable[[int], Side]) -> bool:
     """Tell whether a letter leaves every expression's state, so that a longer text has the same outcome."""
     return side(code) == before and all(after(rest, code, before) == rest for rest in rests)
 
@@ -170,7 +170,7 @@ def _no_side(_: int) -> Side:
     return EDGE
 
 
-def _alphabet(wanted: Iterable[Rest]) -> list[str]:
+def _alphabet(wanted: Iterable[RegexState]) -> list[str]:
     """Return one character for each set of characters that no expression tells apart."""
     starts = {0}
     for rest in wanted:

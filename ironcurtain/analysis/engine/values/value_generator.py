@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ironcurtain.analysis.engine.rules.predicates import Atom, find
+from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.values.number_representatives import (
@@ -55,7 +55,7 @@ class Candidate:
 
 
 @dataclass
-class Node:
+class GeneratorNode:
     """The tests of one place and, by token, of the places below it.
 
     Attributes:
@@ -63,10 +63,10 @@ class Node:
         others: Further values to try there, since it is compared with another place.
     """
 
-    atoms: list[Atom] = field(default_factory=list)
+    atoms: list[Predicate] = field(default_factory=list)
     operands: list[Json] = field(default_factory=list)
     others: list[Json] = field(default_factory=list)
-    below: dict[str, Node] = field(default_factory=dict)
+    below: dict[str, GeneratorNode] = field(default_factory=dict)
 
     @property
     def is_tested(self) -> bool:
@@ -88,7 +88,7 @@ class _Made:
 
 
 @dataclass(frozen=True)
-class Builder:
+class ValueGenerator:
     """Builds the candidates of one top-level value.
 
     Attributes:
@@ -106,7 +106,7 @@ class Builder:
         """Reads schemas that the tool's schema holds."""
         return Shapes(self.schema.schema if self.schema is not None else {})
 
-    def values(self, node: Node, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+    def values(self, node: GeneratorNode, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
         """Return candidates for a place where some schemas must be fitted."""
         if depth > _MAX_DEPTH:
             # What stands there is not looked at, so whatever is made of it is in doubt.
@@ -130,10 +130,10 @@ class Builder:
 
     def minimal(self, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
         """Return one plain value that some schemas accept, or one in doubt; none if there is none."""
-        found = self.values(Node(), schemas, depth)
+        found = self.values(GeneratorNode(), schemas, depth)
         return found.mapped(lambda all_: all_ and (min(all_, key=_plainness),))
 
-    def _of(self, node: Node, shape: Shape, depth: int) -> _Made:
+    def _of(self, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
         if shape.enum is not None:
             return _Made(shape.enum, exact=shape.exact)
         made = [_Made((*node.operands, *node.others))]
@@ -144,7 +144,7 @@ class Builder:
             exact=shape.exact and all(each.exact for each in made),
         )
 
-    def _of_type(self, type_: str, node: Node, shape: Shape, depth: int) -> _Made:
+    def _of_type(self, type_: str, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
         if type_ == "null":
             return _Made((None,))
         if type_ == "boolean":
@@ -158,7 +158,7 @@ class Builder:
             return self._texts(node, shape)
         return self._arrays(node, shape, depth) if type_ == "array" else self._objects(node, shape, depth)
 
-    def _texts(self, node: Node, shape: Shape) -> _Made:
+    def _texts(self, node: GeneratorNode, shape: Shape) -> _Made:
         atoms = node.atoms
         conditions = [a.condition for a in atoms if a.condition is not None]
         longest = shape.bound("maxLength")
@@ -174,9 +174,9 @@ class Builder:
         # An expression of the schema that could not be read was left out.
         return _Made(found.values, found.gaps, exact=all(is_read(each) for each in shape.patterns))
 
-    def _arrays(self, node: Node, shape: Shape, depth: int) -> _Made:
+    def _arrays(self, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
         tested = pointers.EVERY in node.below
-        items = self.values(node.below.get(pointers.EVERY, Node()), shape.items, depth + 1)
+        items = self.values(node.below.get(pointers.EVERY, GeneratorNode()), shape.items, depth + 1)
         # Without elements the gaps tell whether there are none, or none was found.
         gaps = set(items.gaps) if tested or not items.values else set()
         kinds = items.values[: _MAX_ELEMENT_CLASSES if tested else 2]
@@ -199,7 +199,7 @@ class Builder:
                 break
         return _Made(tuple(found), frozenset(gaps), exact=all(kind.fits for kind in kinds))
 
-    def _objects(self, node: Node, shape: Shape, depth: int) -> _Made:
+    def _objects(self, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
         members = {name: below for name, below in node.below.items() if name != pointers.EVERY}
         needed = {n: self.minimal(shape.member(n), depth + 1) for n in sorted(shape.required)}
         untested = {name: found for name, found in needed.items() if name not in members}
@@ -230,17 +230,17 @@ class Builder:
         return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
 
     def _untested(
-        self, shape: Shape, members: Mapping[str, Node], base: Mapping[str, Json], depth: int
+        self, shape: Shape, members: Mapping[str, GeneratorNode], base: Mapping[str, Json], depth: int
     ) -> list[dict[str, Json]]:
         """Return members by which values differ that no test of members tells apart."""
         found = [{name: name} for name in self.fresh[:1]]
         for name, schemas in shape.properties:
             if name not in members:
-                values = self.values(Node(), schemas, depth + 1).values
+                values = self.values(GeneratorNode(), schemas, depth + 1).values
                 found += [{name: each.value} for each in values if each.value != base.get(name, ABSENT)][:1]
         return found[:3]
 
-    def _distinct(self, found: Domain[Candidate], node: Node) -> Domain[Candidate]:
+    def _distinct(self, found: Domain[Candidate], node: GeneratorNode) -> Domain[Candidate]:
         """Keep one value for each outcome of the tests at and below a place."""
         tests = list(_outcomes(node, ()))
         kept: dict[object, Candidate] = {}
@@ -260,7 +260,7 @@ class Builder:
         return distinct
 
 
-def _lengths(node: Node, shape: Shape) -> Iterator[int]:
+def _lengths(node: GeneratorNode, shape: Shape) -> Iterator[int]:
     """Yield how many elements to try; beyond the least number of a region one more tells nothing."""
     conditions = [a.condition for a in node.atoms if a.condition is not None]
     for bound in (n for c in conditions if c.measure == "count" for n in _numbers(c.value)):
@@ -271,10 +271,10 @@ def _lengths(node: Node, shape: Shape) -> Iterator[int]:
 
 
 def tree_of(
-    atoms: Sequence[Atom],
+    atoms: Sequence[Predicate],
     place: tuple[str, str],
     equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[Json]] | None = None,
-) -> Node:
+) -> GeneratorNode:
     """Return the tests of one top-level value as a tree over their pointers.
 
     Args:
@@ -282,7 +282,7 @@ def tree_of(
         place: The top-level value: root and name.
         equals: Further values to try for what is compared with other values, by its root and path.
     """
-    top, equals = Node(), equals or {}
+    top, equals = GeneratorNode(), equals or {}
     for atom in atoms:
         if (atom.root, atom.path[0]) == place:
             node = node_at(top, atom.path[1:])
@@ -297,24 +297,24 @@ def tree_of(
     return top
 
 
-def merged(trees: Sequence[Node]) -> Node:
+def merged(trees: Sequence[GeneratorNode]) -> GeneratorNode:
     """Return one tree of the tests of several values that are equal."""
     tokens = dict.fromkeys(token for tree in trees for token in tree.below)
-    return Node(
+    return GeneratorNode(
         atoms=[atom for tree in trees for atom in tree.atoms],
         operands=[value for tree in trees for value in tree.operands],
         below={t: merged([tree.below[t] for tree in trees if t in tree.below]) for t in tokens},
     )
 
 
-def node_at(node: Node, path: Sequence[str]) -> Node:
+def node_at(node: GeneratorNode, path: Sequence[str]) -> GeneratorNode:
     """Return the node of a place below another one, made where it is not there."""
     for token in path:
-        node = node.below.setdefault(token, Node())
+        node = node.below.setdefault(token, GeneratorNode())
     return node
 
 
-def _operands(atom: Atom) -> list[Json]:
+def _operands(atom: Predicate) -> list[Json]:
     if atom.when is not None:
         return list(atom.when.in_ or ()) + ([atom.when.equals] if atom.when.equals is not None else [])
     test = atom.condition
@@ -328,7 +328,7 @@ def _operands(atom: Atom) -> list[Json]:
     return list(test.value) if test.op in ("in", "not_in") else [test.value]
 
 
-def _compares_whole(node: Node, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
+def _compares_whole(node: GeneratorNode, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
     """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
 
     Values that equal an operand are tried, each of them. All others of one type, whose members and number
@@ -356,7 +356,7 @@ def _numbers(value: Json) -> list[float]:
     return [n for n in (value if isinstance(value, list | tuple) else [value]) if is_number(n)]
 
 
-def _outcomes(node: Node, above: tuple[str, ...]) -> Iterable[Callable[[Json], object]]:
+def _outcomes(node: GeneratorNode, above: tuple[str, ...]) -> Iterable[Callable[[Json], object]]:
     """Yield functions from a value to what each test at or below the place makes of it."""
     for atom in node.atoms:
         yield _outcome(atom, above)
@@ -364,7 +364,7 @@ def _outcomes(node: Node, above: tuple[str, ...]) -> Iterable[Callable[[Json], o
         yield from _outcomes(below, (*above, token))
 
 
-def _outcome(atom: Atom, path: tuple[str, ...]) -> Callable[[Json], object]:
+def _outcome(atom: Predicate, path: tuple[str, ...]) -> Callable[[Json], object]:
     test = atom.condition
     if test is None:
         return lambda value: atom.holds({"args": {atom.path[0]: value}, "caller": {}})

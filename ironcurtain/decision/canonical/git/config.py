@@ -75,7 +75,7 @@ class _Rewrites:
     lengths: tuple[int, ...]
 
 
-class Settings:
+class GitSettings:
     """The whole configuration that git would use in one place, in git's order."""
 
     def __init__(self, settings: tuple[Setting, ...]) -> None:
@@ -198,7 +198,7 @@ class Settings:
         return {name: tuple(words) for name, words in members.items()}
 
 
-def read_settings(directory: str, *, git: Git) -> Settings:
+def read_settings(directory: str, *, git: Git) -> GitSettings:
     """Return the configuration that git would use from a directory: one git process.
 
     Raises:
@@ -212,7 +212,7 @@ def read_settings(directory: str, *, git: Git) -> Settings:
     ours = tuple((setting.name, setting.value) for setting in settings[-len(OVERRIDES) :])
     if ours != OVERRIDES:
         raise GitFailedError("git's answer about its configuration could not be read")
-    return Settings(settings[: -len(OVERRIDES)])
+    return GitSettings(settings[: -len(OVERRIDES)])
 
 
 def _setting(scope: str, entry: str) -> Setting:

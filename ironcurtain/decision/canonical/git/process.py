@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ironcurtain.system.programs import Search
+from ironcurtain.system.programs import ProgramSearch
 
 _SECONDS = 5.0
 _OUTPUT_BYTES = 1 << 20
@@ -84,7 +84,7 @@ class Git:
     @classmethod
     def of(cls, environ: Mapping[str, str], reachable: tuple[Path, ...] = ()) -> Git:
         """Find git on an environment's PATH, outside what tools and servers can write."""
-        search = Search(environ.get("PATH", os.defpath), reachable)
+        search = ProgramSearch(environ.get("PATH", os.defpath), reachable)
         found = search.find("git")
         missing = f"git {search.passed_over('git') or 'was not found'} on the server's PATH"
         return cls(str(found) if found else None, "" if found else missing, environ, search.safe_path())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ironcurtain.decision.canonical.host_view import RemoteUrls, World
+from ironcurtain.decision.canonical.host_view import HostView, RemoteUrls
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import check_remote_text, is_local_remote, parse_remote_url
 from ironcurtain.decision.roles import Registry
@@ -15,7 +15,7 @@ class RemoteJudge:
     """Turns remote arguments of one call into subjects."""
 
     def __init__(
-        self, world: World, server: str, resolver: Resolver, registry: Registry, working_root: str | None
+        self, world: HostView, server: str, resolver: Resolver, registry: Registry, working_root: str | None
     ) -> None:
         self._world = world
         self._server = server
@@ -25,7 +25,7 @@ class RemoteJudge:
 
     def given(
         self, text: str, at: str, repository: str | None, *, assume_scheme: str | None = None
-    ) -> tuple[list[Subject], str]:
+    ) -> tuple[list[Resource], str]:
         """Judge a remote that the call names; return its subjects and the text to send.
 
         A URL is sent re-serialised, a local path as its real path, a name as given: git's own
@@ -48,33 +48,33 @@ class RemoteJudge:
         found = self._world.remote(repository, sent, server=self._server)
         return self._subjects(found, at, repository, name=sent), sent
 
-    def absent(self, at: str, repository: str) -> list[Subject]:
+    def absent(self, at: str, repository: str) -> list[Resource]:
         """Judge the remote that git itself chooses in the repository when none is given."""
         found = self._world.remote(repository, None, server=self._server)
         return self._subjects(found, at, repository, name="")
 
-    def _subjects(self, found: RemoteUrls, at: str, repository: str | None, *, name: str) -> list[Subject]:
+    def _subjects(self, found: RemoteUrls, at: str, repository: str | None, *, name: str) -> list[Resource]:
         subjects = [subject for url in found.urls for subject in self._contacted(url, at, repository)]
         if found.unresolved is not None or not subjects:
             reason = found.unresolved or "git names no URL for it"
             subjects.append(self._unresolved(name, at, reason))
         return subjects
 
-    def _contacted(self, url: str, at: str, repository: str | None) -> list[Subject]:
+    def _contacted(self, url: str, at: str, repository: str | None) -> list[Resource]:
         local = is_local_remote(url)
         if local is None and _is_url(url):
             parsed = parse_remote_url(url)
-            return [Subject("", self._registry["git-remote-url"], parsed.text, at, resource=parsed)]
+            return [Resource("", self._registry["git-remote-url"], parsed.text, at, resource=parsed)]
         path = url if local is None else local
         if path.startswith("~"):
             # Who expands it, and to what, depends on the transport that git picks.
             return [self._unresolved(path, at, "a configured path that begins with a tilde")]
         real = self._resolver.resolve(path, repository or self._working_root)
         roles = (self._registry["read-path"], self._registry["write-path"])
-        return [Subject("", role, real, at, resource=real) for role in roles]
+        return [Resource("", role, real, at, resource=real) for role in roles]
 
-    def _unresolved(self, value: str, at: str, reason: str) -> Subject:
-        return Subject("", self._registry["git-remote-url"], visible(value), at, unresolved=reason)
+    def _unresolved(self, value: str, at: str, reason: str) -> Resource:
+        return Resource("", self._registry["git-remote-url"], visible(value), at, unresolved=reason)
 
     def _refuse_local_namesake(self, url: str, repository: str | None) -> None:
         """Outside a repository git takes an existing path of that name before it takes a URL."""

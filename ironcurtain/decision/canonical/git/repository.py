@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from ironcurtain.decision.canonical.git.config import Settings, read_settings
+from ironcurtain.decision.canonical.git.config import GitSettings, read_settings
 from ironcurtain.decision.canonical.git.linked import lent, linked
 from ironcurtain.decision.canonical.git.local_remotes import is_local, local_path, other_places
 from ironcurtain.decision.canonical.git.process import Git, GitFailedError
@@ -99,7 +99,7 @@ def _is_directory(path: Path) -> bool:
         return False
 
 
-def _resolve(settings: Settings, place: Survey | None, remote: str | None) -> RemoteUrls:
+def _resolve(settings: GitSettings, place: Survey | None, remote: str | None) -> RemoteUrls:
     if place is None and (remote is None or _is_name(remote)):
         return RemoteUrls((), "there is no repository that could say what the remote means")
     names = _names(settings, place, remote)
@@ -113,7 +113,7 @@ def _resolve(settings: Settings, place: Survey | None, remote: str | None) -> Re
 
 
 def _doubt(
-    settings: Settings,
+    settings: GitSettings,
     place: Survey | None,
     remote: str | None,
     names: tuple[str, ...],
@@ -130,7 +130,7 @@ def _doubt(
     return configured_redirect(settings, names, place)
 
 
-def _names(settings: Settings, place: Survey | None, remote: str | None) -> tuple[str, ...]:
+def _names(settings: GitSettings, place: Survey | None, remote: str | None) -> tuple[str, ...]:
     """Return the names of all remotes that git could use, groups and promisors resolved."""
     if remote is None and place is not None:
         first = _absent(settings, place)
@@ -156,7 +156,7 @@ def _names(settings: Settings, place: Survey | None, remote: str | None) -> tupl
     return tuple(names)
 
 
-def _absent(settings: Settings, place: Survey) -> tuple[str, ...]:
+def _absent(settings: GitSettings, place: Survey) -> tuple[str, ...]:
     """Return the remotes that git uses when none is given: to fetch, and to push."""
     default = settings.remotes[0] if len(settings.remotes) == 1 else "origin"
     fallback = default if _could_be_contacted(settings, place, default) else None
@@ -173,14 +173,14 @@ def _absent(settings: Settings, place: Survey) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in real if name is not None))
 
 
-def _promisors(settings: Settings) -> tuple[str, ...]:
+def _promisors(settings: GitSettings) -> tuple[str, ...]:
     """Return the remotes from which git fetches missing objects in the middle of anything."""
     named = settings.last("extensions", None, "partialclone")
     promised = (name for name in settings.remotes if settings.is_on("remote", name, "promisor"))
     return (*((named,) if named else ()), *promised)
 
 
-def _could_be_contacted(settings: Settings, place: Survey | None, name: str) -> bool:
+def _could_be_contacted(settings: GitSettings, place: Survey | None, name: str) -> bool:
     """Tell whether git could reach anything under the name: configured, rewritten, a URL or a real path."""
     if settings.is_configured(name) or not _is_name(name) or settings.rewritten(name) != name:
         return True

@@ -20,8 +20,8 @@ from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, el
 from ironcurtain.enforcement.approvals.grants import Grant, SessionGrants
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState, Outcome
 from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, new_request
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange, can
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can
 from ironcurtain.errors import ApprovalsError
 
 PATIENCE = 45.0
@@ -30,7 +30,7 @@ _CLIENT_PERSON = "the person at the client"
 
 
 @dataclass(frozen=True)
-class Asking:
+class OpenRequest:
     """How people are asked.
 
     Attributes:
@@ -46,10 +46,10 @@ class Asking:
     client_person: bool = False
 
 
-class People:
+class ApprovalBroker:
     """Everybody who can be asked, and what they have allowed for this session."""
 
-    def __init__(self, directory: ApprovalDirectory | None, asking: Asking) -> None:
+    def __init__(self, directory: ApprovalDirectory | None, asking: OpenRequest) -> None:
         self._directory = directory
         self._asking = asking
         self._grants = SessionGrants()
@@ -64,7 +64,7 @@ class People:
         """How many requests of this session nobody has settled."""
         return self._directory.waiting_of(self.session) if self._directory is not None else 0
 
-    async def ask(self, judged: Judged, exchange: Exchange | None) -> tuple[Outcome, str]:
+    async def ask(self, judged: EvaluatedCall, exchange: ClientRequest | None) -> tuple[Outcome, str]:
         """Return what a person says about an escalated call, and the binding that it is good for.
 
         Raises:
@@ -89,7 +89,7 @@ class People:
                 self._grants.add(grant, outcome.request)
         return outcome, request.binding
 
-    async def _obtain(self, request: ApprovalRequest, exchange: Exchange | None) -> Outcome:
+    async def _obtain(self, request: ApprovalRequest, exchange: ClientRequest | None) -> Outcome:
         if self._directory is None:
             return Outcome(state=ApprovalState.NO_APPROVER, reason="Nobody is there to be asked.")
         async with _telling(exchange):
@@ -98,7 +98,7 @@ class People:
             return await self._directory.obtain(request, self._asking.patience)
 
     async def _elicit(
-        self, request: ApprovalRequest, exchange: Exchange, directory: ApprovalDirectory
+        self, request: ApprovalRequest, exchange: ClientRequest, directory: ApprovalDirectory
     ) -> Outcome:
         """Ask at the client; whoever answers first, there or in the directory, settles the request."""
         try:
@@ -116,7 +116,7 @@ class People:
         return settled or Outcome(state=ApprovalState.PENDING, request=id_, reason="It waits for an answer.")
 
 
-async def _answer(request: ApprovalRequest, exchange: Exchange) -> Outcome | None:
+async def _answer(request: ApprovalRequest, exchange: ClientRequest) -> Outcome | None:
     """Return what the client's person said; None where the client asked nobody."""
     try:
         said = await exchange.ask(_form(request))
@@ -139,7 +139,7 @@ _ELICIT = types.ElicitRequest(params=types.ElicitRequestFormParams(message="", r
 
 
 @asynccontextmanager
-async def _telling(exchange: Exchange | None) -> AsyncIterator[None]:
+async def _telling(exchange: ClientRequest | None) -> AsyncIterator[None]:
     """Report progress while a person is waited for, so that a client knows that the call is alive."""
     on_progress = exchange.on_progress if exchange is not None else None
     if on_progress is None:

@@ -25,21 +25,21 @@ from ironcurtain.enforcement.approvals.binding import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, ResultStatus
 from ironcurtain.enforcement.audit.telemetry import Telemetry
-from ironcurtain.enforcement.proxy.active_policy import LivePolicy
-from ironcurtain.enforcement.proxy.calls.approval_broker import People
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
+from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.observing import observed
 from ironcurtain.enforcement.proxy.calls.path_checks import are_near
 from ironcurtain.enforcement.proxy.calls.refusal import state_of, unrecorded, view_of
-from ironcurtain.enforcement.proxy.calls.repeated_calls import CircuitBreaker
+from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.turns import Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
 from ironcurtain.enforcement.proxy.calls.watched_paths import Watched
 from ironcurtain.enforcement.proxy.denials import failed, not_admitted, repeated, unsettled
 from ironcurtain.enforcement.proxy.outputs import Outputs, gateway_call
 from ironcurtain.enforcement.proxy.run_blocking import aside
-from ironcurtain.enforcement.proxy.status.rate_counter import Pace
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange
+from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
     Alone,
@@ -114,17 +114,17 @@ class Enforcer:
         outputs: What leaves of answers.
     """
 
-    policy: LivePolicy
-    people: People
+    policy: ActivePolicy
+    people: ApprovalBroker
     log: AuditLog
-    breaker: CircuitBreaker
+    breaker: RepeatedCallLimiter
     confined: Callable[[str], Confinement]
     neighbours: Neighbours
     reaching: Reaching = field(default_factory=Reaching)
     caller: Mapping[str, Json] = field(default_factory=dict)
     observe: bool = False
     telemetry: Telemetry | None = None
-    pace: Pace = field(default_factory=Pace)
+    pace: RateCounter = field(default_factory=RateCounter)
     turns: Turns = field(default_factory=Turns)
     principal: Principal | None = None
     limited: Callable[[Principal], Principal] = _unlimited
@@ -135,7 +135,7 @@ class Enforcer:
         self,
         call: Call,
         forward: Forward,
-        exchange: Exchange | None = None,
+        exchange: ClientRequest | None = None,
         live: Live | None = None,
     ) -> dict[str, Json]:
         """Let a call happen, or not.
@@ -185,13 +185,13 @@ class Enforcer:
                 break
         return await self._carry_out(unsettled(judged), forward, id_)
 
-    def principal_of(self, exchange: Exchange | None) -> Principal | None:
+    def principal_of(self, exchange: ClientRequest | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
         shown = exchange.principal if exchange is not None else None
         found = shown if shown is not None else self.principal
         return self.limited(found) if found is not None else None
 
-    async def _settled(self, judged: Judged, live: Live | None) -> Judged:
+    async def _settled(self, judged: EvaluatedCall, live: Live | None) -> EvaluatedCall:
         """Judge a call again that another one has disturbed; an approval is good for the same call only."""
         again = await self._again(judged, live)
         if judged.approval is None:
@@ -204,7 +204,7 @@ class Enforcer:
             return _after(judged, void, "void")
         return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
 
-    async def _carry_out(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
+    async def _carry_out(self, judged: EvaluatedCall, forward: Forward, id_: str) -> dict[str, Json]:
         """Record what was decided, and do it."""
         judged = judged if self.observe else sent_apart(judged, self.reaching)
         await self._record(judged, id_)
@@ -212,12 +212,12 @@ class Enforcer:
             raise RefusedError(view_of(judged, id_))
         return await self._forward(judged, forward, id_)
 
-    async def _judge(self, call: Call, *, counted: bool) -> Judged:
+    async def _judge(self, call: Call, *, counted: bool) -> EvaluatedCall:
         """Do the seven steps, under the policy that is enforced at this moment."""
         began, since = time.perf_counter(), self.turns.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
-            return Judged(call, repeated(call, current.loaded.revision), current)
+            return EvaluatedCall(call, repeated(call, current.loaded.revision), current)
         with self.policy.used() as enforced:
             loaded, asking = enforced.loaded, enforced.asking()
             try:
@@ -230,9 +230,9 @@ class Enforcer:
                 prepare_ms = _since(began)
                 decision = await judge(prepared, loaded, asking.ask)
             except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
-                return Judged(call, failed(call, loaded.revision, error), enforced)
+                return EvaluatedCall(call, failed(call, loaded.revision, error), enforced)
         phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}
-        return Judged(
+        return EvaluatedCall(
             call,
             decision,
             enforced,
@@ -245,7 +245,9 @@ class Enforcer:
             near=near,
         )
 
-    async def _ask(self, judged: Judged, exchange: Exchange | None, live: Live | None) -> Judged:
+    async def _ask(
+        self, judged: EvaluatedCall, exchange: ClientRequest | None, live: Live | None
+    ) -> EvaluatedCall:
         """Ask a person; an approval is good only for what is still the same call under the same policy."""
         began = time.perf_counter()
         try:
@@ -279,14 +281,14 @@ class Enforcer:
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
-    async def _again(self, judged: Judged, live: Live | None) -> Judged:
+    async def _again(self, judged: EvaluatedCall, live: Live | None) -> EvaluatedCall:
         """Judge an approved call once more: a server can have changed the tool while a person read of it."""
         digest = judged.call.live_digest
         if live is not None and digest is not None:
             digest = await live()
         return await self._judge(replace(judged.call, live_digest=digest), counted=False)
 
-    async def _record(self, judged: Judged, id_: str) -> None:
+    async def _record(self, judged: EvaluatedCall, id_: str) -> None:
         """Make the decision durable.
 
         Raises:
@@ -305,7 +307,7 @@ class Enforcer:
         if self.telemetry is not None:
             self.telemetry.decision(record)
 
-    async def _forward(self, judged: Judged, forward: Forward, id_: str) -> dict[str, Json]:
+    async def _forward(self, judged: EvaluatedCall, forward: Forward, id_: str) -> dict[str, Json]:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         notes = CallNotes(id_)
@@ -339,13 +341,13 @@ class Enforcer:
         )
         return result
 
-    def _relied_on(self, judged: Judged) -> Paths | None:
+    def _relied_on(self, judged: EvaluatedCall) -> Paths | None:
         """Return the paths that a call was judged over; None where it has none, or nothing is enforced."""
         if self.observe or judged.prepared is None or not path_subjects(judged.prepared):
             return None
         return Paths.of(judged.prepared)
 
-    async def _violated(self, judged: Judged, id_: str, what: str, **more: Json) -> None:
+    async def _violated(self, judged: EvaluatedCall, id_: str, what: str, **more: Json) -> None:
         """Record that a call is not what was judged by now."""
         event = judged.enforced.recorder.event("violation", decision=id_, what=what, **more)
         try:
@@ -374,18 +376,18 @@ def _why(error: Exception) -> str:
     return f"error {error.error.code}" if isinstance(error, MCPError) else type(error).__name__
 
 
-def _same(again: Judged, binding: str, session: str) -> bool:
+def _same(again: EvaluatedCall, binding: str, session: str) -> bool:
     """Tell whether a call that was judged again is what a person approved."""
     if again.decision.verdict is Verdict.DENY or again.prepared is None or again.annotation is None:
         return False
     return binding_of(again.decision, again.prepared, again.annotation, session=session) == binding
 
 
-def _after(judged: Judged, approval: Approval, state: AgentState) -> Judged:
+def _after(judged: EvaluatedCall, approval: Approval, state: AgentState) -> EvaluatedCall:
     return replace(judged, approval=approval, state=state, forwarded=False)
 
 
-def _may_go_on(before: Judged, judged: Judged) -> bool:
+def _may_go_on(before: EvaluatedCall, judged: EvaluatedCall) -> bool:
     """Tell whether a call that was judged again may be carried out in the turn that it was given."""
     if not judged.forwarded or before.prepared is None or judged.prepared is None:
         return not judged.escalated  # a refusal needs no turn; a person is not asked in one

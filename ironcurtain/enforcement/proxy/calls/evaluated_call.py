@@ -9,7 +9,7 @@ from ironcurtain.analysis.explain.report import AgentState
 from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
 from ironcurtain.enforcement.audit.recorder import Observed
-from ironcurtain.enforcement.proxy.active_policy import Enforced
+from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.sandbox.launcher import Confinement
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
@@ -18,7 +18,7 @@ from ironcurtain.system.frozen import Json
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvaluatedCall:
     """A call after the seven steps, and after a person where one was asked.
 
     Attributes:
@@ -38,7 +38,7 @@ class Judged:
 
     call: Call
     decision: Decision
-    enforced: Enforced
+    enforced: PolicyInstance
     prepared: Prepared | None = None
     phases: dict[str, float] = field(default_factory=dict)
     approval: Approval | None = None

@@ -12,10 +12,10 @@ from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.enforcement.proxy.local import LocalServer
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
 
@@ -51,7 +51,9 @@ async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dic
     return parsed
 
 
-async def send(hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange: Exchange) -> Result:
+async def send(
+    hub: UpstreamManager, upstream: Upstream | LocalServer, make: Make, exchange: ClientRequest
+) -> Result:
     """Send a request to a server, answering what it asks on the way; return its result as it came.
 
     Raises:
@@ -69,7 +71,7 @@ async def send(hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange:
 
 
 async def send_tool_call(
-    hub: Hub, upstream: Upstream | LocalServer, make: Make, exchange: Exchange
+    hub: UpstreamManager, upstream: Upstream | LocalServer, make: Make, exchange: ClientRequest
 ) -> Result:
     """Send a tool call, once, when the server has had the time to understand its new roots.
 
@@ -80,7 +82,7 @@ async def send_tool_call(
 
 
 async def _answers(
-    hub: Hub, upstream: Upstream | LocalServer, result: Result, exchange: Exchange
+    hub: UpstreamManager, upstream: Upstream | LocalServer, result: Result, exchange: ClientRequest
 ) -> dict[str, Any]:
     """Return what a server of the stateless era is to be sent along with its request the next time."""
     try:
@@ -113,7 +115,7 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
     return kept
 
 
-def _meta(upstream: Upstream | LocalServer, exchange: Exchange) -> dict[str, Any] | None:
+def _meta(upstream: Upstream | LocalServer, exchange: ClientRequest) -> dict[str, Any] | None:
     """Return the `_meta` to send on: what was let through, and the trace that the call belongs to.
 
     Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
 
 
-def observed(judged: Judged, *, is_tool: bool) -> Judged:
+def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
     """Let a call through, whatever was decided: as it came, where it was refused before it was canonical.
 
     What is no strict JSON object cannot be sent on; a tool that its server does not list cannot be called.

@@ -6,7 +6,7 @@ from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.analysis.explain.report import AgentView
 from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
 from ironcurtain.enforcement.proxy.calls import repeated_calls
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.turns import UNSETTLED
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import OUT_OF_REACH
 from ironcurtain.gateway.admission import Stage
@@ -31,7 +31,7 @@ _WORDS = {repeated_calls.RULE: _REPEATED, OUT_OF_REACH: _OUT_OF_REACH, UNSETTLED
 """By the rule of a denial that the proxy gives, what the agent is told."""
 
 
-def view_of(judged: Judged, id_: str) -> AgentView:
+def view_of(judged: EvaluatedCall, id_: str) -> AgentView:
     """Return what the agent is told of a refused call."""
     view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
     if judged.told:

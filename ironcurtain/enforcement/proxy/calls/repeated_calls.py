@@ -16,7 +16,7 @@ WINDOW = 60.0
 _MOST_KEPT = 10_000
 
 
-class CircuitBreaker:
+class RepeatedCallLimiter:
     """Counts equal calls (server, tool, arguments; the order of keys is no difference) in a sliding window.
 
     Args:

@@ -15,7 +15,7 @@ from itertools import takewhile
 import anyio
 
 from ironcurtain.decision.canonical.paths import ancestors
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Prepared
 
 _LOOKS = frozenset({"read-path"})
@@ -61,7 +61,7 @@ class Paths:
         return _disturbs(self, other) or _disturbs(other, self)
 
 
-def path_subjects(prepared: Prepared) -> list[Subject]:
+def path_subjects(prepared: Prepared) -> list[Resource]:
     """Return the subjects of a call that are paths."""
     return [
         subject

@@ -8,7 +8,7 @@ from collections import deque
 _MINUTE = 60
 
 
-class Pace:
+class RateCounter:
     """Counts what happens within a minute, by the second."""
 
     def __init__(self) -> None:

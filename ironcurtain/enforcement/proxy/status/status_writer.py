@@ -14,7 +14,7 @@ from ironcurtain.enforcement.audit.log import now
 from ironcurtain.enforcement.proxy.listing import Listing
 from ironcurtain.enforcement.proxy.status.liveness_lock import running
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, ServerStatus
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.engine.remote import RemoteEngine
 from ironcurtain.settings import status_directory
 from ironcurtain.system import json_text
@@ -24,7 +24,7 @@ from ironcurtain.system.text import printable
 _SECONDS = 1.0
 
 
-class Board:
+class StatusWriter:
     """Writes what a proxy is doing.
 
     Args:
@@ -33,7 +33,7 @@ class Board:
         listing: What the client sees of their tools.
     """
 
-    def __init__(self, session: str, hub: Hub, listing: Listing) -> None:
+    def __init__(self, session: str, hub: UpstreamManager, listing: Listing) -> None:
         self._path = status_directory() / f"{session}.json"
         self._session, self._hub, self._listing, self._since = session, hub, listing, now()
         self._http: str | None = None

@@ -95,7 +95,7 @@ class _Question:
     answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class Exchange:
+class ClientRequest:
     """A request of the client: what a server causes meanwhile reaches the client through it.
 
     Attributes:
@@ -165,7 +165,7 @@ class Exchange:
     # -- the stateless era ----------------------------------------------------------------------
 
     async def answer(
-        self, work: Callable[[], Awaitable[dict[str, Json]]], held: Suspended
+        self, work: Callable[[], Awaitable[dict[str, Json]]], held: PendingRequests
     ) -> dict[str, Json]:
         """Do the work behind a request; return its result, or what the client is asked meanwhile."""
         if not self.modern:
@@ -174,7 +174,7 @@ class Exchange:
         return await self._next(held)
 
     async def resume(
-        self, context: ServerRequestContext[Any, Any], answers: Mapping[str, Any], held: Suspended
+        self, context: ServerRequestContext[Any, Any], answers: Mapping[str, Any], held: PendingRequests
     ) -> dict[str, Json]:
         """Take the client's retry, with its answers; return the result or the next questions."""
         self.context = context
@@ -195,7 +195,7 @@ class Exchange:
             self._finished.cancel()
         self._event.set()
 
-    async def _next(self, held: Suspended) -> dict[str, Json]:
+    async def _next(self, held: PendingRequests) -> dict[str, Json]:
         try:
             while not self._finished.done() and not self._questions:
                 await self._event.wait()
@@ -215,14 +215,14 @@ class Exchange:
         self._scope.cancel()
 
 
-class Suspended:
+class PendingRequests:
     """Calls that wait for their client to come back, by a token that nobody can guess."""
 
     def __init__(self, tasks: TaskGroup) -> None:
         self.tasks = tasks
-        self._held: dict[str, Exchange] = {}
+        self._held: dict[str, ClientRequest] = {}
 
-    def keep(self, exchange: Exchange) -> str:
+    def keep(self, exchange: ClientRequest) -> str:
         """Keep a call; return the token for its retry."""
         while len(self._held) >= _MOST_SUSPENDED:
             self._held.pop(next(iter(self._held))).abandon()
@@ -231,7 +231,7 @@ class Suspended:
         self.tasks.start_soon(self._expire, token)
         return token
 
-    def take(self, token: str, context: ServerRequestContext[Any, Any]) -> Exchange | None:
+    def take(self, token: str, context: ServerRequestContext[Any, Any]) -> ClientRequest | None:
         """Return the call that a retry belongs to; None if there is none, or it is another request."""
         exchange = self._held.get(token)
         if exchange is None or exchange.binding != _binding(context.method, context.params or {}):

@@ -20,7 +20,7 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
 )
 
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange, client_of
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, client_of
 
 _MOST = 1_000
 _EVENTS: dict[str, ServerEvent] = {
@@ -50,7 +50,7 @@ class Clients:
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
         self._standing: dict[str, StandingClient] = {}
-        self._exchanges: dict[str, list[Exchange]] = {}
+        self._exchanges: dict[str, list[ClientRequest]] = {}
 
     def arrived(self, context: ServerRequestContext[Any, Any]) -> StandingClient:
         """Remember a client of the handshake era."""
@@ -73,7 +73,7 @@ class Clients:
         return client
 
     @contextmanager
-    def served_by(self, server: str, exchange: Exchange) -> Iterator[None]:
+    def served_by(self, server: str, exchange: ClientRequest) -> Iterator[None]:
         """Note that a server works for a request, so that what it sends meanwhile finds its client."""
         exchanges = self._exchanges.setdefault(server, [])
         exchanges.append(exchange)
@@ -82,7 +82,7 @@ class Clients:
         finally:
             exchanges.remove(exchange)
 
-    def exchange_of(self, server: str) -> Exchange | None:
+    def exchange_of(self, server: str) -> ClientRequest | None:
         """Return the newest request that a server works for."""
         exchanges = self._exchanges.get(server)
         return exchanges[-1] if exchanges else None

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import anyio
 
-from ironcurtain.decision.canonical.resources import Subject
-from ironcurtain.enforcement.proxy.calls.evaluated_call import Judged
+from ironcurtain.decision.canonical.resources import Resource
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.turns import path_subjects
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted, visible
@@ -24,17 +24,17 @@ OUT_OF_REACH = "sandbox-out-of-reach"
 class Beyond(Protocol):
     """Returns why a server's sandbox keeps it from what a call names; nothing if it does not."""
 
-    def __call__(self, server: str, subjects: Iterable[Subject], /, *, asked: bool) -> str:
+    def __call__(self, server: str, subjects: Iterable[Resource], /, *, asked: bool) -> str:
         """Return it; `asked` where a person is asked, so that a process of its own may be started."""
 
 
-IsApart = Callable[[str, Iterable[Subject]], bool]
+IsApart = Callable[[str, Iterable[Resource]], bool]
 """Tells whether an approved call needs a server process of its own."""
 
 Send = Callable[[], Awaitable[dict[str, Json]]]
 """Sends one call; returns its result as it came."""
 
-Carry = Callable[[str, Sequence[Subject], Send], Awaitable[dict[str, Json]]]
+Carry = Callable[[str, Sequence[Resource], Send], Awaitable[dict[str, Json]]]
 """Sends one call about some paths to a server, with what that needs to serve them."""
 
 _HELD = re.compile(
@@ -58,21 +58,21 @@ class Alone:
     """
 
     id: str
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Resource, ...]
     ready: Callable[[str], Awaitable[None]]
 
 
-def nothing_beyond(server: str, subjects: Iterable[Subject], *, asked: bool) -> str:  # noqa: ARG001 - `Beyond`
+def nothing_beyond(server: str, subjects: Iterable[Resource], *, asked: bool) -> str:  # noqa: ARG001 - `Beyond`
     """Know of no sandbox."""
     return ""
 
 
-def never_apart(_server: str, _subjects: Iterable[Subject]) -> bool:
+def never_apart(_server: str, _subjects: Iterable[Resource]) -> bool:
     """Know of no sandbox."""
     return False
 
 
-async def plainly(_server: str, _subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
+async def plainly(_server: str, _subjects: Sequence[Resource], send: Send) -> dict[str, Json]:
     """Send a call, and do nothing else."""
     return await send()
 
@@ -98,7 +98,7 @@ class Reaching:
     say: Callable[[str], None] = unsaid
 
 
-def within_reach(judged: Judged, reaching: Reaching) -> Judged:
+def within_reach(judged: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
     """Return a call as it was judged, refused where its server's sandbox would not let it through.
 
     It comes before a person is asked: nobody approves what cannot happen. Who started the proxy is told.
@@ -116,25 +116,25 @@ def within_reach(judged: Judged, reaching: Reaching) -> Judged:
     )
 
 
-def sent_apart(judged: Judged, reaching: Reaching) -> Judged:
+def sent_apart(judged: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
     """Return an approved call marked as one for a server process of its own, where it needs that."""
     if judged.approval is None or not judged.forwarded:
         return judged
     return replace(judged, alone=reaching.is_apart(judged.call.server, subjects_of(judged)))
 
 
-def subjects_of(judged: Judged) -> tuple[Subject, ...]:
+def subjects_of(judged: EvaluatedCall) -> tuple[Resource, ...]:
     """Return what a call names."""
     return judged.prepared.call.subjects if judged.prepared else ()
 
 
-def paths_of(judged: Judged) -> list[Subject]:
+def paths_of(judged: EvaluatedCall) -> list[Resource]:
     """Return the paths that a call was judged over."""
     return path_subjects(judged.prepared) if judged.prepared else []
 
 
 async def explained(
-    confiner: Confiner, server: str, subjects: Sequence[Subject], send: Send
+    confiner: SandboxLauncher, server: str, subjects: Sequence[Resource], send: Send
 ) -> dict[str, Json]:
     """Send a call; say in the result of one that failed what its server's sandbox had to do with it.
 
@@ -164,7 +164,7 @@ async def explained(
     return {**result, "content": [*content, {"type": "text", "text": said}]}
 
 
-async def _refused(confiner: Confiner, server: str, before: int, *, seconds: float) -> list[str]:
+async def _refused(confiner: SandboxLauncher, server: str, before: int, *, seconds: float) -> list[str]:
     """Return what a server was refused meanwhile, of which the sandbox may tell a moment after the answer."""
     end = anyio.current_time() + seconds
     while not (seen := confiner.violations(server)[before:]) and anyio.current_time() < end:  # noqa: ASYNC110 - it is told of in no other way

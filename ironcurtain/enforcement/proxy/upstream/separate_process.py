@@ -15,21 +15,21 @@ import anyio
 import mcp_types as types
 from anyio import to_thread
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, explained
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:  # the hub has one of these
-    from ironcurtain.enforcement.proxy.upstream.upstream_manager import Hub
+    from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 
 MOST = 4
 """So many of one server run at once: one that keeps them from ending keeps no other server waiting."""
@@ -43,11 +43,13 @@ Sending = Callable[[Upstream], Awaitable[dict[str, Json]]]
 class Apart:
     """Starts server processes for single calls, a few of each server at a time."""
 
-    def __init__(self, hub: Hub, confiner: Confiner) -> None:
+    def __init__(self, hub: UpstreamManager, confiner: SandboxLauncher) -> None:
         self._hub, self._confiner = hub, confiner
         self._rooms = {name: anyio.Semaphore(MOST) for name in hub.processes}
 
-    async def send(self, call: Call, alone: Alone, exchange: Exchange, sending: Sending) -> dict[str, Json]:
+    async def send(
+        self, call: Call, alone: Alone, exchange: ClientRequest, sending: Sending
+    ) -> dict[str, Json]:
         """Start a process of a call's server, hold its tool against the judged one, send, and end it.
 
         Raises:
@@ -76,7 +78,7 @@ class Apart:
         finally:
             room.release()
 
-    async def _confiner_for(self, server: str, subjects: Sequence[Subject]) -> Confiner:
+    async def _confiner_for(self, server: str, subjects: Sequence[Resource]) -> SandboxLauncher:
         try:
             return await to_thread.run_sync(self._confiner.for_one_call, server, subjects)
         except IronCurtainError as error:
@@ -99,7 +101,7 @@ def _difference(call: Call, catalogue: Catalogue) -> str:
 class _Events:
     """What the process may cause: all of it belongs to the one call and its client."""
 
-    def __init__(self, hub: Hub, exchange: Exchange, alone: Alone) -> None:
+    def __init__(self, hub: UpstreamManager, exchange: ClientRequest, alone: Alone) -> None:
         self._hub, self._exchange, self._alone = hub, exchange, alone
 
     async def ask(self, server: str, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error

@@ -29,7 +29,7 @@ from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, Upstrea
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.server_messages import Heard
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue, LiveCatalogue
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause, parameters
@@ -58,7 +58,7 @@ class Upstream:
         name: str,
         config: ServerConfig,
         events: UpstreamEvents,
-        confiner: Confiner,
+        confiner: SandboxLauncher,
         limits: UpstreamLimits,
         more_roots: Iterable[str] = (),
     ) -> None:
@@ -220,7 +220,9 @@ class Upstream:
             self._words.clear()
             pause = min(pause * 2, self._limits.longest_pause)
 
-    def for_one_call(self, events: UpstreamEvents, confiner: Confiner, more_roots: Iterable[str]) -> Upstream:
+    def for_one_call(
+        self, events: UpstreamEvents, confiner: SandboxLauncher, more_roots: Iterable[str]
+    ) -> Upstream:
         """Return the same server, to be started once, contained otherwise and with more roots."""
         made = Upstream(self.name, self._config, events, confiner, self._limits, more_roots)
         made.log_level, made._wanted = self.log_level, self._wanted

@@ -12,19 +12,19 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
 from ironcurtain.enforcement.proxy.calls import reserved
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
 from ironcurtain.enforcement.proxy.local import LocalServer
-from ironcurtain.enforcement.proxy.transport.client_requests import Exchange, can, deliver
+from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can, deliver
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, Send, explained
 from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
 from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.offers import offer_for
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of, reaches
 from ironcurtain.enforcement.sandbox.report import TOLD, Seen
@@ -42,14 +42,14 @@ DISCOVERY_PATIENCE = 5.0
 """The same where a client asks first which protocol we speak: the SDK's gives up after ten."""
 
 
-class Hub:
+class UpstreamManager:
     """The servers of one proxy; they are started when the first client says what it can do."""
 
     def __init__(
         self,
         config: ServerConfig,
         enforcer: Enforcer,
-        confiner: Confiner,
+        confiner: SandboxLauncher,
         clients: Clients,
         say: Callable[[str], None],
         limits: UpstreamLimits | None = None,
@@ -156,7 +156,9 @@ class Hub:
 
     # -- what servers cause ---------------------------------------------------------------------
 
-    async def ask(self, server: str, request: types.InputRequest, exchange: Exchange | None = None) -> Any:  # noqa: ANN401 - a result or its error
+    async def ask(
+        self, server: str, request: types.InputRequest, exchange: ClientRequest | None = None
+    ) -> Any:  # noqa: ANN401 - a result or its error
         """Answer what a server asks of the client, if policy and client let it.
 
         Args:
@@ -191,7 +193,9 @@ class Hub:
         result = types.CreateMessageResultWithTools if with_tools else types.CreateMessageResult
         return result.model_validate(answer)
 
-    async def _roots(self, server: str, request: types.ListRootsRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
+    async def _roots(
+        self, server: str, request: types.ListRootsRequest, exchange: ClientRequest | None
+    ) -> Any:  # noqa: ANN401
         """Return the client's roots where it has some; else the directories that the policy allows."""
         said = await self._deliver(request, exchange)
         if not isinstance(said, types.ListRootsResult):
@@ -202,7 +206,7 @@ class Hub:
             said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
         return said
 
-    async def _carry(self, server: str, subjects: Sequence[Subject], send: Send) -> dict[str, Json]:
+    async def _carry(self, server: str, subjects: Sequence[Resource], send: Send) -> dict[str, Json]:
         """Send a call with the directories that it is about among the roots of its server."""
         upstream = self.upstreams.get(server)
         if upstream is None:
@@ -211,7 +215,7 @@ class Hub:
         async with upstream.roots.during(paths, upstream.notify_roots_changed):
             return await explained(self._confiner, server, subjects, send)
 
-    async def _deliver(self, request: types.InputRequest, exchange: Exchange | None) -> Any:  # noqa: ANN401
+    async def _deliver(self, request: types.InputRequest, exchange: ClientRequest | None) -> Any:  # noqa: ANN401
         if exchange is not None:
             return await exchange.ask(request)
         client = await self.clients.only_one()
@@ -254,7 +258,7 @@ class Hub:
         self,
         server: str,
         params: types.LoggingMessageNotificationParams,
-        exchange: Exchange | None = None,
+        exchange: ClientRequest | None = None,
     ) -> None:
         """Hand a log message on, under its server's name: with the request that it belongs to, or to all.
 

@@ -15,9 +15,9 @@ from ironcurtain.integrations.gate.checks.quality import clauses, coverage, find
 from ironcurtain.integrations.gate.checks.sources import sources
 from ironcurtain.integrations.gate.checks.spellings import attacked
 from ironcurtain.integrations.gate.checks.tool_lists import tool_lists
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
-Checker = Callable[[Subject], tuple[Check, ...]]
+Checker = Callable[[PolicyUnderReview], tuple[Check, ...]]
 
 OF_FILES: tuple[tuple[str, Checker], ...] = (("sources", sources), ("tool lists", tool_lists))
 """By name: the checks of files that lie beside a published bundle, and are of no use before it is."""
@@ -34,7 +34,7 @@ ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
 """By name: the checks that speak of the policy's rules, so that these have to be what OPA evaluates."""
 
 
-def run_published(subject: Subject) -> tuple[Check, ...]:
+def run_published(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Run every check of a published bundle: also whether it is still what its project's files say.
 
     Raises:
@@ -44,7 +44,7 @@ def run_published(subject: Subject) -> tuple[Check, ...]:
     return (*(each for checks in found for each in checks), *run_checks(subject))
 
 
-def run_checks(subject: Subject) -> tuple[Check, ...]:
+def run_checks(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Run every check; one that fails ends none of the others, unless they would speak of nothing.
 
     Raises:
@@ -59,7 +59,7 @@ def run_checks(subject: Subject) -> tuple[Check, ...]:
     return (*bundle, *rules, *about.result())
 
 
-def _about_rules(subject: Subject, rules: tuple[Check, ...]) -> tuple[Check, ...]:
+def _about_rules(subject: PolicyUnderReview, rules: tuple[Check, ...]) -> tuple[Check, ...]:
     if not _passed(rules):
         return _unknown()
     found = (run_check(name, partial(check, subject)) for name, check in ABOUT_RULES)

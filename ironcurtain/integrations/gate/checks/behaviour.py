@@ -18,7 +18,7 @@ from ironcurtain.model.guarantees import (
 )
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
-    from ironcurtain.integrations.gate.subject import Subject
+    from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 _SAID: dict[Status, str] = {
     "broken": "broken",
@@ -27,7 +27,7 @@ _SAID: dict[Status, str] = {
 }
 
 
-def guarantees(subject: Subject) -> tuple[Check, ...]:
+def guarantees(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Decide the guarantees over all calls."""
     name, least = "guarantees", subject.demands.guarantees
     if subject.guarantees is None:
@@ -46,7 +46,7 @@ def guarantees(subject: Subject) -> tuple[Check, ...]:
     return (guarantee_check(subject.evidence.guarantee_report, subject.guarantees_file),)
 
 
-def _absent(subject: Subject, name: str, document: Document) -> Check:
+def _absent(subject: PolicyUnderReview, name: str, document: Document) -> Check:
     """Return the check of a file that is not there: was the bundle compiled with it?"""
     count = compiled_with(subject.bundle, name)
     if not count:
@@ -121,7 +121,7 @@ def witness_words(call: WitnessCall) -> tuple[str, str]:
     )
 
 
-def matrix(subject: Subject) -> tuple[Check, ...]:
+def matrix(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold the golden decision matrix against the policy."""
     name, file = "decision matrix", subject.matrix_file.shown
     if subject.matrix is None:

@@ -19,14 +19,14 @@ from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
-    from ironcurtain.integrations.gate.subject import Subject
+    from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 _RECORDS = "records"
 _SCENARIOS = "scenarios"
 _TESTED = "opa check, opa test"
 
 
-def verified(subject: Subject) -> tuple[Check, ...]:
+def verified(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Check manifest, Rego, Rego tests, scenarios and records."""
     result = subject.verification
     lists = {_SCENARIOS: _of(subject, generated=False), _RECORDS: _of(subject, generated=True)}
@@ -50,7 +50,7 @@ def compiled_with(bundle: Bundle, check: str) -> int:
     return provenance_of(bundle).checks.get(check, 0) if bundle.manifest.metadata.provenance else 0
 
 
-def rendered(subject: Subject) -> tuple[Check, ...]:
+def rendered(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Check that the bundle's Rego is what its rules say; all further evidence speaks of the rules."""
     check_rendered(subject.bundle)
     return (Check(name="rules", status="passed", summary="the Rego is what the rules say"),)
@@ -65,7 +65,7 @@ def too_few(name: str, count: int, least: int, what: str) -> Problem:
     )
 
 
-def _of(subject: Subject, *, generated: bool) -> Mapping[str, Scenario]:
+def _of(subject: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenario]:
     listed = subject.scenarios.scenarios
     return {each.id: each for each in listed if (each.origin == "generated") is generated}
 
@@ -96,7 +96,7 @@ def tested(bundle: Bundle, check: report.Check, least: int, *, archived: bool) -
 
 
 def _scenarios(
-    subject: Subject,
+    subject: PolicyUnderReview,
     check: report.Check,
     listed: Mapping[str, Scenario],
     mismatches: Iterable[Mismatch],
@@ -117,7 +117,7 @@ def _scenarios(
     )
 
 
-def _altered(subject: Subject) -> list[Problem]:
+def _altered(subject: PolicyUnderReview) -> list[Problem]:
     """Return the problem of a scenario file beside the bundle that is not the one which its compile wrote."""
     is_beside = subject.scenarios_file.path == subject.published / SCENARIOS
     if subject.known is not None or not is_beside or not subject.bundle.manifest.metadata.provenance:
@@ -136,7 +136,7 @@ def _altered(subject: Subject) -> list[Problem]:
     ]
 
 
-def _failed(subject: Subject, mismatch: Mismatch, scenario: Scenario) -> Problem:
+def _failed(subject: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) -> Problem:
     if mismatch.wrong_clause is not None:
         return _wrong_clause(subject, mismatch, scenario)
     file, line = subject.clause_place(mismatch.clause)
@@ -158,7 +158,7 @@ def _failed(subject: Subject, mismatch: Mismatch, scenario: Scenario) -> Problem
     )
 
 
-def _wrong_clause(subject: Subject, mismatch: Mismatch, scenario: Scenario) -> Problem:
+def _wrong_clause(subject: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) -> Problem:
     """Return the problem of a scenario that comes true, and not because of the clause that it names."""
     clauses, named = subject.content.clauses, mismatch.clause or ""
     quoted_ = [f"{id_}: {clauses[id_]}" for id_ in (named, *sorted(mismatch.deciding)) if id_ in clauses]

@@ -11,14 +11,14 @@ from ironcurtain.analysis.mutation.report import MutantResult
 from ironcurtain.analysis.mutation.score import mutation_score
 from ironcurtain.compiler.verify.gate_report import Check, Problem, Severity
 from ironcurtain.integrations.gate.checks.behaviour import witness_words
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.system.text import counted
 
 _OF_SCENARIOS = ("unknown-clause", "other-clause")
 _SHOWN = 10
 
 
-def findings(subject: Subject) -> tuple[Check, ...]:
+def findings(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Judge what stands out in the policy and was not accepted."""
     found = subject.evidence.findings
     # The check of scenarios has told of the clauses that they name wrongly.
@@ -43,7 +43,7 @@ def findings(subject: Subject) -> tuple[Check, ...]:
     )
 
 
-def _finding(subject: Subject, finding: Finding, *, fails: bool) -> Problem:
+def _finding(subject: PolicyUnderReview, finding: Finding, *, fails: bool) -> Problem:
     file, line = subject.clause_place(finding.clause)
     severity: Severity = "error" if fails else ("note" if finding.severity == "note" else "warning")
     witness = finding.witness
@@ -61,7 +61,7 @@ def _finding(subject: Subject, finding: Finding, *, fails: bool) -> Problem:
     )
 
 
-def _stale(subject: Subject, stale: StaleWaiver) -> Problem:
+def _stale(subject: PolicyUnderReview, stale: StaleWaiver) -> Problem:
     why = {"expired": f"expired on {stale.waiver.expires}", "gone": "is for a finding that is gone"}
     number = subject.waivers.waivers.index(stale.waiver)
     return Problem(
@@ -75,7 +75,7 @@ def _stale(subject: Subject, stale: StaleWaiver) -> Problem:
     )
 
 
-def clauses(subject: Subject) -> tuple[Check, ...]:
+def clauses(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Tell what becomes of each clause; what is wrong with one is a finding."""
     outcomes = subject.evidence.clauses.clauses
     counts = Counter(each.outcome for each in outcomes)
@@ -106,7 +106,7 @@ def clauses(subject: Subject) -> tuple[Check, ...]:
     )
 
 
-def coverage(subject: Subject) -> tuple[Check, ...]:
+def coverage(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold what scenarios and guarantees reach against the threshold."""
     report = subject.evidence.coverage
     least = subject.demands.coverage
@@ -128,7 +128,7 @@ def coverage(subject: Subject) -> tuple[Check, ...]:
     return (failed,)
 
 
-def mutation(subject: Subject) -> tuple[Check, ...]:
+def mutation(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Measure the mutation score where a threshold asks for it."""
     name, least = "mutation", subject.demands.mutation
     if least is None:

@@ -12,7 +12,7 @@ from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.load.sources import project_sources
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.document import shown_path
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.system.files import has_content
 from ironcurtain.system.text import counted
 
@@ -21,7 +21,7 @@ _OWN = "user constitution"
 _AGAIN = "Run `ironcurtain compile`, or take the change back."
 
 
-def sources(subject: Subject) -> tuple[Check, ...]:
+def sources(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold the project's files against those that the bundle was compiled from.
 
     A bundle of hand-written rules was compiled from none; one that lies in no project has none beside it.
@@ -52,7 +52,9 @@ def sources(subject: Subject) -> tuple[Check, ...]:
     )
 
 
-def _problems(compiled: dict[str, Source], found: dict[str, Source], subject: Subject) -> Iterator[Problem]:
+def _problems(
+    compiled: dict[str, Source], found: dict[str, Source], subject: PolicyUnderReview
+) -> Iterator[Problem]:
     for path in sorted(compiled.keys() | found.keys()):
         file = shown_path(subject.root / path)
         if path not in found:
@@ -67,7 +69,7 @@ def _problems(compiled: dict[str, Source], found: dict[str, Source], subject: Su
         yield _with_clause(problem, subject) if path == subject.settings.constitution else problem
 
 
-def _with_clause(problem: Problem, subject: Subject) -> Problem:
+def _with_clause(problem: Problem, subject: PolicyUnderReview) -> Problem:
     """Return the problem of a constitution with the place of the first clause that reads otherwise."""
     path = subject.root / subject.settings.constitution
     compiled = subject.content.clauses

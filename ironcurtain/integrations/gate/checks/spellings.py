@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from ironcurtain.analysis.attack.report import AttackReport, Break
 from ironcurtain.compiler.verify.gate_report import Check, Problem
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.system.text import counted
 
 
-def attacked(subject: Subject) -> tuple[Check, ...]:
+def attacked(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Respell the calls of scenarios and witnesses, and fail where one gets further."""
     name = "attack"
     if not subject.demands.attack:
@@ -34,7 +34,7 @@ def attacked(subject: Subject) -> tuple[Check, ...]:
     )
 
 
-def _problem(subject: Subject, number: int, found: Break, lines: Iterable[str]) -> Problem:
+def _problem(subject: PolicyUnderReview, number: int, found: Break, lines: Iterable[str]) -> Problem:
     clause = found.base.clause
     file, line = subject.clause_place(clause)
     _, *calls = lines

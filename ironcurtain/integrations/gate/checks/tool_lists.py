@@ -13,7 +13,7 @@ from ironcurtain.analysis.drift.report import DriftedTool, DriftReport
 from ironcurtain.analysis.drift.text import argument_lines
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.document import shown_path
-from ironcurtain.integrations.gate.subject import Subject
+from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.servers.recorded import DIRECTORY, read_recorded
 from ironcurtain.system.text import counted, visible
 
@@ -26,7 +26,7 @@ _FATE = {
 }
 
 
-def tool_lists(subject: Subject) -> tuple[Check, ...]:
+def tool_lists(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold the tool lists that lie beside the bundle against the digests of its annotations."""
     servers = subject.content.annotations.servers.values()
     annotated = {tool.schema_digest for server in servers for tool in server.tools if tool.schema_digest}
@@ -56,13 +56,13 @@ def tool_lists(subject: Subject) -> tuple[Check, ...]:
     )
 
 
-def _lists_gone(subject: Subject, report: DriftReport) -> Iterator[Problem]:
+def _lists_gone(subject: PolicyUnderReview, report: DriftReport) -> Iterator[Problem]:
     for server in report.unread:
         file = _file(subject, server)
         yield Problem(id=server, message=f"{file} is gone", file=file, suggestion=_AGAIN)
 
 
-def _problem(subject: Subject, found: DriftedTool) -> Problem:
+def _problem(subject: PolicyUnderReview, found: DriftedTool) -> Problem:
     fate = _FATE[found.kind].format(changed=" and ".join(found.changed))
     return Problem(
         id=f"{found.server}/{found.tool}",
@@ -73,5 +73,5 @@ def _problem(subject: Subject, found: DriftedTool) -> Problem:
     )
 
 
-def _file(subject: Subject, server: str) -> str:
+def _file(subject: PolicyUnderReview, server: str) -> str:
     return shown_path(subject.published / DIRECTORY / f"{server}.json")

@@ -13,7 +13,7 @@ from ironcurtain.analysis.attack.limits import MAXIMUM
 from ironcurtain.analysis.attack.report import AttackReport
 from ironcurtain.analysis.attack.run import attack
 from ironcurtain.analysis.attack.text import report_lines
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
@@ -44,7 +44,7 @@ def attacked(
     **world: Any,
 ) -> AttackReport:
     opa = OpaCommand(find())
-    examined = examination(bundle({"s": tools}, rules), described(**world), opa)
+    examined = analyse_policy(bundle({"s": tools}, rules), described(**world), opa)
     return attack(examined, scenarios, opa, maximum=maximum, recorded=recorded)
 
 

@@ -8,7 +8,7 @@ from support import planted, shipped
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport, Share
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
@@ -49,7 +49,7 @@ def covered(*scenarios: dict[str, Any], guarantees: list[dict[str, Any]] | None 
         document = {"format": "ironcurtain/guarantees/v1", "guarantees": guarantees}
         demands = parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
     opa = OpaCommand(find())
-    examined = examination(planted.bundle_of(POLICY), planted.WORLD, opa, demands)
+    examined = analyse_policy(planted.bundle_of(POLICY), planted.WORLD, opa, demands)
     return coverage(examined, parse_document(text, "scenarios.yaml", Scenarios).scenarios, opa)
 
 
@@ -73,7 +73,7 @@ def test_a_mode_reaches_only_the_rule_that_decides_it() -> None:
 
 def test_a_rule_that_a_scenario_shows_to_decide_counts_where_nothing_was_examined() -> None:
     made = planted.bundle_of(POLICY)
-    examined = examination(made, planted.WORLD, OpaCommand(find()))
+    examined = analyse_policy(made, planted.WORLD, OpaCommand(find()))
     for one in examined.tools.values():
         one.answers.clear()
         one.gaps |= {"nothing was tried"}
@@ -122,7 +122,7 @@ def test_every_scenario_of_the_shipped_policy_is_found_among_the_cells() -> None
     generated = shipped.ROOT / "generated"
     scenarios = load(generated / "test-scenarios.json", Scenarios)
     opa = OpaCommand(find())
-    examined = examination(Bundle.read(generated / "bundle"), scenarios.world, opa)
+    examined = analyse_policy(Bundle.read(generated / "bundle"), scenarios.world, opa)
     report = coverage(examined, scenarios.scenarios, opa)
     assert report.rules.reached == report.rules.total == len(examined.content.rules)
     assert report.missed

@@ -12,7 +12,7 @@ from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.text import text_lines
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings.contradictions import CONTRADICTED
 from ironcurtain.analysis.findings.findings import Material, find
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines, status_words
@@ -93,7 +93,7 @@ def guaranteed(bundle: Bundle, **statement: Any) -> GuaranteeResult:
 
 
 def kinds_of_findings(bundle: Bundle) -> set[str]:
-    report = find(examination(bundle, WORLD, opa()), Material(lambda _: {}), opa())
+    report = find(analyse_policy(bundle, WORLD, opa()), Material(lambda _: {}), opa())
     return {each.kind for each in report.findings}
 
 
@@ -157,7 +157,7 @@ def test_an_expression_with_flags_is_followed(pattern: str) -> None:
     assert not kinds_of_findings(secret) & {"dead-rule", "shadowed-rule"}
     (table,) = decision_matrix(secret, WORLD, opa()).servers["s"]
     assert {outcome.verdict.value for row in table.rows for outcome in row.outcomes} == {"allow", "deny"}
-    assert coverage(examination(secret, WORLD, opa()), (), opa()).rules.total == 2
+    assert coverage(analyse_policy(secret, WORLD, opa()), (), opa()).rules.total == 2
 
 
 def test_an_expression_that_cannot_be_followed_is_sampled_and_its_texts_are_sought() -> None:
@@ -288,7 +288,7 @@ def test_a_scenario_overrules_what_was_not_found_and_what_was_proved() -> None:
     bundle = bundle_of(rules, {"text": {"type": "string"}}, ("text",))
     call = ScenarioCall(server="s", tool="t", arguments={"text": "é٣٣٣"})
     scenario = Scenario(id="s1", call=call, expect=Verdict.DENY, origin="generated")
-    examined = examination(bundle, WORLD, opa())
+    examined = analyse_policy(bundle, WORLD, opa())
 
     def kinds(*scenarios: Scenario) -> set[tuple[str, str]]:
         report = find(examined, Material(lambda _: {}, scenarios), opa())

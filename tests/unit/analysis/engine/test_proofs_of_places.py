@@ -10,7 +10,7 @@ from support.policies import annotations, compiled
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings.findings import Material, find
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees, status_words
 from ironcurtain.analysis.narrowing.narrowing import narrowing
@@ -84,7 +84,7 @@ def guaranteed(bundle: Bundle, **statement: Any) -> GuaranteeResult:
 def nothing_hides_that_it_is_allowed(bundle: Bundle) -> str:
     """Check what is told of a policy that allows some call; return what is said of *never allow*."""
     opa = OpaCommand(find_opa())
-    found = find(examination(bundle, WORLD, opa), Material(lambda _: {}), opa).findings
+    found = find(analyse_policy(bundle, WORLD, opa), Material(lambda _: {}), opa).findings
     silent = {f.kind for f in found if f.kind in ("dead-rule", "shadowed-rule") and f.proof == "proved"}
     assert not silent
     (tool,) = narrowing(bundle, WORLD, opa).tools

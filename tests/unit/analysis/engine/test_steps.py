@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support import spaces, spaces_joined
 
-from ironcurtain.analysis.engine.policies_under_test import Sides, load_sides
-from ironcurtain.analysis.engine.prepare_cache import Reached, Steps, StepsOfTool
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.prepare_cache import PrepareCache, Reached, StepsOfTool
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -20,13 +20,13 @@ CALLS = 400
 NAMES = ["", "word", "~/a/x", "/home/user/.ironcurtain/keys", "../x", "x y"]
 
 
-def steps_of(sides: Sides, steps: Steps, server: str, tool: str) -> StepsOfTool:
+def steps_of(sides: PoliciesUnderTest, steps: PrepareCache, server: str, tool: str) -> StepsOfTool:
     fitted = sides.sides[0].policy.tool(server, tool)
     assert fitted is not None
     return steps.of_tool(server, fitted, sides.registry)
 
 
-def alone(sides: Sides, server: str, tool: str, arguments: dict[str, Any]) -> Reached | None:
+def alone(sides: PoliciesUnderTest, server: str, tool: str, arguments: dict[str, Any]) -> Reached | None:
     """Do the steps for one call, with nothing remembered."""
     policy = sides.sides[0].policy
     fitted = policy.tool(server, tool)

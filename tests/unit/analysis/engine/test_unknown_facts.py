@@ -8,7 +8,7 @@ import pytest
 from support.policies import annotations, compiled, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
-from ironcurtain.analysis.engine.policy_analysis import examination
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings.findings import Material
 from ironcurtain.analysis.findings.findings import find as find_findings
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees
@@ -107,7 +107,7 @@ def test_all_evidence_agrees_that_nobody_else_sees_a_profile() -> None:
     (table,) = decision_matrix(made, WORLD, opa).servers["shop"]
     outcomes = {outcome.verdict: outcome.when for row in table.rows for outcome in row.outcomes}
     assert outcomes[Verdict.DENY] == ("user_id ≠ the caller's /sub or absent or unknown",)
-    report = find_findings(examination(made, WORLD, opa), Material(languages), opa)
+    report = find_findings(analyse_policy(made, WORLD, opa), Material(languages), opa)
     assert [finding.kind for finding in report.findings if finding.kind != "untested-clause"] == []
 
 

@@ -15,7 +15,7 @@ from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.analysis.narrowing.text import text_lines
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import CustomModule
-from ironcurtain.decision.deployment import Site
+from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
@@ -224,7 +224,7 @@ def test_the_sandbox_of_the_site_counts() -> None:
     options = {"required": ("path",), "contained": True, "path": ["read-path"]}
     with_sandbox = narrowed({"path": {"type": "string"}}, rules, **options)
     without = narrowed(
-        {"path": {"type": "string"}}, rules, world=described_site(Site("/home/user")), **options
+        {"path": {"type": "string"}}, rules, world=described_site(Deployment("/home/user")), **options
     )
     assert (with_sandbox.reachable, without.reachable) == (False, True)
 

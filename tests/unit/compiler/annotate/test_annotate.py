@@ -12,7 +12,7 @@ import pytest
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import (
     AnnotationError,
     ModelFailedError,
@@ -78,7 +78,7 @@ def run(
     roles: tuple[IdentifierRole, ...] = (),
     previous: Annotations | None = None,
 ) -> Annotated:
-    book = AnswerBook(tmp_path / "a", tmp_path / "k", lambda: provider)
+    book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: provider)
     return annotate(tools, roles, confirmed, book, previous=previous)
 
 
@@ -195,7 +195,7 @@ def test_tools_whose_names_look_alike_in_files_keep_their_own_answers(tmp_path: 
 
 def test_another_run_asks_every_tool_once_more_and_keeps_its_own_answers(tmp_path: Path) -> None:
     first, second = Scripted(plain), Scripted(plain)
-    book = AnswerBook(tmp_path / "a", tmp_path / "k", lambda: first)
+    book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: first)
     tools = {"a": (listing("one"),), "b": (listing("two"),)}
     annotate(tools, (), NOTHING, book)
     for _ in range(2):

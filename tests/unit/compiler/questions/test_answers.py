@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import (
     AnswerMissingError,
     BadAnswerError,
@@ -48,13 +48,13 @@ class Counter:
         self.asked.append("published")
 
 
-def book(directory: Path, provider: Counter | None) -> AnswerBook:
-    return AnswerBook(
+def book(directory: Path, provider: Counter | None) -> AnswerCache:
+    return AnswerCache(
         directory / "answers", directory / "kept", None if provider is None else lambda: provider
     )
 
 
-def publish(directory: Path, used: AnswerBook) -> None:
+def publish(directory: Path, used: AnswerCache) -> None:
     (directory / "answers").mkdir(exist_ok=True)
     for path in (directory / "answers").iterdir():
         path.unlink()
@@ -138,7 +138,7 @@ def test_a_second_opinion_and_other_runs_do_not_see_the_previous_answer(tmp_path
     first = book(tmp_path, Reader())
     first.ask([asked])
     first.run(2, Reader).ask([asked])
-    AnswerBook(tmp_path / "answers", tmp_path / "kept", Reader, refresh=["annotate"]).ask([asked])
+    AnswerCache(tmp_path / "answers", tmp_path / "kept", Reader, refresh=["annotate"]).ask([asked])
     assert [("lists" in text, "before" in text) for text in seen] == [
         (True, True),
         (True, False),
@@ -160,8 +160,8 @@ def test_an_interrupted_refresh_goes_on_where_it_stopped(tmp_path: Path) -> None
     publish(tmp_path, first)
     provider.asked.clear()
 
-    def refreshing() -> AnswerBook:
-        return AnswerBook(tmp_path / "answers", tmp_path / "kept", lambda: provider, refresh=["annotate"])
+    def refreshing() -> AnswerCache:
+        return AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: provider, refresh=["annotate"])
 
     with pytest.raises(ModelFailedError):
         refreshing().ask([question("a"), question("fails"), question("c")])
@@ -177,7 +177,7 @@ def test_an_interrupted_refresh_goes_on_where_it_stopped(tmp_path: Path) -> None
 def test_a_refresh_uses_no_answer_of_an_interrupted_compile_without_it(tmp_path: Path) -> None:
     provider = Counter()
     book(tmp_path, provider).ask([question("a")])
-    AnswerBook(tmp_path / "answers", tmp_path / "kept", lambda: provider, refresh=["annotate"]).ask(
+    AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: provider, refresh=["annotate"]).ask(
         [question("a")]
     )
     assert provider.asked == ["a", "a"]

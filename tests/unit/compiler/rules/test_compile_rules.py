@@ -15,7 +15,7 @@ from ironcurtain.compiler.clause_ids import KnownClauses
 from ironcurtain.compiler.lists.lists import check_lists
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
 from ironcurtain.compiler.load.clauses import read_clauses
-from ironcurtain.compiler.questions.answers import AnswerBook
+from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import Compiled, RuleContext, compile_rules, rule_prefix
 from ironcurtain.compiler.scenarios.intent import tool_data
 from ironcurtain.errors import ListError, ModelFailedError, SeveralErrors, UnconfirmedRuleError
@@ -83,7 +83,7 @@ def run(tmp_path: Path, within: RuleContext, routes: Any = None, **answers: Any)
     everywhere = dict.fromkeys(("C2", "C3"), sorted(answers))
     named = [{"clause": clause, "servers": to} for clause, to in {**everywhere, **(routes or {})}.items()]
     contents["clauses"] = {"clauses": named}
-    return compile_rules(within, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: Scripted(contents)))
+    return compile_rules(within, AnswerCache(tmp_path / "a", tmp_path / "k", lambda: Scripted(contents)))
 
 
 QUICK = {"clause": "C3", "reason": "quick is no property of a call"}
@@ -363,7 +363,7 @@ class Written(Scripted):
 
 def test_editing_one_clause_shows_the_rules_that_are_in_force(tmp_path: Path) -> None:
     friends = rule("s-a", lists=FRIENDS)
-    book = AnswerBook(tmp_path / "a", tmp_path / "k", lambda: Scripted({"rules-s": content(friends)}))
+    book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: Scripted({"rules-s": content(friends)}))
     before = compile_rules(context("s"), book).policy
     text = "# Mail\n\n- Be quick.\n- Friends may get mail.\n- Nobody gets two.\n"
     moved = content(
@@ -371,7 +371,7 @@ def test_editing_one_clause_shows_the_rules_that_are_in_force(tmp_path: Path) ->
         reasons=({**QUICK, "clause": "C1"}, {"clause": "C3", "kind": "state", "reason": "no memory"}),
     )
     writer = Written({"rules-s": moved})
-    later = AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer)
+    later = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: writer)
     edited = replace(context("s"), clauses=read_clauses(text, "c.md"), published=before)
     compile_rules(edited, later)
     asked = writer.asked["rules-s"]
@@ -380,13 +380,13 @@ def test_editing_one_clause_shows_the_rules_that_are_in_force(tmp_path: Path) ->
     assert shown["rules"] == [{**friends, "clause": "C2"}]
     assert shown["not_enforceable"] == [{**QUICK, "clause": "C1"}]
     unseen = replace(edited, published=None)
-    assert compile_rules(unseen, AnswerBook(tmp_path / "a", tmp_path / "k", None)).policy.rules
+    assert compile_rules(unseen, AnswerCache(tmp_path / "a", tmp_path / "k", None)).policy.rules
     known = KnownClauses(before.clauses)
     gone = replace(
         edited, clauses=read_clauses("# Mail\n\n- All may get mail.\n- Be quick.\n", "c.md", known)
     )
     writer = Written({"rules-s": content(friends)})
-    compile_rules(gone, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    compile_rules(gone, AnswerCache(tmp_path / "a", tmp_path / "k", lambda: writer))
     shown = json.loads(writer.asked["rules-s"].text.split("<previous-data>")[1].split("</previous-data>")[0])
     assert (shown["rules"][0]["clause"], shown["rules"][0]["clause_was"]) == ("C2", "Friends may get mail.")
 
@@ -398,7 +398,7 @@ def test_a_list_that_a_person_adds_asks_no_rules_again(tmp_path: Path) -> None:
         "friends": NamedList(type="recipient", added=("a@example.com",)),
         "others": NamedList(type="domain", added=("example.com",)),
     }
-    kept = AnswerBook(tmp_path / "a", tmp_path / "k", None)
+    kept = AnswerCache(tmp_path / "a", tmp_path / "k", None)
     assert compile_rules(context("s", lists=filled), kept).policy.rules[0].name == "s-a"
 
 
@@ -407,7 +407,7 @@ def test_roles_of_the_project_are_told_with_their_spelling(tmp_path: Path) -> No
     plain = context("s")
     within = replace(plain, annotations=plain.annotations.model_copy(update={"roles": (role,)}))
     writer = Written({"rules-s": content(rule("s-a", lists=FRIENDS))})
-    compile_rules(within, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    compile_rules(within, AnswerCache(tmp_path / "a", tmp_path / "k", lambda: writer))
     assert '"case": "fold"' in writer.asked["rules-s"].prompt
 
 
@@ -424,7 +424,7 @@ def test_roles_of_the_project_are_told_with_their_spelling(tmp_path: Path) -> No
 )
 def test_what_a_rule_can_say_is_explained_where_rules_are_asked_for(tmp_path: Path, told: str) -> None:
     writer = Written({"rules-s": content(rule("s-a", lists=FRIENDS))})
-    compile_rules(context("s"), AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+    compile_rules(context("s"), AnswerCache(tmp_path / "a", tmp_path / "k", lambda: writer))
     system = writer.asked["rules-s"].system
     assert told in system
     # A clause that nothing in a call shows is no reason to ask a person about every call.
@@ -446,7 +446,7 @@ def test_an_enumeration_behind_a_reference_is_seen_by_who_writes_rules_and_scena
     writer = Written({"rules-s": wrong})
     within = replace(context("s"), annotations=annotations)
     with pytest.raises(ModelFailedError, match='"hrad" can never stand there; it takes "soft", "hard"'):
-        compile_rules(within, AnswerBook(tmp_path / "a", tmp_path / "k", lambda: writer))
+        compile_rules(within, AnswerCache(tmp_path / "a", tmp_path / "k", lambda: writer))
     (shown,) = json.loads(writer.asked["rules-s"].prompt.split("<tools-data>")[1].split("</tools-data>")[0])
     assert shown["input_schema"]["properties"]["mode"] == schema["$defs"]["Mode"]
     (annotated,) = annotations.servers["s"].tools

@@ -17,7 +17,7 @@ from ironcurtain.compiler.scenarios.generated import (
     call_key,
     generate_calls,
 )
-from ironcurtain.decision.canonical.validate import FittedTool
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
@@ -190,7 +190,7 @@ def shipped() -> Ground:
 
 def test_the_shipped_tools_are_all_covered_by_few_valid_calls(shipped: Ground) -> None:
     found = generate_calls(shipped)
-    tools = {(s, t.tool): FittedTool(t) for s, a in shipped.annotations.servers.items() for t in a.tools}
+    tools = {(s, t.tool): ValidatedTool(t) for s, a in shipped.annotations.servers.items() for t in a.tools}
     assert {(call.server, call.tool) for call in found.calls} == tools.keys()
     assert len(found.calls) < 1000
     assert found.left_out == 0

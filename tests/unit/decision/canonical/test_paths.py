@@ -6,7 +6,7 @@ import pytest
 
 from ironcurtain.decision.canonical.host_view import Entry, Kind
 from ironcurtain.decision.canonical.paths import Resolver, ancestors, is_within
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld
 
@@ -34,7 +34,7 @@ WORLD = DescribedWorld(
 
 
 def resolve(text: str, base: str | None = SANDBOX) -> str:
-    return Resolver(MemoryWorld(WORLD), home=HOME).resolve(text, base)
+    return Resolver(SimulatedHost(WORLD), home=HOME).resolve(text, base)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_bounds_of_the_text(text: str, fits: bool) -> None:
 
 @pytest.mark.parametrize(("tail", "fits"), [(78, True), (79, False)])
 def test_bounds_hold_for_what_a_symlink_leads_to(tail: int, fits: bool) -> None:
-    world = MemoryWorld(DescribedWorld(symlinks={"/deep": "/t" * 50}))
+    world = SimulatedHost(DescribedWorld(symlinks={"/deep": "/t" * 50}))
     text = "/deep" + "/n" * tail
     if fits:
         assert Resolver(world, home=HOME).resolve(text, None) == "/t" * 50 + "/n" * tail
@@ -177,7 +177,7 @@ def test_bounds_hold_for_what_a_symlink_leads_to(tail: int, fits: bool) -> None:
 @pytest.mark.parametrize(("links", "fits"), [(1, True), (40, True), (41, False)])
 def test_as_many_symlinks_as_the_kernel_follows(links: int, fits: bool) -> None:
     chain = {f"/l{number}": f"l{number - 1}" for number in range(1, links + 1)}
-    resolver = Resolver(MemoryWorld(DescribedWorld(symlinks=chain)), home=HOME)
+    resolver = Resolver(SimulatedHost(DescribedWorld(symlinks=chain)), home=HOME)
     if fits:
         assert resolver.resolve(f"/l{links}", None) == "/l0"
     else:
@@ -190,16 +190,16 @@ def test_as_many_symlinks_as_the_kernel_follows(links: int, fits: bool) -> None:
 )
 def test_nothing_starts_from_a_directory_that_is_not_absolute(text: str, home: str, base: str | None) -> None:
     with pytest.raises(UnrepresentableError, match="itself no absolute path"):
-        Resolver(MemoryWorld(WORLD), home=home).resolve(text, base)
+        Resolver(SimulatedHost(WORLD), home=home).resolve(text, base)
 
 
 def test_the_count_of_symlinks_starts_anew_for_every_path_of_a_call() -> None:
-    resolver = Resolver(MemoryWorld(DescribedWorld(symlinks={"/l": "/t"})), home=HOME)
+    resolver = Resolver(SimulatedHost(DescribedWorld(symlinks={"/l": "/t"})), home=HOME)
     assert [resolver.resolve("/l/x", None) for _ in range(100)] == ["/t/x"] * 100
 
 
 def test_a_home_that_is_a_symlink_yields_real_paths() -> None:
-    world = MemoryWorld(DescribedWorld(home="/home/link", symlinks={"/home/link": "/data/user"}))
+    world = SimulatedHost(DescribedWorld(home="/home/link", symlinks={"/home/link": "/data/user"}))
     assert Resolver(world, home="/home/link").resolve("~/x", None) == "/data/user/x"
 
 
@@ -224,7 +224,7 @@ def test_unicode_look_alikes_stay_distinct() -> None:
 def test_a_missing_name_that_a_normalising_server_takes_for_another_is_refused(
     stored: str, asked: str
 ) -> None:
-    world = MemoryWorld(DescribedWorld(symlinks={f"/d/{stored}": "/elsewhere"}))
+    world = SimulatedHost(DescribedWorld(symlinks={f"/d/{stored}": "/elsewhere"}))
     assert Resolver(world, home=HOME).resolve(f"/d/{stored}/x", None) == "/elsewhere/x"
     with pytest.raises(UnrepresentableError, match="Unicode normalisation"):
         Resolver(world, home=HOME).resolve(f"/d/{asked}/x", None)
@@ -232,11 +232,11 @@ def test_a_missing_name_that_a_normalising_server_takes_for_another_is_refused(
 
 def test_two_equivalent_names_that_both_exist_are_two_files() -> None:
     files = {f"/d/{name}": DescribedFile() for name in ("café", "cafe\u0301")}
-    resolver = Resolver(MemoryWorld(DescribedWorld(files=files)), home=HOME)
+    resolver = Resolver(SimulatedHost(DescribedWorld(files=files)), home=HOME)
     assert {resolver.resolve(path, None) for path in files} == set(files)
 
 
-class CaseFoldingWorld(MemoryWorld):
+class CaseFoldingWorld(SimulatedHost):
     """A described world on a file system that finds names in any case, as macOS does by default."""
 
     def entry(self, path: str) -> Entry | None:
@@ -264,7 +264,7 @@ def test_existing_components_get_their_stored_spelling(text: str, real: str) -> 
 
 
 def test_entry_tells_what_stands_at_a_real_path() -> None:
-    resolver = Resolver(MemoryWorld(WORLD), home=HOME)
+    resolver = Resolver(SimulatedHost(WORLD), home=HOME)
     found = [resolver.entry(path) for path in (SANDBOX, f"{SANDBOX}/file", f"{SANDBOX}/out", "/missing")]
     assert [entry and entry.kind for entry in found] == [Kind.DIRECTORY, Kind.FILE, Kind.SYMLINK, None]
 

@@ -7,7 +7,7 @@ import pytest
 from ironcurtain.decision.canonical.resources import (
     MAX_PLACES,
     MAX_SUBJECTS,
-    Subject,
+    Resource,
     SubjectCollector,
     SubjectLimit,
 )
@@ -17,11 +17,11 @@ from ironcurtain.decision.roles import Registry
 REGISTRY = Registry()
 
 
-def subject(value: str, at: str, role: str = "read-path", **more: object) -> Subject:
-    return Subject("", REGISTRY[role], value, at, **more)  # type: ignore[arg-type]
+def subject(value: str, at: str, role: str = "read-path", **more: object) -> Resource:
+    return Resource("", REGISTRY[role], value, at, **more)  # type: ignore[arg-type]
 
 
-def collect(*found: Subject) -> tuple[Subject, ...]:
+def collect(*found: Resource) -> tuple[Resource, ...]:
     collector = SubjectCollector()
     for each in found:
         collector.add(each)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ironcurtain.decision.canonical.host_view import Entry, Kind, RepositoryPlaces, UnreadableError
-from ironcurtain.decision.canonical.simulated_host import MemoryWorld
+from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
 
@@ -31,8 +31,8 @@ DESCRIBED = DescribedWorld(
 )
 
 
-def world() -> MemoryWorld:
-    return MemoryWorld(DESCRIBED)
+def world() -> SimulatedHost:
+    return SimulatedHost(DESCRIBED)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_only_symlinks_have_a_target(path: str) -> None:
 )
 def test_a_description_that_cannot_be_built_is_refused(described: DescribedWorld) -> None:
     with pytest.raises(ScenarioError):
-        MemoryWorld(described)
+        SimulatedHost(described)
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_the_remote_that_git_takes_by_itself(
 ) -> None:
     described = {name: Remote(fetch=(f"https://example.com/{name}",)) for name in remotes}
     repositories = {"/r": Repository(remotes=described, tracking=tracking)}
-    found = MemoryWorld(DescribedWorld(repositories=repositories)).remote("/r", None, server="git")
+    found = SimulatedHost(DescribedWorld(repositories=repositories)).remote("/r", None, server="git")
     assert found.urls == ((f"https://example.com/{taken}",) if taken else ())
     assert (found.unresolved is None) == (taken is not None)
 
 
 def test_an_entry_is_complete() -> None:
-    assert MemoryWorld(DescribedWorld(home="/h")).entry("/h") == Entry(Kind.DIRECTORY, (0, 2), 2, "h")
+    assert SimulatedHost(DescribedWorld(home="/h")).entry("/h") == Entry(Kind.DIRECTORY, (0, 2), 2, "h")

@@ -11,10 +11,10 @@ import pytest
 
 from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
-WORLD = DiskWorld(home="/nowhere")
+WORLD = ThisHost(home="/nowhere")
 
 
 def test_entry_tells_kind_identity_links_and_name(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_second_spelling_that_is_a_hard_link_keeps_its_own_name(tmp_path: Path
 def test_names_are_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     (tmp_path / "é").touch()
     script = (
-        "import sys; from ironcurtain.decision.canonical.this_host import DiskWorld; "
-        "print(DiskWorld(home='/').entry(sys.argv[1] + '/\\u00e9') is not None)"
+        "import sys; from ironcurtain.decision.canonical.this_host import ThisHost; "
+        "print(ThisHost(home='/').entry(sys.argv[1] + '/\\u00e9') is not None)"
     )
     assert _run_in_latin_locale(script, str(tmp_path)) == "True"
 

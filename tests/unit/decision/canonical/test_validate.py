@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.decision.canonical.validate import FittedTool, InvalidArgumentsError
+from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.model.annotations import ToolAnnotation
 
 NONE = ["none"]
 
 
-def fitted(properties: dict[str, Any] | None, *args: dict[str, Any], **schema: Any) -> FittedTool:
+def fitted(properties: dict[str, Any] | None, *args: dict[str, Any], **schema: Any) -> ValidatedTool:
     document: dict[str, Any] = {"tool": "t", "side_effects": True, "args": list(args)}
     if properties is not None:
         document["input_schema"] = {"type": "object", "properties": properties} | schema
-    return FittedTool(ToolAnnotation.model_validate_json(json.dumps(document)))
+    return ValidatedTool(ToolAnnotation.model_validate_json(json.dumps(document)))
 
 
 def arg(name: str, **options: Any) -> dict[str, Any]:
     return {"name": name, "roles": NONE} | options
 
 
-def fit(tool: FittedTool, arguments: dict[str, Any], *, root: bool = True) -> dict[str, Any]:
+def fit(tool: ValidatedTool, arguments: dict[str, Any], *, root: bool = True) -> dict[str, Any]:
     return tool.fit(arguments, has_working_root=root)
 
 

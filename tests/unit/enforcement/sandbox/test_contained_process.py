@@ -16,7 +16,7 @@ from mcp import StdioServerParameters
 from support.contained import NEEDS_SANDBOX, Scene
 
 from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.programs import Programs, Survey
 from ironcurtain.enforcement.sandbox.report import Report, Seen
 from ironcurtain.enforcement.sandbox.server_workspace import private_place
@@ -122,7 +122,7 @@ def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(t
     scene = Scene(tmp_path.resolve() / "scene")
     config = scene.config()
     grounds = replace(scene.grounds(config), protected=(scene.inside / "absent.yaml",))
-    confiner = Confiner(config, grounds, Survey(PROGRAMS))
+    confiner = SandboxLauncher(config, grounds, Survey(PROGRAMS))
     started, seen, told = anyio.Event(), anyio.Event(), list[Seen]()
 
     async def tell(_name: str, one: Seen) -> None:

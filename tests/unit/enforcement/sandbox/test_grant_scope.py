@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.decision.canonical.resources import Subject
+from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.sandbox.grant_scope import Limits, widened
 from ironcurtain.enforcement.sandbox.mounts import Mounts
-from ironcurtain.enforcement.sandbox.profile import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach
 from ironcurtain.servers.config_model import Server
 
@@ -36,7 +36,7 @@ class Home:
             (self.home / name).write_text("text")
         private = ("~/open/private",)
         opened = Places(("~/open",), never=private)
-        self.grounds = Grounds(
+        self.grounds = SandboxInputs(
             home=self.home,
             sandbox=None,
             own=(),
@@ -53,14 +53,14 @@ class Home:
         )
         self.limits = Limits(self.mounts(self.grounds), self.mounts(self.grounds.when_asked()))
 
-    def mounts(self, grounds: Grounds) -> Mounts:
-        return Mounts.of(rules_for("files", Server(command="sh"), grounds))
+    def mounts(self, grounds: SandboxInputs) -> Mounts:
+        return Mounts.of(build_profile("files", Server(command="sh"), grounds))
 
-    def subject(self, role: str, name: str) -> Subject:
+    def subject(self, role: str, name: str) -> Resource:
         path = str(self.home / name)
-        return Subject("0", ROLES[role], path, "/path", resource=path)
+        return Resource("0", ROLES[role], path, "/path", resource=path)
 
-    def widened(self, *subjects: Subject) -> Mounts:
+    def widened(self, *subjects: Resource) -> Mounts:
         return self.mounts(widened("files", self.grounds, subjects, self.limits))
 
     def changed(self, mounts: Mounts) -> set[str]:
@@ -151,7 +151,7 @@ def test_a_path_that_leads_elsewhere_by_now_opens_nothing(home: Home) -> None:
 
 def test_hosts_are_opened_one_by_one(home: Home) -> None:
     url = parse_fetch_url("https://example.com/a")
-    named = Subject("0", ROLES["fetch-url"], url.text, "/url", resource=url)
+    named = Resource("0", ROLES["fetch-url"], url.text, "/url", resource=url)
     assert home.limits.is_apart([named])
     mounts = home.widened(named)
     assert (mounts.can_contact("example.com", 443), mounts.can_contact("example.net", 443)) == (True, False)

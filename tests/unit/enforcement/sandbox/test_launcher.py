@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.contained import Scene, Told
 
-from ironcurtain.enforcement.sandbox.launcher import Confiner
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.programs import INSTALL, survey
 from ironcurtain.errors import SandboxMissingError
 
@@ -33,7 +33,7 @@ def without_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def notes(scene: Scene, **server: object) -> list[str]:
     config = scene.config(**server)
-    return Confiner.open(config, scene.grounds(config)).notes()
+    return SandboxLauncher.open(config, scene.grounds(config)).notes()
 
 
 @pytest.mark.usefixtures("without_bubblewrap")

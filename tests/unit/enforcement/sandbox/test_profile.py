@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.enforcement.sandbox.profile import Grounds, rules_for
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach
 from ironcurtain.enforcement.sandbox.reach.repositories import code_of_repositories
 from ironcurtain.errors import ServerConfigError
@@ -29,7 +29,7 @@ class Ground:
         self, sandbox: Path | None = None, *, everybody: dict[str, Any] | None = None, **server: Any
     ) -> Any:
         made = Server.model_validate_json(json.dumps({"command": "x", "sandbox": server or None}))
-        grounds = Grounds(
+        grounds = SandboxInputs(
             home=self.home,
             sandbox=sandbox or self.work,
             own=(self.home / ".ironcurtain",),
@@ -38,7 +38,7 @@ class Ground:
             settings=FilesystemSettings.model_validate_json(json.dumps(everybody or {})),
             reaches=self.reaches,
         )
-        return rules_for("one", made, grounds)
+        return build_profile("one", made, grounds)
 
 
 @pytest.fixture

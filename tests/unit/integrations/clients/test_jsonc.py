@@ -7,7 +7,7 @@ import pytest
 from support.wrapped import CORPUS, FILES, read_as_an_editor, text_of
 
 from ironcurtain.errors import FormatError
-from ironcurtain.integrations.clients.jsonc import MAX_DEPTH, Node, parse
+from ironcurtain.integrations.clients.jsonc import MAX_DEPTH, JsonNode, parse
 
 PIECES = [
     *'{}[],:"\\/*0-1e.x \t\n\r',
@@ -58,7 +58,7 @@ def test_every_place_is_right(name: str) -> None:
     text = text_of(CORPUS / name)
     waiting = [parse(text, name)]
     while waiting:
-        node: Node = waiting.pop()
+        node: JsonNode = waiting.pop()
         assert parse(text[node.start : node.end], name).value == node.value
         for member in node.members:
             alone = parse("{" + text[member.start : member.end] + "}", name)

@@ -11,7 +11,7 @@ from support.wrapped import COMMAND, FILES, client_file, copied, text_of
 
 from ironcurtain.errors import FileError, FormatError, IronCurtainError, UsageError
 from ironcurtain.integrations.clients.places import CLIENTS, places, user_file
-from ironcurtain.integrations.clients.store import Store
+from ironcurtain.integrations.clients.store import BackupStore
 from ironcurtain.integrations.clients.unwrap import is_wrapped, restore, unwrap
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 
@@ -109,7 +109,7 @@ def test_a_damaged_backup_restores_nothing(damage: str, tmp_path: Path) -> None:
     place = copied("claude-desktop-two.json", tmp_path)
     wrap(place, COMMAND, search_path="/bin")
     before = place.path.read_bytes()
-    (generation,) = Store.of(place.path).generations()
+    (generation,) = BackupStore.of(place.path).generations()
     (generation.directory / damage).write_bytes(b"{}")
     with pytest.raises(IronCurtainError):
         unwrap(place)

@@ -12,7 +12,7 @@ import pytest
 from support.wrapped import COMMAND, CORPUS, FILES, copied, read_as_an_editor, servers_of, text_of
 
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.clients.places import Place
+from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.clients.unwrap import restore, unwrap
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
@@ -30,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def wrapped(place: Place, command: ProxyCommand = COMMAND, *only: str) -> ClientReport:
+def wrapped(place: ConfigLocation, command: ProxyCommand = COMMAND, *only: str) -> ClientReport:
     return wrap(place, command, search_path=SEARCH, only=only)
 
 

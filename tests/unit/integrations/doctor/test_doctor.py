@@ -25,7 +25,7 @@ from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.secrets import approvals, keys
 from ironcurtain.integrations.doctor.servers import containment, servers
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.tools import ToolListing, tool_digest
 
@@ -41,13 +41,13 @@ def pinned(name: str, description: str, schema: dict[str, object]) -> dict[str, 
 
 
 @pytest.fixture
-def well(tmp_path: Path) -> Subject:
+def well(tmp_path: Path) -> Installation:
     """Return an installation in which all is well: nothing recorded yet, one server, no client."""
     tools = [pinned(one.name, one.description or "", one.input_schema) for one in listed(set())]
     user = tmp_path / "home" / ".ironcurtain"
     user.mkdir(parents=True, mode=0o700)
     command = {"command": sys.executable, "args": [str(SERVER), str(tmp_path / "words")], **UNCONTAINED}
-    return Subject(
+    return Installation(
         bundle=write_bundle(tmp_path, {"notes": tools}, [rule("all", "allow", tool=["list_tags"])]),
         servers=write_servers(tmp_path, {"notes": command}),
         user=user,
@@ -68,7 +68,7 @@ def only(found: Iterator[Diagnosis], what: str, fix: str) -> None:
     assert fix in one.fix, one
 
 
-CHECKS: list[Callable[[Subject], Iterator[Diagnosis]]] = [
+CHECKS: list[Callable[[Installation], Iterator[Diagnosis]]] = [
     program.python,
     program.packages,
     program.engine_program,
@@ -83,7 +83,7 @@ CHECKS: list[Callable[[Subject], Iterator[Diagnosis]]] = [
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_nothing_is_wrong_where_all_is_well(
-    check: Callable[[Subject], Iterator[Diagnosis]], well: Subject
+    check: Callable[[Installation], Iterator[Diagnosis]], well: Installation
 ) -> None:
     found = list(check(well))
     assert found
@@ -103,33 +103,33 @@ def test_packages(requirement: str, what: str) -> None:
     assert not bad(program.check_packages([f"{requirement}; extra == 'more'"]))
 
 
-def test_an_opa_that_is_not_there(well: Subject) -> None:
+def test_an_opa_that_is_not_there(well: Installation) -> None:
     subject = replace(well, opa=well.cwd / "opa")
     only(program.engine_program(subject), "is no file", "Correct the configured path")
     only(program.decision(subject), "is no file", "Correct the configured path")
 
 
-def test_an_opa_that_is_too_old(well: Subject) -> None:
+def test_an_opa_that_is_too_old(well: Installation) -> None:
     old = well.cwd / "opa"
     old.write_text("#!/bin/sh\necho Version: 0.30.0\n")
     old.chmod(0o755)
     only(program.engine_program(replace(well, opa=old)), "OPA 0.30.0", "ironcurtain opa install")
 
 
-def test_a_sandbox_that_can_never_be_safe(well: Subject) -> None:
+def test_a_sandbox_that_can_never_be_safe(well: Installation) -> None:
     only(program.decision(replace(well, sandbox=Path("/"))), "the sandbox /", "directory of its own")
 
 
-def test_a_bundle_that_is_not_there(well: Subject) -> None:
+def test_a_bundle_that_is_not_there(well: Installation) -> None:
     only(bundle(replace(well, bundle=well.cwd / "none")), "no bundle at", "ironcurtain compile")
 
 
-def test_a_bundle_that_is_cut_off(well: Subject) -> None:
+def test_a_bundle_that_is_cut_off(well: Installation) -> None:
     well.bundle.write_bytes(well.bundle.read_bytes()[:-200])
     only(bundle(well), "", "ironcurtain compile --locked")
 
 
-def test_a_tool_that_no_call_can_use(well: Subject) -> None:
+def test_a_tool_that_no_call_can_use(well: Installation) -> None:
     pattern = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(?!x).*$"}}}
     odd = tool("odd", text=["none"]) | {"input_schema": pattern}
     written = write_bundle(well.cwd, {"notes": [odd]}, [rule("all", "allow", tool=["odd"])])
@@ -139,7 +139,7 @@ def test_a_tool_that_no_call_can_use(well: Subject) -> None:
     assert "outside RE2" in told[0].what
 
 
-def test_a_bundle_of_a_newer_version(well: Subject) -> None:
+def test_a_bundle_of_a_newer_version(well: Installation) -> None:
     directory = well.cwd / "bundle"
     Bundle.read(well.bundle).write_directory(directory)
     manifest = directory / ".manifest"
@@ -147,7 +147,7 @@ def test_a_bundle_of_a_newer_version(well: Subject) -> None:
     only(bundle(replace(well, bundle=directory)), "", "Install the newest IronCurtain")
 
 
-def test_a_bundle_whose_rego_was_edited(well: Subject) -> None:
+def test_a_bundle_whose_rego_was_edited(well: Installation) -> None:
     whole = Bundle.read(well.bundle)
     (module,) = (path for path in whole.files if path.endswith("policy.rego"))
     files = {path: data for path, data in whole.files.items() if path != ".manifest"}
@@ -156,7 +156,7 @@ def test_a_bundle_whose_rego_was_edited(well: Subject) -> None:
     only(bundle(well), "not what the bundle's rules say", "build the bundle again")
 
 
-def test_a_bundle_that_nobody_signed_or_somebody_else(well: Subject) -> None:
+def test_a_bundle_that_nobody_signed_or_somebody_else(well: Installation) -> None:
     for name in ("own", "other"):
         new_key(well.cwd / f"{name}.pem", "ES256")
     own = new_key(well.cwd / "third.pem", "ES256")
@@ -172,34 +172,34 @@ def test_a_bundle_that_nobody_signed_or_somebody_else(well: Subject) -> None:
     assert {each.status for each in bundle(subject)} == {"ok"}
 
 
-def test_rules_written_by_hand_were_made_from_no_constitution(well: Subject) -> None:
+def test_rules_written_by_hand_were_made_from_no_constitution(well: Installation) -> None:
     constitution = well.cwd / "constitution.md"
     constitution.write_text("- Notes may be read.\n")
     found = list(bundle(replace(well, sources=(constitution, None, well.cwd))))
     assert [(each.name, each.status) for each in found] == [("bundle", "warn"), ("rules", "ok")]
 
 
-def test_a_configuration_of_servers_that_is_not_there(well: Subject) -> None:
+def test_a_configuration_of_servers_that_is_not_there(well: Installation) -> None:
     well.servers.unlink()
     only(servers(well), "does not exist", "Check the path")
 
 
-def test_a_key_that_is_nearly_ours(well: Subject) -> None:
+def test_a_key_that_is_nearly_ours(well: Installation) -> None:
     write_servers(well.cwd, {"notes": {"command": "x", "sandbx": False}})
     only(servers(well), '"sandbx"', 'Write "sandbox"')
 
 
-def test_a_command_that_is_not_there(well: Subject) -> None:
+def test_a_command_that_is_not_there(well: Installation) -> None:
     write_servers(well.cwd, {"notes": {"command": "no-such-program", "args": ["a b"], **UNCONTAINED}})
     only(servers(well), "was not found", "Start it by hand in")
 
 
-def test_a_server_that_dies(well: Subject) -> None:
+def test_a_server_that_dies(well: Installation) -> None:
     (well.cwd / "words").write_text("dies")
     only(servers(well), "the server failed", "drifting_server.py")
 
 
-def test_drift(well: Subject) -> None:
+def test_drift(well: Installation) -> None:
     (well.cwd / "words").write_text("renamed told added")
     found = [each for each in servers(well) if each.name == "drift"]
     assert [each.status for each in found] == ["warn", "fail", "fail"]
@@ -247,14 +247,14 @@ def test_uncontained_servers_are_named_in_the_order_of_their_file(tmp_path: Path
     assert [each.what.split()[1] for each in found] == names
 
 
-def test_an_approvals_directory_that_others_can_use(well: Subject) -> None:
+def test_an_approvals_directory_that_others_can_use(well: Installation) -> None:
     place, _ = well.approvals
     place.mkdir(mode=0o700)
     place.chmod(0o777)
     only(approvals(well), "mode 0777", "chmod 700")
 
 
-def test_an_approvals_key_that_others_can_read(well: Subject) -> None:
+def test_an_approvals_key_that_others_can_read(well: Installation) -> None:
     place, key = well.approvals
     place.mkdir(mode=0o700)
     key.write_bytes(bytes(32))
@@ -262,37 +262,37 @@ def test_an_approvals_key_that_others_can_read(well: Subject) -> None:
     only(approvals(well), "can be read by others", "chmod 600")
 
 
-def test_an_approvals_directory_that_the_agent_can_reach(well: Subject) -> None:
+def test_an_approvals_directory_that_the_agent_can_reach(well: Installation) -> None:
     place, _ = well.approvals
     place.mkdir(mode=0o700)
     only(approvals(replace(well, sandbox=well.user)), "must lie apart", "outside the sandbox")
 
 
-def test_one_audit_log_is_told_as_one(well: Subject) -> None:
+def test_one_audit_log_is_told_as_one(well: Installation) -> None:
     write_log(well.audit, 2)
     assert [each.what for each in audit(well) if each.status == "ok"] == ["1 log is as it was written"]
 
 
-def test_an_audit_log_that_was_changed(well: Subject) -> None:
+def test_an_audit_log_that_was_changed(well: Installation) -> None:
     log = write_log(well.audit, 2)
     log.path.write_bytes(log.path.read_bytes().replace(b"Files may be read.", b"Files can be read."))
     only(audit(well), "the log work is not what was written", "ironcurtain audit verify work")
 
 
-def test_an_audit_log_that_was_cut_off(well: Subject) -> None:
+def test_an_audit_log_that_was_cut_off(well: Installation) -> None:
     log = write_log(well.audit, 2)
     log.path.write_bytes(b"".join(log.path.read_bytes().splitlines(keepends=True)[:2]))
     only(audit(well), "lines were removed", "ironcurtain audit verify work")
 
 
-def test_an_audit_log_without_its_head(well: Subject) -> None:
+def test_an_audit_log_without_its_head(well: Installation) -> None:
     write_log(well.audit, 2).head.unlink()
     found = [each for each in audit(well) if each.status == "warn"]
     assert "has no head" in found[0].what
     assert "Restore" in found[0].fix
 
 
-def test_an_audit_log_of_another_key(well: Subject) -> None:
+def test_an_audit_log_of_another_key(well: Installation) -> None:
     write_log(well.audit, 1, key=bytes(32))
     key = well.user / "audit.key"
     key.write_text(KEY.hex())
@@ -300,21 +300,21 @@ def test_an_audit_log_of_another_key(well: Subject) -> None:
     only(audit(well), "not written with this key", "ironcurtain audit verify work")
 
 
-def test_an_audit_key_that_others_can_read(well: Subject) -> None:
+def test_an_audit_key_that_others_can_read(well: Installation) -> None:
     key = well.user / "audit.key"
     key.write_text(KEY.hex())
     key.chmod(0o644)
     only(audit(well), "others can read the key", f"chmod 600 {key}")
 
 
-def test_a_signing_key_that_others_can_read(well: Subject) -> None:
+def test_a_signing_key_that_others_can_read(well: Installation) -> None:
     new_key(well.user / "signing-key.pem", "ES256")
     assert not bad(keys(well))
     (well.user / "signing-key.pem").chmod(0o640)
     only(keys(well), "mode 0640", "chmod 600")
 
 
-def client(well: Subject, servers: dict[str, object] | str) -> Subject:
+def client(well: Installation, servers: dict[str, object] | str) -> Installation:
     """Return the installation with a client's configuration that has to be wrapped."""
     path = well.cwd / "client.json"
     text = servers if isinstance(servers, str) else json.dumps({"mcpServers": servers})
@@ -322,42 +322,42 @@ def client(well: Subject, servers: dict[str, object] | str) -> Subject:
     return replace(well, clients=(str(path),))
 
 
-def entry(well: Subject, **more: object) -> dict[str, object]:
+def entry(well: Installation, **more: object) -> dict[str, object]:
     """Return a client's server that is the proxy."""
     words = ["-m", "ironcurtain", "proxy", "--servers", str(well.servers), "--bundle", str(well.bundle)]
     return {"command": sys.executable, "args": words, **more}
 
 
-def test_a_client_that_is_wrapped(well: Subject) -> None:
+def test_a_client_that_is_wrapped(well: Installation) -> None:
     assert [each.status for each in clients(client(well, {"ironcurtain": entry(well)}))] == ["ok"]
 
 
-def test_a_client_that_is_not_there(well: Subject) -> None:
+def test_a_client_that_is_not_there(well: Installation) -> None:
     only(
         clients(replace(well, clients=(str(well.cwd / "none"),))), "has no configuration", "Start the client"
     )
 
 
-def test_a_client_that_is_not_wrapped(well: Subject) -> None:
+def test_a_client_that_is_not_wrapped(well: Installation) -> None:
     only(clients(client(well, {"notes": {"command": "x"}})), "is not wrapped", "Run `ironcurtain wrap ")
 
 
-def test_a_client_whose_configuration_is_broken(well: Subject) -> None:
+def test_a_client_whose_configuration_is_broken(well: Installation) -> None:
     only(clients(client(well, '{"mcpServers": {')), "not valid JSON", "IC1003")
 
 
-def test_a_client_whose_program_is_gone(well: Subject) -> None:
+def test_a_client_whose_program_is_gone(well: Installation) -> None:
     wrapped = {"ironcurtain": entry(well, command="/no/such/ironcurtain")}
     only(clients(client(well, wrapped)), "/no/such/ironcurtain, which is no program", "ironcurtain wrap")
 
 
-def test_a_client_whose_servers_file_is_gone(well: Subject) -> None:
+def test_a_client_whose_servers_file_is_gone(well: Installation) -> None:
     subject = client(well, {"ironcurtain": entry(well)})
     well.servers.unlink()
     only(clients(subject), f"--servers {well.servers}, which does not exist", "ironcurtain wrap")
 
 
-def test_a_client_with_servers_past_the_policy(well: Subject) -> None:
+def test_a_client_with_servers_past_the_policy(well: Installation) -> None:
     found = list(clients(client(well, {"ironcurtain": entry(well), "other": {"command": "x"}})))
     assert [each.status for each in found] == ["warn", "ok"]
     assert "past the policy: other" in found[0].what

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.integrations.doctor.places import places
-from ironcurtain.integrations.doctor.subject import Subject
+from ironcurtain.integrations.doctor.subject import Installation
 
 
 def test_the_directories_that_are_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     nothing = tmp_path / "nothing"
-    subject = Subject(
+    subject = Installation(
         bundle=nothing,
         servers=nothing,
         user=tmp_path / "own",

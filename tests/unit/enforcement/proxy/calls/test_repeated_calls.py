@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from ironcurtain.enforcement.proxy.calls.repeated_calls import CircuitBreaker
+from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 
 
-def breaker() -> tuple[CircuitBreaker, list[float]]:
+def breaker() -> tuple[RepeatedCallLimiter, list[float]]:
     clock = [0.0]
-    return CircuitBreaker(clock=lambda: clock[0]), clock
+    return RepeatedCallLimiter(clock=lambda: clock[0]), clock
 
 
 def test_the_21st_call_within_a_minute_trips_whatever_the_order_of_keys() -> None:

@@ -6,7 +6,7 @@ import anyio
 import mcp_types as types
 
 from ironcurtain.decision.canonical.paths import Resolver
-from ironcurtain.decision.canonical.this_host import DiskWorld
+from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold, policy_roots
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach
 
@@ -20,7 +20,7 @@ def test_the_sandbox_first_then_what_rules_open_each_real_directory_once(tmp_pat
     (home / "real").mkdir()
     (home / "link").symlink_to("real")
     reach = Reach(Places(("~/link", "~/real", "/srv")), Places(("~/real",)), session=True)
-    resolver = Resolver(DiskWorld(home=str(home)), home=str(home))
+    resolver = Resolver(ThisHost(home=str(home)), home=str(home))
     found = policy_roots(reach, f"{home}/box", resolver)
     assert uris(found) == [f"file://{home}/box", f"file://{home}/real", "file:///srv"]
     anywhere = Reach(reads=Places(anywhere=True))
