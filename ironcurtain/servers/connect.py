@@ -1,7 +1,8 @@
 """How an MCP server over stdio is started, and what is said when it fails.
 
 Whoever reads tools or calls one is given a `ServerLauncher`, which contains servers as the configuration
-wants it: here nothing is started. Of a server's standard error only its last lines are ever shown, inside an error.
+wants it: here nothing is started. Of a server's standard error only its last lines are ever shown, inside
+an error.
 """
 
 from __future__ import annotations
