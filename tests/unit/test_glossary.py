@@ -11,8 +11,12 @@ DOCS = Path(__file__).parents[2] / "docs"
 GLOSSARY = DOCS / "glossary.md"
 ENTRIES = re.findall(r"^### (.+)\n\n((?:.+\n)+)", GLOSSARY.read_text(), re.MULTILINE)
 TERMS = [term for term, _ in ENTRIES]
+# Their texts are made from docstrings, tests and annotations.
+MADE = {"attacks.md", "known-servers.md", "library.md"}
+PAGES = sorted(path for path in DOCS.glob("*.md") if path != GLOSSARY and path.name not in MADE)
 LINK = re.compile(r"\[([^\]]+)\]\((?:\S*glossary\.md)?#([a-z-]+)\)")
 GLOSSARY_LINK = re.compile(r"\[([^\]]+)\]\(\S*glossary\.md#([a-z-]+)\)")
+NO_PROSE = re.compile(r"^```.*?^```|^#+ [^\n]*$|`[^`\n]+`|\]\([^)\s]+\)", re.MULTILINE | re.DOTALL)
 
 
 def anchor(term: str) -> str:
@@ -38,3 +42,13 @@ def test_links_within_the_glossary_name_its_terms() -> None:
 def test_links_to_the_glossary_name_its_terms(page: Path) -> None:
     named = {place for _, place in GLOSSARY_LINK.findall(page.read_text())}
     assert named <= {anchor(term) for term in TERMS}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_links_a_term_where_it_first_uses_it(page: Path) -> None:
+    text = page.read_text()
+    links = list(GLOSSARY_LINK.finditer(text))
+    assert links or "(glossary.md)" in text
+    for link in links:
+        before = NO_PROSE.sub(" ", text[: link.start()])
+        assert not re.search(rf"\b{re.escape(link[1])}\b", before, re.IGNORECASE), link[1]
