@@ -28,7 +28,7 @@ Output: TypeAlias = Literal["text", "json", "jsonl"] | Callable[[str], Any]
 DEFAULT_TIMEOUT = 30.0
 MAX_OUTPUT = 4 << 20
 _CHUNK = 1 << 16
-_LAUNCHER = Path(__file__).parents[1] / "enforcement" / "servers" / "parent_death.py"
+_LAUNCHER = Path(__file__).parents[1] / "servers" / "parent_death.py"
 """A script of the standard library alone that ends with all that it started; it is run, not imported."""
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 

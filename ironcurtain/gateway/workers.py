@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import ctypes
-import os
-import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio import to_thread
+
+from ironcurtain.gateway.programs import JOB, STARTED, end_programs
 
 MOST_RUNNING = 64
 MOST_STUCK = 16
@@ -110,7 +110,8 @@ class Workers:
             self._stuck.add(work)
 
     async def _end_on(self, loop: _Loop, job: _Job) -> None:
-        """Wait for a cancelled handler to end; a loop that it blocks is interrupted, or else replaced."""
+        """End a handler and what it started; a loop that it blocks is interrupted, or else replaced."""
+        STARTED.end(job)
         if await to_thread.run_sync(job.ended.wait, _GRACE):
             return
         interrupt(loop.thread)
@@ -162,7 +163,8 @@ class _Job:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def end(self, task: asyncio.Task[object]) -> None:
-        """Take what came of it."""
+        """End the programs that it left, and take what came of it."""
+        STARTED.end(self)
         self.ended.set()
         with contextlib.suppress(InvalidStateError):
             if task.cancelled():
@@ -179,6 +181,7 @@ class _Loop:
     """An event loop in a thread of its own."""
 
     def __init__(self) -> None:
+        STARTED.watch()
         self._loop = asyncio.new_event_loop()
         self._stopping = False
         self.thread = threading.Thread(target=self._run, name="ironcurtain-handlers", daemon=True)
@@ -200,7 +203,9 @@ class _Loop:
         job = _Job()
 
         def begin() -> None:
-            task: asyncio.Task[object] = self._loop.create_task(handler(*taken))
+            context = contextvars.copy_context()
+            context.run(JOB.set, job)
+            task: asyncio.Task[object] = self._loop.create_task(handler(*taken), context=context)
             task.add_done_callback(job.end)
 
             def call_off(result: Future[object]) -> None:
@@ -225,28 +230,3 @@ def interrupt(thread: threading.Thread) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident), ctypes.py_object(HandlerStoppedError)
         )
-
-
-def end_programs(thread: int | None) -> None:
-    """Kill the programs that a thread has started, and all below them, where the kernel tells (Linux)."""
-    if thread is None:
-        return
-    for child in list(_children(os.getpid(), thread)):
-        for process in (child, *_below(child)):
-            with contextlib.suppress(OSError):
-                os.kill(process, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            os.waitpid(child, 0)
-
-
-def _children(process: int, thread: int) -> Iterator[int]:
-    with contextlib.suppress(OSError):
-        yield from map(int, Path(f"/proc/{process}/task/{thread}/children").read_text().split())
-
-
-def _below(process: int) -> Iterator[int]:
-    with contextlib.suppress(OSError):
-        for thread in list(Path(f"/proc/{process}/task").iterdir()):
-            for child in _children(process, int(thread.name)):
-                yield child
-                yield from _below(child)

@@ -20,6 +20,7 @@ from typing import Any
 import anyio
 import pytest
 from pydantic import BaseModel, ConfigDict
+from support.proxied import is_alive
 
 from ironcurtain.gateway import Gateway, cli_command, define_tool
 from ironcurtain.gateway.calling import ToolFailedError, call_tool
@@ -137,9 +138,12 @@ CHILD = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); t
 def is_gone(marker: Path) -> bool:
     """Tell whether a program ends soon, which a loaded machine may take a while for."""
     for _ in range(3_000):
+        process = int(marker.read_text())
         try:
-            os.kill(int(marker.read_text()), 0)
+            os.kill(process, 0)
         except ProcessLookupError:
+            return True
+        if sys.platform == "linux" and not is_alive(process):
             return True
         time.sleep(0.01)
     return False
@@ -168,6 +172,89 @@ def test_a_child_of_a_handler_ends_with_its_call(marker: Path, *, waits: bool) -
     [found] = called(tool_of(starts, timeout=20.0 if not waits else 3.0))
     assert found == {"value": "done"} if not waits else found[1] == "operation timed out"
     assert is_gone(marker)
+
+
+def started_by_asyncio(marker: Path, *, waits: bool = True) -> Callable[..., Any]:
+    async def starts(_: Input) -> Output:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", CHILD, str(marker), start_new_session=True
+        )
+        if waits:
+            await child.wait()
+        await asyncio.to_thread(wait_for, marker)
+        return Output(value="done")
+
+    return starts
+
+
+def started_in_a_thread(marker: Path, *, waits: bool = True) -> Callable[..., Any]:
+    def start() -> None:
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(marker)], start_new_session=True)
+        wait_for(marker)
+        if waits:
+            child.wait()
+
+    async def starts(_: Input) -> Output:
+        await asyncio.to_thread(start)
+        return Output(value="done")
+
+    return starts
+
+
+def started_on_the_loop(marker: Path, *, waits: bool = True) -> Callable[..., Any]:
+    async def starts(_: Input) -> Output:
+        command = [sys.executable, "-c", CHILD, str(marker)]
+        child = subprocess.Popen(command, start_new_session=True)  # noqa: ASYNC220 - as handlers do
+        wait_for(marker)
+        if waits:
+            child.wait()
+        return Output(value="done")
+
+    return starts
+
+
+ASYNCHRONOUS = [started_by_asyncio, started_in_a_thread, started_on_the_loop]
+
+
+@linux
+@pytest.mark.parametrize("starting", ASYNCHRONOUS)
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_child_of_an_asynchronous_handler_ends_with_its_call(
+    marker: Path, starting: Callable[..., Any], *, waits: bool
+) -> None:
+    """An asynchronous handler leaves a program running, or waits for one that does not end"""
+    handler = starting(marker, waits=waits)
+    [found] = called(tool_of(handler, timeout=20.0 if not waits else 3.0))
+    assert found == {"value": "done"} if not waits else found[1] == "operation timed out"
+    assert is_gone(marker)
+
+
+@linux
+def test_the_end_of_a_call_ends_no_program_of_another(tmp_path: Path, marker: Path) -> None:
+    """Of two asynchronous handlers on one loop, the one that is ended takes the other's program with it"""
+    other, workers = tmp_path / "pid-other", Workers()
+    found: dict[str, Any] = {}
+
+    async def call(name: str, tool: Any) -> None:
+        try:
+            found[name] = await call_tool(tool, {}, "trace", workers)
+        except ToolFailedError as error:
+            found[name] = error.told
+
+    async def story() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call, "other", tool_of(started_by_asyncio(other), timeout=100.0))
+            await anyio.to_thread.run_sync(wait_for, other)
+            await call("one", tool_of(started_by_asyncio(marker), timeout=3.0))
+            assert await anyio.to_thread.run_sync(is_gone, marker)
+            os.kill(int(other.read_text()), signal.SIGTERM)
+
+    try:
+        anyio.run(story)
+    finally:
+        workers.close()
+    # It was there to be ended by ourselves: its handler went on and answered.
+    assert found == {"one": "operation timed out", "other": {"value": "done"}}
 
 
 def test_a_program_and_what_it_left_end_with_its_call(marker: Path) -> None:
