@@ -28,6 +28,16 @@ def threaded_server() -> Iterator[HTTPServer]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    """Undo what a test leaves of signals: a proxy that has ended ignores them, and programs inherit that."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     """Run asynchronous tests on asyncio, on which the program runs."""
