@@ -20,13 +20,14 @@ _VERDICTS = ["yes", "no", "allow", "escalate", "deny", "keep"]
 @CONFIG
 @FORMAT
 def command(**options: object) -> Exit:
-    """List what a compile waits for, or answer a question: QUESTION is its id.
+    """List the open questions of a compile, or answer one: QUESTION is its id.
 
-    Of a question about a call, VERDICT is what the call must get. The answer goes into answers.yaml beside
-    the scenarios. It is as binding as they are: no policy is published that decides the call otherwise.
+    For a question about a call, VERDICT is the verdict that the call must get. The answer is written to
+    answers.yaml next to the scenarios and binds like them: no policy that decides the call differently is
+    published.
 
-    A question in a file is answered by a file beside it; what a chat wrote can go there as it is. If it was
-    answered before and a clause was edited since, `keep` gives the last answer again.
+    A question in a file is answered by a file next to it; a chat's reply can be saved there unchanged. If it
+    was answered before and a clause was edited since, `keep` repeats the last answer.
 
     \b
     Examples:

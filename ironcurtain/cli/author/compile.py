@@ -13,12 +13,12 @@ from ironcurtain.errors import Exit
 
 _PATHS = {
     "constitution": "The constitution, in Markdown.",
-    "user_constitution": "Your own guidance, which supersedes the constitution.",
+    "user_constitution": "Your own guidance, which takes precedence over the constitution.",
     "servers": "The servers' configuration, mcp-servers.json.",
-    "scenarios": "Handwritten scenarios: the ground truth.",
+    "scenarios": "Handwritten scenarios, the ground truth.",
     "lists": "Named lists, kept by hand.",
-    "confirmations": "What people confirmed about arguments and tools.",
-    "guarantees": "Statements that the policy has to keep.",
+    "confirmations": "Confirmations of arguments and tools.",
+    "guarantees": "Guarantees that the policy must keep.",
     "custom": "Directory of the project's own Rego modules.",
     "questions": "Directory for questions that a person answers.",
 }
@@ -59,7 +59,7 @@ def _path_options(function: F) -> F:
 @_path_options
 @_setting("--output", "-o", metavar="DIR", help="Where the result is published.")
 @_setting("--model", metavar="ID", help="manual, anthropic:ID, openai:ID, google:ID, or an Anthropic id.")
-@_setting("--judge-model", metavar="ID", help="Who judges failed scenarios, if not --model.")
+@_setting("--judge-model", metavar="ID", help="The model that judges failed scenarios (default: --model).")
 @_setting(
     "--max-cost",
     type=Number(min=0),
@@ -70,12 +70,12 @@ def _path_options(function: F) -> F:
 @_setting(
     "--intent/--no-intent",
     default=None,
-    help="Ask for scenarios of what the author means, and hold the rules against them.",
+    help="Ask for scenarios of the author's intent, and test the rules with them.",
 )
 @_setting(
     "--runs", type=click.IntRange(1, 9), help="Compile the rules as often as this, and compare the results."
 )
-@_setting("--second-model", metavar="ID", help="Who answers in the second and later runs, if not --model.")
+@_setting("--second-model", metavar="ID", help="The model of the second and later runs (default: --model).")
 @click.option(
     "--refresh",
     type=click.Choice(["annotate", "clauses", "rules", "lists", "intent", "judge", "repair"]),
@@ -96,8 +96,8 @@ def _path_options(function: F) -> F:
 def command(ctx: click.Context, /, *, watch: bool, **options: object) -> Exit:
     """Compile a constitution and the tools of MCP servers into a verified OPA bundle.
 
-    The result is published as a whole, and only if every scenario comes true; otherwise what was there
-    before stays as it is. Paths in ironcurtain.toml are relative to that file. With --format json the
+    The result is published atomically, and only if every scenario passes; otherwise the published policy
+    stays unchanged. Paths in ironcurtain.toml are relative to that file. With --format json the
     verification is printed. With --watch each round says in short what came of it, and what is decided
     otherwise than before; a round that fails leaves the last published policy as it is.
 

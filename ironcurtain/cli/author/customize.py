@@ -17,10 +17,10 @@ from ironcurtain.errors import Exit
 @click.option("-y", "--yes", is_flag=True, help="Write the change without asking.")
 @click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
 def command(**options: object) -> Exit:
-    """Say in your own words what shall change; WISH becomes edits of your own guidance.
+    """Edit your own guidance: WISH says in your own words what should change.
 
-    Your guidance (constitution-user.md) supersedes the constitution. The change is shown as a difference
-    and written only when you confirm it. On a terminal you can leave WISH away, and are asked.
+    Your guidance (constitution-user.md) takes precedence over the constitution. The change is shown
+    as a diff and written only when you confirm it. On a terminal you can omit WISH and are asked for it.
 
     \b
     Example:

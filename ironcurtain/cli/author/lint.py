@@ -17,7 +17,7 @@ from ironcurtain.errors import Exit
 @FORMAT
 @QUIET
 def command(**options: object) -> Exit:
-    """Read CONSTITUTION (default: the project's, with your own guidance) and say what stands out.
+    """Check CONSTITUTION (default: the project's, with your own guidance) for likely mistakes.
 
     Findings are contradictions, repetitions, and sentences that a call's arguments cannot decide today (they
     need a clock, memory, the state of a record, or judgement), that name nothing, or that have no word for
@@ -29,6 +29,6 @@ def command(**options: object) -> Exit:
       ironcurtain lint --clauses
 
     \b
-    Exit: 0 nothing is wrong, 1 there is an error (with --strict: or a warning), 2 wrong options or files.
+    Exit: 0 no mistakes, 1 there is an error (with --strict: or a warning), 2 wrong options or files.
     """  # noqa: D301 - click reads the escape
     return lazy.run("author.lint", **options)

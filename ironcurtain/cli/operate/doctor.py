@@ -14,7 +14,7 @@ from ironcurtain.errors import Exit
 @CONFIG
 @bundle_argument()
 @click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
-@click.option("--sandbox", metavar="DIR", help="The session's working directory.")
+@click.option("--sandbox", metavar="DIR", help="The workspace: the agent's working directory.")
 @trust_options
 @engine_options
 @click.option(
@@ -38,9 +38,9 @@ from ironcurtain.errors import Exit
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:
-    """Look at every part and say what does not work, each with what mends it.
+    """Diagnose each part of an installation, and print the fix for each failure.
 
-    Looks at Python and its packages, settings, the model's key, OPA, the bundle (revision, signature, rules),
+    Checks Python and its packages, settings, the model's key, OPA, the bundle (revision, signature, rules),
     the servers (they are started, in their sandbox), drift, the sandbox, approvals, audit logs, keys, the
     clients' configurations and running proxies, and lets an engine decide one call. Changes nothing, and asks
     the network only for what --engine, --publish-to and --online name.
@@ -52,6 +52,6 @@ def command(**options: object) -> Exit:
       ironcurtain doctor --engine https://node-1:8181
 
     \b
-    Exit: 0 all is well or only warns, 1 something fails, 2 wrong options.
+    Exit: 0 no failure (warnings allowed), 1 something fails, 2 wrong options.
     """  # noqa: D301 - click reads the escape
     return lazy.run("operate.doctor", **options)

@@ -33,10 +33,9 @@ from ironcurtain.errors import Exit
 def command(**options: object) -> Exit:
     """Put a signed bundle into a directory, to a URL with HTTP PUT, or into an OCI registry.
 
-    First it is checked who signed the bundle, then it is verified, by all that `ironcurtain verify` checks.
-    What is there is replaced in one step, and only by a bundle of a higher serial number; the same bundle
-    again changes nothing. A server has to answer with a strong ETag, so that nobody's newer bundle is
-    overwritten.
+    The signature is checked first, then all checks of `ironcurtain verify` run. An existing bundle is
+    replaced atomically, and only by one of a higher serial number; the same bundle again changes nothing.
+    A server must answer with a strong ETag, so that a newer bundle is never overwritten.
 
     \b
     Examples:
@@ -45,7 +44,7 @@ def command(**options: object) -> Exit:
       ironcurtain publish oci://registry.example/policies/agents:stable
 
     \b
-    Exit: 0 published, or there already; 1 it does not verify; 2 wrong options or files;
-    3 the signature does not hold, a newer bundle is there, or it could not be written.
+    Exit: 0 published, or already there; 1 verification fails; 2 wrong options or files;
+    3 the signature is not valid, a newer bundle is there, or it could not be written.
     """  # noqa: D301 - click reads the escape
     return lazy.run("operate.publish", **options)

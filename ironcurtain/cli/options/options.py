@@ -63,22 +63,25 @@ CONFIG = click.option(
     help="The project's settings (default: the nearest ironcurtain.toml upwards).",
 )
 MODEL = click.option(
-    "--model", metavar="ID", envvar="IRONCURTAIN_MODEL", help="Who answers (default: whom the settings name)."
+    "--model",
+    metavar="ID",
+    envvar="IRONCURTAIN_MODEL",
+    help="The model that answers, or manual (default: from the settings).",
 )
 KEY = click.option(
     "--key", metavar="FILE", help="The key's PEM file (default: ~/.ironcurtain/signing-key.pem)."
 )
 SIGN = click.option(
-    "--sign", is_flag=True, help="Sign the bundle, so that OPA and others can tell whose it is."
+    "--sign", is_flag=True, help="Sign the bundle, so that OPA and others can verify who released it."
 )
 MAX_COST = click.option(
     "--max-cost",
     type=Number(min=0),
     metavar="USD",
     envvar="IRONCURTAIN_MAX_COST",
-    help="Stop before a call that could exceed this sum.",
+    help="Stop before a model call that could exceed this cost.",
 )
-QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing when all is well.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 EXPECT_REVISION = click.option(
     "--expect-revision", metavar="R", help="Refuse a bundle of any other revision."
 )
@@ -91,7 +94,7 @@ _REGISTRY_ACCESS = (
         help="Registry: a file that holds user:password (default: what `docker login` left).",
     ),
     click.option(
-        "--plain-http", is_flag=True, help="Registry: speak to it without TLS, and show it nothing."
+        "--plain-http", is_flag=True, help="Registry: connect without TLS, and send no credentials."
     ),
 )
 
@@ -107,7 +110,7 @@ _TRUST = (
 )
 
 _SITE = (
-    click.option("--sandbox", metavar="DIR", help="The session's working directory."),
+    click.option("--sandbox", metavar="DIR", help="The workspace: the agent's working directory."),
     click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours)."),
     click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable."),
     click.option("--servers", metavar="FILE", help="mcp-servers.json: working roots and domain lists."),
@@ -120,9 +123,9 @@ _ENGINE = (
         "--engine",
         metavar="URL",
         multiple=True,
-        help="Ask this OPA, which serves the bundle, instead of one of our own; repeatable.",
+        help="Use this remote OPA, which serves the bundle; repeatable.",
     ),
-    click.option("--engine-ca", metavar="FILE", help="With --engine: who may vouch for it (PEM)."),
+    click.option("--engine-ca", metavar="FILE", help="With --engine: CA certificates to trust (PEM)."),
     click.option("--engine-token-file", metavar="FILE", help="With --engine: a file with its bearer token."),
 )
 

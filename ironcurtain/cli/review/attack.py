@@ -43,15 +43,15 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 def command(**options: object) -> Exit:
-    """Respell calls in all ways that others take for the same, and say which of them get further.
+    """Search for equivalent spellings of calls that the policy decides more loosely.
 
-    Scenarios, recorded calls and a witness of each thing that the policy decides are respelled as tools, the
-    kernel, git and browsers would take them: dots and slashes, links, case, Unicode forms, `~`, addresses,
-    lists, defaults, and one call as two. Nothing respelled may be decided looser than what it stands for,
-    and nothing that is denied may be reached. It is a search: what it does not find is not proved.
+    Scenarios, recorded calls and an example of each case of the policy are rewritten in ways that tools, the
+    kernel, git and browsers treat as equal: dots and slashes, links, case, Unicode forms, `~`, addresses,
+    lists, defaults, and one call as two. No variant may get a milder verdict than its original, and nothing
+    that is denied may be reached. This is a search: what it does not find is not proved.
 
     With --live, calls of tools that name nothing but paths are sent to the real servers, each contained and
-    without a network, and what they read and change is compared with what was judged.
+    without a network, and what they read and change is compared with the decided resources.
 
     \b
     Examples:

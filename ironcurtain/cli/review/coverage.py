@@ -30,10 +30,10 @@ from ironcurtain.errors import Exit
 @OPA
 @QUIET
 def command(**options: object) -> Exit:
-    """Say which kinds of subjects and which deciding rules of a policy are reached, clause by clause.
+    """Report which cells and deciding rules of a policy are tested, clause by clause.
 
     Handwritten scenarios, answers, a model's scenarios of what the author means, and guarantees count.
-    Scenarios whose expectation was taken from the policy do not: they come true whatever it says.
+    Scenarios recorded from the policy itself do not: they hold whatever it decides.
 
     \b
     Example:

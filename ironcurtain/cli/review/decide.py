@@ -14,7 +14,7 @@ from ironcurtain.errors import Exit
 @bundle_argument(*CALL, shown="[SERVER TOOL ARGUMENTS]", needed="none", explicit=True)
 @policy_options
 @engine_options
-@click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
+@click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
 @click.option("--batch", metavar="FILE", help="JSON lines, one call each; one decision a line comes out.")
 @click.option("--watch", is_flag=True, help="Decide again whenever the bundle changes; Ctrl-C ends.")
 @FORMAT

@@ -13,7 +13,7 @@ from ironcurtain.errors import Exit
 @click.command()
 @bundle_argument(*CALL, shown="[SERVER TOOL ARGUMENTS]", needed="none")
 @policy_options
-@click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
+@click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
 @click.option(
     "--record", metavar="FILE", help="Explain a decision of an audit log, with the bundle it names."
 )
@@ -38,10 +38,10 @@ from ironcurtain.errors import Exit
 )
 @MARKDOWN_FORMAT
 def command(**options: object) -> Exit:
-    """Explain how a call is decided, or with --record how one was, or with --clause what a sentence causes.
+    """Explain the decision of a call, of a recorded call (--record), or all effects of a clause (--clause).
 
-    Calls near it are printed only after they were decided. Where no --sandbox is given, a record is decided
-    again in the sandbox that it names.
+    Similar calls are shown only after they were decided. Without --sandbox, a record is decided again in the
+    workspace that it names.
 
     \b
     Example:
@@ -49,7 +49,7 @@ def command(**options: object) -> Exit:
         filesystem write_file '{"path": "~/Documents/a", "content": ""}'
 
     \b
-    Exit: 0 explained; 1 with --record, it is decided otherwise than
+    Exit: 0 explained; 1 with --record, it is decided differently than
     recorded, by its own bundle or by the one of --today; 2 wrong
     options or files, or a record that cannot be decided again;
     3 another revision than the record's, or no answer from the engine.

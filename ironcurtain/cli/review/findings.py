@@ -29,18 +29,18 @@ from ironcurtain.errors import Exit
 @OPA
 @QUIET
 def command(**options: object) -> Exit:
-    """Say what stands out in a policy: rules that never decide, gaps, ways around a rule, lost clauses.
+    """Report likely mistakes in a policy: dead rules, gaps, evasions, clauses without rules.
 
-    Each finding has an id that stays, a call that shows it, an edit that would mend it, and a page in
-    docs/findings. A waiver (docs/findings/README.md) accepts a finding until a day, with a reason.
+    Each finding has a stable id, an example call, a suggested edit, and a page in docs/findings.
+    A waiver (docs/findings/README.md) accepts a finding until a date, with a reason.
 
     \b
     Example:
       ironcurtain findings --fail-on note
 
     \b
-    Exit: 0 nothing stands out, 1 there are findings that no waiver accepts, 2 wrong options or files,
-    a waiver that counts no longer, or a policy too large to examine, 3 the bundle is corrupt or the
+    Exit: 0 no findings, 1 there are findings without a waiver, 2 wrong options or files,
+    an expired waiver, or a policy too large to examine, 3 the bundle is corrupt or the
     engine gives no answer.
     """  # noqa: D301 - click reads the escape
     return lazy.run("review.findings", **options)

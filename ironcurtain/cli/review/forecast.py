@@ -31,7 +31,7 @@ from ironcurtain.errors import Exit
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:
-    """Say how many approvals a policy asks for per session, by clause.
+    """Estimate how many approvals a session needs, by clause.
 
     \b
     Example:

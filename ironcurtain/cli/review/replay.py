@@ -21,10 +21,10 @@ from ironcurtain.errors import Exit
 @OPA
 @FORMAT
 def command(**options: object) -> Exit:
-    """Decide the calls of an audit log anew, under another bundle, and group what flips by clause.
+    """Decide the calls of an audit log again under another bundle, and group changes by clause.
 
-    AUDIT is a log's file or the name of a session. Where a record does not hold enough to
-    tell, the answer is that it is unknown; nothing is guessed.
+    AUDIT is a log's file or the name of a session. If a record does not hold
+    enough to decide the call, its result is unknown.
 
     \b
     Example:

@@ -22,12 +22,12 @@ from ironcurtain.errors import Exit
 @OPA
 @QUIET
 def command(**options: object) -> Exit:
-    """Say which tools of the live servers are not as they were annotated.
+    """List the tools of live servers that changed since they were annotated.
 
-    Reads the tool lists and holds what each tool tells clients (description and schema, and the rest where
-    the annotation pins it) against the digests in the bundle. For each tool that changed, came or went:
-    what changed, which rules and cells of the policy are touched, and what in its texts speaks to the
-    model. Enforcement denies exactly these tools until they are annotated again; the others go on.
+    Reads the tool lists and compares what each tool tells clients (description and schema, and the rest where
+    the annotation pins it) with the digests in the bundle. For each tool that was changed, added or removed
+    it reports what changed, which rules and cells of the policy are affected, and which of its texts address
+    the model. Enforcement denies exactly these tools until they are annotated again.
 
     \b
     Examples:
@@ -35,7 +35,7 @@ def command(**options: object) -> Exit:
       ironcurtain drift --server github --format json
 
     \b
-    Exit: 0 all is as annotated, 1 something drifted, 2 wrong options or files,
+    Exit: 0 no drift, 1 a tool drifted, 2 wrong options or files,
     3 a server cannot be read, or the bundle or the engine fails.
     """  # noqa: D301 - click reads the escape
     return lazy.run("run.drift", **options)

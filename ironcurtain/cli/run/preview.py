@@ -18,7 +18,7 @@ from ironcurtain.errors import Exit
     help="The module of tools, or an mcp-servers.json with output policies.",
 )
 def command(**options: object) -> Exit:
-    """Filter a sample of a tool's answer by its output policy, and say why each value stays or goes.
+    """Filter a sample of a tool's answer by its output policy, with the reason for each value.
 
     \b
     Example:
@@ -26,6 +26,6 @@ def command(**options: object) -> Exit:
 
     \b
     Exit: 0 filtered, 2 wrong options, files or tools, or a sample that
-    would never leave.
+    could never be returned.
     """  # noqa: D301 - click reads the escape
     return lazy.run("run.preview", **options)

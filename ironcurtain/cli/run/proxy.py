@@ -14,7 +14,7 @@ from ironcurtain.errors import Exit
 @bundle_argument(explicit=True)
 @policy_options
 @engine_options
-@click.option("--caller", metavar="JSON", help="Facts about whom the agent acts for, as an object.")
+@click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
 @click.option("--session", metavar="NAME", help="Name of the session and its audit log (default: made up).")
 @click.option(
     "--http", metavar="HOST:PORT|unix:PATH", help="Serve Streamable HTTP there instead of stdin and stdout."
@@ -75,7 +75,7 @@ from ironcurtain.errors import Exit
 )
 @click.option("--telemetry", is_flag=True, help="Tell OpenTelemetry of decisions, as OTEL_... say.")
 def command(**options: object) -> Exit:
-    """Stand between an agent and its MCP servers: every call is decided, recorded and perhaps asked about.
+    """Enforce a policy between an agent and its MCP servers: decide, record and forward every call.
 
     Put this command where your client's configuration has its MCP servers. It starts the servers of
     --servers and offers their tools as SERVER__TOOL. A second terminal with `ironcurtain approvals --watch`

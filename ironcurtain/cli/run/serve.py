@@ -29,7 +29,7 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="Whether the log keeps arguments: hashed, or in clear but for personal fields.",
 )
-@click.option("--sandbox", metavar="DIR", help="The session's working directory.")
+@click.option("--sandbox", metavar="DIR", help="The workspace: the agent's working directory.")
 @click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours).")
 @click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable.")
 @trust_options

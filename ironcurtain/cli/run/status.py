@@ -12,7 +12,7 @@ from ironcurtain.errors import Exit
 @click.command()
 @FORMAT
 def command(**options: object) -> Exit:
-    """Say which proxies of yours run: their servers, hidden tools, policy, and what waits for a person.
+    """Show your running proxies: servers, hidden tools, policy, and calls that wait for approval.
 
     \b
     Example:
