@@ -11,8 +11,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 GLOSSARY = DOCS / "glossary.md"
 ENTRIES = re.findall(r"^### (.+)\n\n((?:.+\n)+)", GLOSSARY.read_text(), re.MULTILINE)
 TERMS = [term for term, _ in ENTRIES]
-# Their texts are made from docstrings, tests and annotations.
-MADE = {"attacks.md", "known-servers.md", "library.md"}
+# Their texts are made from docstrings, options, tests and annotations.
+MADE = {"api.md", "attacks.md", "commands.md", "known-servers.md"}
 PAGES = sorted(path for path in DOCS.glob("*.md") if path != GLOSSARY and path.name not in MADE)
 LINK = re.compile(r"\[([^\]]+)\]\((?:\S*glossary\.md)?#([a-z-]+)\)")
 GLOSSARY_LINK = re.compile(r"\[([^\]]+)\]\(\S*glossary\.md#([a-z-]+)\)")
