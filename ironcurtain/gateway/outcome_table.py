@@ -46,7 +46,10 @@ class Table:
     dead: tuple[str, ...]
 
     def warnings(self) -> Iterator[str]:
-        """Yield what a person should look at, a sentence each."""
+        """Yield what a person should look at, a sentence each, once."""
+        yield from dict.fromkeys(self._warnings())
+
+    def _warnings(self) -> Iterator[str]:
         for path in self.dead:
             yield f"the rule {path} matches no place of the output"
         for row in self.rows:
