@@ -16,18 +16,21 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
-
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
 from ironcurtain.bundle.members import MAX_BYTES, check_bounds, members, safe_name
-from ironcurtain.bundle.names import check_names
-from ironcurtain.bundle.provenance_model import Provenance
+from ironcurtain.bundle.provenance import Provenance
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_regular
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
+import unicodedata
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from ironcurtain.bundle.manifest import ROOT
+from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 """The data documents of every bundle, each at `ironcurtain/<name>/data.json`."""
@@ -258,3 +261,42 @@ def _walk(root: Path) -> Iterator[Path]:
                 yield Path(directory) / name
         for name in names:
             yield Path(directory) / name
+
+
+_AT_TOP = {MANIFEST, SIGNATURES}
+_DATA = "data.json"
+_MODULE = ".rego"
+
+
+def check_names(names: Iterable[str], where: str) -> None:
+    """Refuse names that a bundle of ours never has, and names that some systems take for one.
+
+    Args:
+        names: Normalised paths relative to the bundle's root.
+        where: The bundle, for errors.
+
+    Raises:
+        BundleIntegrityError: Naming the first such file.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if not _is_ours(name):
+            raise BundleIntegrityError(
+                f"{quoted(name)} is no file of a bundle of ours",
+                where=where,
+                hint="A bundle holds modules and data below ironcurtain/, .manifest and .signatures.json.",
+            )
+        other = seen.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
+        if other != name:
+            raise BundleIntegrityError(
+                f"{quoted(other)} and {quoted(name)} are one file on some systems", where=where
+            )
+
+
+def _is_ours(name: str) -> bool:
+    if name in _AT_TOP:
+        return True
+    path = PurePosixPath(name)
+    inside = len(path.parts) > 1 and path.parts[0] == ROOT and path.as_posix() == name
+    hidden = any(part.startswith(".") for part in path.parts)
+    return inside and not hidden and (path.name == _DATA or path.suffix == _MODULE)

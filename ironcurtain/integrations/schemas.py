@@ -21,7 +21,7 @@ from ironcurtain.analysis.narrowing.report import Narrowing
 from ironcurtain.analysis.onboarding.report import Onboarding, ServerList
 from ironcurtain.analysis.replay.report import Replay
 from ironcurtain.bundle.domain import Domain
-from ironcurtain.bundle.provenance_model import Statement
+from ironcurtain.bundle.provenance import Statement
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.clause_record import NotedClauses
 from ironcurtain.compiler.llm.question import Answer
@@ -33,7 +33,7 @@ from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, Approvals, SealedAnswer, SealedRequest
 from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Line
-from ironcurtain.enforcement.audit.report import AuditEntry, AuditReport, AuditStats
+from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, AuditStats
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, Status
 from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
 from ironcurtain.integrations.clients.report import ClientReport

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from ironcurtain.cli.review.run_decide import caller_facts
 from ironcurtain.enforcement.approvals.hook import HookCommand
 from ironcurtain.enforcement.proxy.audit_options import Values
-from ironcurtain.enforcement.proxy.installation import places_that_run
+from ironcurtain.enforcement.proxy.configuration import places_that_run
 from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places, run_proxy
 from ironcurtain.enforcement.proxy.transport.http import Address
 from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients, clients_file, read_or_make

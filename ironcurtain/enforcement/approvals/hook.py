@@ -24,14 +24,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
-
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest
-from ironcurtain.enforcement.approvals.notice import notice_of
 from ironcurtain.errors import UsageError
 from ironcurtain.servers import parent_death
 from ironcurtain.system import json_text
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
+from ironcurtain.decision.roles import NONE
+from ironcurtain.enforcement.approvals.effects import effect_of, resources_of
+from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest, NoticeResource
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import cut, isolated, visible
 
 SECONDS = 10.0
 """How long the command may take, with all that it starts."""
@@ -208,3 +211,45 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGCONT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE)
+
+
+_RESOURCES = 20
+_VALUE = 300
+_SUMMARY = 300
+_IN_SUMMARY = 2
+
+
+def notice_of(request: ApprovalRequest) -> ApprovalNotice:
+    """Return the notice of a request, which is told as it is: redact it before.
+
+    Every text is bounded and safe to show, and the summary begins with a word of ours: a program that takes
+    it as an argument does not take it for an option.
+    """
+    resources = [each for each in request.subjects if each.role != NONE]
+    about = resources_of(request, most=_IN_SUMMARY, length=_VALUE // 3)
+    call = f"{_safe(request.server)} {_safe(request.tool)}"
+    return ApprovalNotice(
+        id=request.id,
+        summary=isolated(cut(f"Waits for you: {call}" + (f" {about}" if about else ""), _SUMMARY)),
+        session=_safe(request.session),
+        client=_safe(request.client),
+        server=_safe(request.server),
+        tool=_safe(request.tool),
+        effect=effect_of(request, length=_VALUE),
+        resources=tuple(
+            NoticeResource(
+                role=_safe(each.role), value=_safe(each.value), asked=each.verdict is Verdict.ESCALATE
+            )
+            for each in resources[:_RESOURCES]
+        ),
+        more=max(0, len(resources) - _RESOURCES),
+        clause=_safe(request.clause) if request.clause is not None else None,
+        reason=_safe(request.reason),
+        asked=request.asked,
+        expires=request.expires,
+        answer=f"ironcurtain approvals approve {request.id}",
+    )
+
+
+def _safe(text: str) -> str:
+    return cut(visible(text), _VALUE)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
-
 from ironcurtain.decision.decide import Prepared
-from ironcurtain.enforcement.approvals.binding import binding_of
 from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.grants import offer_of
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
@@ -90,3 +88,33 @@ def shown_digest(request: ApprovalRequest) -> str:
 
 def _new_id() -> str:
     return secrets.token_hex(8)
+
+
+def binding_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation, *, session: str) -> str:
+    """Return the digest that an approval of a decided call binds to (specification 4.2).
+
+    The subjects go in with their verdicts and rules, and so does what "for this session" means, since a
+    person answers what they were shown.
+
+    Args:
+        decision: The decision, an `escalate`.
+        prepared: The call that it was made about.
+        tool: The tool's annotation, with its schema digest.
+        session: The name of the asking session, the same after a restart.
+    """
+    return json_text.digest(
+        {
+            "server": decision.server,
+            "tool": decision.tool,
+            "schema": tool.schema_digest,
+            "arguments": prepared.call.arguments,
+            "meta": dict(prepared.meta),
+            "client": prepared.client,
+            "subjects": [subject.model_dump(mode="json") for subject in decision.subjects],
+            "rule": decision.rule,
+            "caller": prepared.input["caller"],
+            "session": session,
+            "offer": offer_of(decision, prepared, tool).model_dump(mode="json"),
+            "revision": decision.revision,
+        }
+    )

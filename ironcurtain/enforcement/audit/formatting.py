@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from ironcurtain.enforcement.audit.record_types import AuditVerification, DecisionRecord, Record, ResultRecord
-from ironcurtain.enforcement.audit.report import AuditEntry, AuditReport, AuditStats
+from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, AuditStats
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import marked, printable, visible
 

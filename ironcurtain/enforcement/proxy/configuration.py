@@ -6,13 +6,15 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system.ownership import check_all_own, check_own_bundle
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import visible
-
+import os
+import site
+import sysconfig
+import ironcurtain
 
 def check_configuration(files: Mapping[str, Path]) -> None:
     """See that nobody else can change what the proxy is configured by, before any of it is read.
@@ -71,3 +73,31 @@ def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
     if unsafe is not None and not policy.trusted:
         raise unsafe
     return policy
+
+
+_CODE = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
+"""What Python calls the places of its library, of installed packages and of their commands."""
+
+
+def places_that_run(sandbox: str | None) -> list[Path]:
+    """Return where programs and code lie that we run ourselves, as far as we can write there.
+
+    What lies in the sandbox is not run, and so not kept from tools. What holds the home is left out.
+    """
+    session = (Path(os.path.realpath(sandbox)),) if sandbox is not None else ()
+    home = Path.home()
+    above = {home, *home.parents}
+    places = [each for each in _installation() if each not in above and os.access(each, os.W_OK)]
+    return [*places, *ProgramSearch.own(session).changeable(home)]
+
+
+def _installation() -> set[Path]:
+    package = Path(ironcurtain.__file__).parent
+    paths = sysconfig.get_paths()
+    found = {package, package.parent / "node_modules", *(Path(paths[name]) for name in _CODE)}
+    found |= {Path(sys.executable), Path(os.path.realpath(sys.executable))}
+    if sys.prefix != sys.base_prefix:  # a virtual environment holds nothing else
+        found.add(Path(sys.prefix))
+    if site.ENABLE_USER_SITE:
+        found.add(Path(site.getusersitepackages()))
+    return {place for place in found if place.exists()}

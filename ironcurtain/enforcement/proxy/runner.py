@@ -45,7 +45,7 @@ from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
 from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
-from ironcurtain.enforcement.proxy.unauthenticated import Unauthenticated
+from ironcurtain.enforcement.proxy.transport.http_clients import Unauthenticated
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher

@@ -21,21 +21,21 @@ from ironcurtain.analysis.explain.report import AgentState, AgentView
 from ironcurtain.decision.decide import Call, Prepared, judge, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick
-from ironcurtain.enforcement.approvals.binding import binding_of
+from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, ResultStatus
 from ironcurtain.enforcement.audit.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.calls.observing import observed
+from ironcurtain.enforcement.proxy.calls.evaluated_call import observed
 from ironcurtain.enforcement.proxy.calls.path_checks import are_near
 from ironcurtain.enforcement.proxy.calls.refusal import state_of, unrecorded, view_of
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.turns import Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
-from ironcurtain.enforcement.proxy.calls.watched_paths import Watched
-from ironcurtain.enforcement.proxy.denials import failed, not_admitted, repeated, unsettled
+from ironcurtain.enforcement.proxy.calls.path_checks import Watched
+from ironcurtain.enforcement.proxy.calls.refusal import failed, not_admitted, repeated, unsettled
 from ironcurtain.enforcement.proxy.outputs import Outputs, gateway_call
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter

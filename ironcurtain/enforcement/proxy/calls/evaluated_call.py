@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
 from ironcurtain.analysis.explain.report import AgentState
 from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
@@ -15,7 +14,9 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
-
+from dataclasses import replace
+from ironcurtain.decision.decide import Call
+from ironcurtain.system import json_text
 
 @dataclass(frozen=True)
 class EvaluatedCall:
@@ -76,3 +77,30 @@ class EvaluatedCall:
             approval=self.approval,
             observed=Observed(phases=self.phases, sandbox=sandbox, decision_id=self.decision_id),
         )
+
+
+def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
+    """Let a call through, whatever was decided: as it came, where it was refused before it was canonical.
+
+    What is no strict JSON object cannot be sent on; a tool that its server does not list cannot be called.
+    """
+    decision, call = judged.decision, judged.call
+    sent = decision.arguments
+    words = "observed only, not enforced"
+    if sent is None and (call.live_digest or not is_tool):
+        sent = _as_it_came(call)
+        words = f"{words}, and sent as it came" if sent is not None else words
+    if sent is None:
+        words = "observed only, but it cannot be sent"
+    marked = decision.model_copy(update={"reason": f"{words}: {decision.reason}"})
+    return replace(judged, decision=marked, sent=sent, forwarded=sent is not None)
+
+
+def _as_it_came(call: Call) -> dict[str, Json] | None:
+    """Return the arguments of a call that were never canonical; None if they are no strict JSON object."""
+    try:
+        is_text = isinstance(call.arguments, str | bytes)
+        given = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
+    except json_text.MalformedJsonError:
+        return None
+    return {} if given is None else given if isinstance(given, dict) else None

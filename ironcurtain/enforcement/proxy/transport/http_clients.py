@@ -14,11 +14,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
-
 from pydantic import Field, StringConstraints
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 from ironcurtain.enforcement.proxy.tokens import BadTokenError, Tokens
 from ironcurtain.errors import FileError
 from ironcurtain.gateway.principal import Principal
@@ -28,6 +26,12 @@ from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Frozen, Slug
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import visible
+from dataclasses import dataclass
+import anyio
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
+from ironcurtain.errors import AuditError
+from ironcurtain.gateway.admission import Stage
 
 CLIENT = "ironcurtain.client"
 """Where a request's scope says whose it is."""
@@ -165,3 +169,35 @@ class Known:
         while len(self._sessions) >= _MOST_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         self._sessions.setdefault(session, client)
+
+
+_PAUSE = 1.0
+
+
+@dataclass
+class Unauthenticated:
+    """Records them: at most one a second, which tells how many came since the last."""
+
+    log: AuditLog
+    policy: ActivePolicy
+    _next: float = 0.0
+    _untold: int = 0
+
+    async def __call__(self, why: str) -> None:
+        """Record a refused request.
+
+        Args:
+            why: What was wrong; nothing of the request is in it.
+        """
+        if anyio.current_time() < self._next:
+            self._untold += 1
+            return
+        self._next, untold = anyio.current_time() + _PAUSE, self._untold
+        self._untold = 0
+        # Our own words: a log that keeps no values keeps these.
+        detail = {"stage": Stage.AUTH.value, "why": why, "others_before": untold}
+        event = self.policy.current.recorder.event("unauthenticated").model_copy(update={"detail": detail})
+        try:
+            await self.log.event(event)
+        except AuditError:
+            self._untold = untold + 1  # nothing happened that would need the record

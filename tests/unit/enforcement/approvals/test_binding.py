@@ -9,7 +9,7 @@ import pytest
 from support.approvals import RULES, WRITE, Judged, judge
 from support.called import one_tool
 
-from ironcurtain.enforcement.approvals.binding import binding_of
+from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.model.verdict import Verdict
 
 POLICY = one_tool(WRITE, RULES, files={"/srv/a": {}, "/srv/twice": {"links": 2}})
