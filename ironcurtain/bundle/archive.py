@@ -9,28 +9,25 @@ from __future__ import annotations
 import io
 import os
 import tarfile
+import unicodedata
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
+
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
 from ironcurtain.bundle.members import MAX_BYTES, check_bounds, members, safe_name
-from ironcurtain.bundle.provenance import Provenance
+from ironcurtain.bundle.provenance_model import Provenance
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_regular
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
-import unicodedata
-from collections.abc import Iterable
-from pathlib import PurePosixPath
-from ironcurtain.bundle.manifest import ROOT
-from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 """The data documents of every bundle, each at `ironcurtain/<name>/data.json`."""

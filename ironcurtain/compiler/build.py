@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.provenance import Source
+from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.changes import published_annotations
 from ironcurtain.compiler.annotate.reserved_tools import with_reserved_tools

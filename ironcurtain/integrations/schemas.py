@@ -21,7 +21,7 @@ from ironcurtain.analysis.narrowing.report import Narrowing
 from ironcurtain.analysis.onboarding.report import Onboarding, ServerList
 from ironcurtain.analysis.replay.report import Replay
 from ironcurtain.bundle.domain import Domain
-from ironcurtain.bundle.provenance import Statement
+from ironcurtain.bundle.provenance_model import Statement
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.clause_record import NotedClauses
 from ironcurtain.compiler.llm.question import Answer

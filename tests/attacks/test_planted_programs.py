@@ -16,8 +16,7 @@ from support.contained import NEEDS_SANDBOX, Scene
 from support.policies import rule, tool, write_bundle, write_servers
 
 from ironcurtain import Policy
-from ironcurtain.enforcement.proxy.configuration import check_sandbox
-from ironcurtain.enforcement.proxy.configuration import places_that_run
+from ironcurtain.enforcement.proxy.configuration import check_sandbox, places_that_run
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import EngineVersionError, SandboxMissingError, ServerFailedError, UsageError
 from ironcurtain.system.programs import ProgramSearch

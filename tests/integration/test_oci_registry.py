@@ -25,9 +25,9 @@ from support.shipped import GENERATED
 from support.signing import Scene, archive, scene, shipped, with_serial
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
-from ironcurtain.bundle.oci import CONFIG, LAYER, MANIFEST, Artifact, Reference
-from ironcurtain.bundle.oci_access import Access
-from ironcurtain.bundle.oci_client import pull, push
+from ironcurtain.bundle.oci.access import Access
+from ironcurtain.bundle.oci.client import pull, push
+from ironcurtain.bundle.oci.layout import CONFIG, LAYER, MANIFEST, Artifact, Reference
 from ironcurtain.bundle.opening import Trust, parse_bundle
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.decision.decide import Prepared

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.oci import SCHEME, Reference
-from ironcurtain.bundle.oci_access import Access
-from ironcurtain.bundle.oci_client import push
+from ironcurtain.bundle.oci.access import Access
+from ironcurtain.bundle.oci.client import push
+from ironcurtain.bundle.oci.layout import SCHEME, Reference
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.bundle.publishing.to_directory import publish_to_directory

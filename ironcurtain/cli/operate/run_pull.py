@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ironcurtain.bundle.oci import Reference
-from ironcurtain.bundle.oci_access import Access
-from ironcurtain.bundle.oci_client import pull
+from ironcurtain.bundle.oci.access import Access
+from ironcurtain.bundle.oci.client import pull
+from ironcurtain.bundle.oci.layout import Reference
 from ironcurtain.bundle.opening import Trust, parse_bundle
 from ironcurtain.errors import Exit
 from ironcurtain.system.files import atomic_write, unwritten

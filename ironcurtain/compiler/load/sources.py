@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.bundle.provenance import Source, SourceKind
+from ironcurtain.bundle.provenance_model import Source, SourceKind
 from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
 from ironcurtain.settings import FILE_NAME, Settings
 from ironcurtain.system import json_text

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
-from ironcurtain.bundle.provenance import Provenance, Source
+from ironcurtain.bundle.provenance_model import Provenance, Source
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.compiler.baseline import Baseline
 from ironcurtain.compiler.load.load import Inputs

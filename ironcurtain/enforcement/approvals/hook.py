@@ -24,17 +24,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
-from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest
-from ironcurtain.errors import UsageError
-from ironcurtain.servers import parent_death
-from ironcurtain.system import json_text
-from ironcurtain.system.programs import ProgramSearch
-from ironcurtain.system.text import quoted, visible
+
 from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.approvals.effects import effect_of, resources_of
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest, NoticeResource
+from ironcurtain.errors import UsageError
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.text import cut, isolated, visible
+from ironcurtain.servers import parent_death
+from ironcurtain.system import json_text
+from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.text import cut, isolated, quoted, visible
 
 SECONDS = 10.0
 """How long the command may take, with all that it starts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
+
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.grants import offer_of

@@ -1,10 +1,14 @@
-"""Summing up a log: counts, and what a person should look at."""
+"""What an audit log amounts to (`ironcurtain audit stats`, `report` and `show`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from statistics import median
+from typing import Literal
+
+from pydantic import Field
+
 from ironcurtain.enforcement.audit.log_paths import LogPlace
 from ironcurtain.enforcement.audit.reader import read_records
 from ironcurtain.enforcement.audit.record_types import (
@@ -16,16 +20,9 @@ from ironcurtain.enforcement.audit.record_types import (
 )
 from ironcurtain.errors import UsageError
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.text import quoted
-from typing import Literal
-from pydantic import Field
-from ironcurtain.enforcement.audit.record_types import (
-    AuditVerification,
-    DecisionRecord,
-    EventRecord,
-    ResultRecord,
-)
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.text import quoted
+
 
 class AuditStats(Frozen):
     """Counts over a log.

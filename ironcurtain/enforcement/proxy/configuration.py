@@ -1,20 +1,22 @@
-"""What a proxy is configured by must be there, and ours: it is refused where others could change it."""
+"""What a proxy is configured by, and the programs that it runs: nobody else may be able to change them."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import site
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import ironcurtain
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system.ownership import check_all_own, check_own_bundle
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import visible
-import os
-import site
-import sysconfig
-import ironcurtain
+
 
 def check_configuration(files: Mapping[str, Path]) -> None:
     """See that nobody else can change what the proxy is configured by, before any of it is read.
@@ -82,6 +84,7 @@ _CODE = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 def places_that_run(sandbox: str | None) -> list[Path]:
     """Return where programs and code lie that we run ourselves, as far as we can write there.
 
+    Rules that let a tool write there would let it decide in the proxy's place at the next start.
     What lies in the sandbox is not run, and so not kept from tools. What holds the home is left out.
     """
     session = (Path(os.path.realpath(sandbox)),) if sandbox is not None else ()

@@ -42,10 +42,9 @@ from ironcurtain.enforcement.proxy.tokens import Tokens
 from ironcurtain.enforcement.proxy.transport.client_requests import PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
-from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
+from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients, Unauthenticated
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
-from ironcurtain.enforcement.proxy.transport.http_clients import Unauthenticated
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher

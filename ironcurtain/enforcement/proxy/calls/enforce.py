@@ -27,15 +27,20 @@ from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, R
 from ironcurtain.enforcement.audit.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.calls.evaluated_call import observed
-from ironcurtain.enforcement.proxy.calls.path_checks import are_near
-from ironcurtain.enforcement.proxy.calls.refusal import state_of, unrecorded, view_of
+from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, observed
+from ironcurtain.enforcement.proxy.calls.path_checks import Watched, are_near
+from ironcurtain.enforcement.proxy.calls.refusal import (
+    failed,
+    not_admitted,
+    repeated,
+    state_of,
+    unrecorded,
+    unsettled,
+    view_of,
+)
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.turns import Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
-from ironcurtain.enforcement.proxy.calls.path_checks import Watched
-from ironcurtain.enforcement.proxy.calls.refusal import failed, not_admitted, repeated, unsettled
 from ironcurtain.enforcement.proxy.outputs import Outputs, gateway_call
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
 from ironcurtain.analysis.explain.report import AgentState
 from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
@@ -13,10 +14,9 @@ from ironcurtain.enforcement.sandbox.launcher import Confinement
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
-from dataclasses import replace
-from ironcurtain.decision.decide import Call
 from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Json
+
 
 @dataclass(frozen=True)
 class EvaluatedCall:

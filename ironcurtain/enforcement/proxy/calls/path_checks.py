@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
+from typing import Any, TypeVar
+
 from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.enforcement.proxy.calls.turns import Paths
 from ironcurtain.enforcement.proxy.run_blocking import aside
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 
 Marks = Mapping[str, os.stat_result | None]

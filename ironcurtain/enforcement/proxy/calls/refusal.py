@@ -1,24 +1,24 @@
-"""What the model is told of a call that does not happen, as the result of a tool (specification 2.9)."""
+"""Calls that do not happen: denials of the proxy itself, and what the agent is told (specification 2.9)."""
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+
 from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.analysis.explain.report import AgentView
+from ironcurtain.decision.decide import INTERNAL, Call
 from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
+from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.turns import UNSETTLED
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import OUT_OF_REACH
-from ironcurtain.gateway.admission import Stage
-from ironcurtain.system.frozen import Json
-from ironcurtain.system.text import visible
-import logging
-from dataclasses import replace
-from ironcurtain.decision.decide import INTERNAL, Call
-from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.gateway.admission import Refused
+from ironcurtain.gateway.admission import Refused, Stage
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Json
+from ironcurtain.system.text import visible
 
 _REPEATED = (
     f"The same call came more than {repeated_calls.MOST} times within {repeated_calls.WINDOW:g} seconds: "

@@ -14,11 +14,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
+
+import anyio
 from pydantic import Field, StringConstraints
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.tokens import BadTokenError, Tokens
-from ironcurtain.errors import FileError
+from ironcurtain.errors import AuditError, FileError
+from ironcurtain.gateway.admission import Stage
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
@@ -26,12 +32,6 @@ from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Frozen, Slug
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import visible
-from dataclasses import dataclass
-import anyio
-from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
-from ironcurtain.errors import AuditError
-from ironcurtain.gateway.admission import Stage
 
 CLIENT = "ironcurtain.client"
 """Where a request's scope says whose it is."""

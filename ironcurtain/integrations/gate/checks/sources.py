@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.bundle.provenance import provenance_of
-from ironcurtain.bundle.provenance import Source
+from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.load.sources import project_sources
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.document import shown_path

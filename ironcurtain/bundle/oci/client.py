@@ -16,8 +16,16 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 
 from ironcurtain.bundle.members import MAX_BYTES
-from ironcurtain.bundle.oci import INDEX, MANIFEST, MAX_MANIFEST, Artifact, Reference, digest_of, layer_of
-from ironcurtain.bundle.oci_access import Access, Challenge
+from ironcurtain.bundle.oci.access import Access, Challenge
+from ironcurtain.bundle.oci.layout import (
+    INDEX,
+    MANIFEST,
+    MAX_MANIFEST,
+    Artifact,
+    Reference,
+    digest_of,
+    layer_of,
+)
 from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system import json_text

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ironcurtain.bundle.oci import Reference
+from ironcurtain.bundle.oci.layout import Reference
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system.files import load, read_text, read_token
 

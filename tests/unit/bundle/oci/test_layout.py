@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.shipped import GENERATED
 
-from ironcurtain.bundle.oci import Artifact, Reference
-from ironcurtain.bundle.oci_access import Access, Challenge
+from ironcurtain.bundle.oci.access import Access, Challenge
+from ironcurtain.bundle.oci.layout import Artifact, Reference
 from ironcurtain.errors import RegistryError, UsageError
 
 DIGEST = "sha256:" + "0" * 64

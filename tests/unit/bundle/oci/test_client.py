@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ironcurtain.bundle.oci import Reference
-from ironcurtain.bundle.oci_access import Access
-from ironcurtain.bundle.oci_client import pull
+from ironcurtain.bundle.oci.access import Access
+from ironcurtain.bundle.oci.client import pull
+from ironcurtain.bundle.oci.layout import Reference
 from ironcurtain.errors import RegistryError
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
