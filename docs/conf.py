@@ -31,6 +31,7 @@ root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**.md", "examples/*/README.md", "ironcurtain/**/README.md"]
 exclude_patterns = [".*", "node_modules", "generated", "tests"]  # never looked into
 default_role = "code"
+smartquotes = False  # an option is written --so
 suppress_warnings = ["myst.header"]  # the glossary's entries may be headings of the third level
 
 myst_heading_anchors = 4
@@ -44,7 +45,7 @@ html_theme = "furo"
 html_title = project
 html_copy_source = False
 
-_LINK = re.compile(r"^(?:- |\| )\[[^]]+\]\((?!https?:)([^)#]+\.md)\)", re.MULTILINE)
+_LINK = re.compile(r"^(?:- |\| )\[([^]]+)\]\((?!https?:)([^)#]+\.md)\)", re.MULTILINE)
 _HOME = '<!doctype html>\n<meta http-equiv="refresh" content="0; url=docs/index.html">\n'
 
 
@@ -67,10 +68,12 @@ def _extend(app: Sphinx, page: str, source: list[str]) -> None:
 def _contents(app: Sphinx, page: str, part: str) -> str:
     """Return the pages that a part of an index lists, as a table of contents for the site's navigation."""
     folder = (app.srcdir / page).parent
-    pages = [(folder / link).resolve().relative_to(app.srcdir) for link in _LINK.findall(part)]
-    listed = "".join(f"/{each.with_suffix('')}\n" for each in pages)
+    entries = [
+        (title, (folder / link).resolve().relative_to(app.srcdir)) for title, link in _LINK.findall(part)
+    ]
+    listed = "".join(f"{' '.join(title.split())} </{file.with_suffix('')}>\n" for title, file in entries)
     caption = f":caption: {part.splitlines()[0]}\n" if page == root_doc else ""
-    return f"\n```{{toctree}}\n:hidden:\n{caption}\n{listed}```\n" if pages else ""
+    return f"\n```{{toctree}}\n:hidden:\n{caption}\n{listed}```\n" if entries else ""
 
 
 def _commands(group: str) -> str:
@@ -95,8 +98,8 @@ def _is_kept(line: str) -> bool:
 
 
 def _described(lines: list[str], *, kept: bool) -> Iterator[str]:
-    if kept and lines[0] == "| Example:":
-        yield from ("Example:", "", ".. code-block:: sh", "", *(f"   {line[4:]}" for line in lines[1:]), "")
+    if kept and lines[0].startswith("| Example"):
+        yield from (lines[0][2:], "", ".. code-block:: sh", "", *(f"   {line[4:]}" for line in lines[1:]), "")
     elif kept:
         yield from (_escape(" ".join(line[2:].strip() for line in lines)), "")
     else:

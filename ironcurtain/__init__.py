@@ -1,7 +1,7 @@
 """IronCurtain: plain-English rules for AI agents' tool calls, as a verified OPA bundle.
 
 For programs of your own: `Policy` decides, a `Call` goes in and a `Decision` with a `Verdict` comes out.
-What cannot be used raises an `IronCurtainError`, one of `ironcurtain.errors`. docs/library.md has all of it.
+What cannot be used raises an `IronCurtainError`, one of `ironcurtain.errors`. docs/library.md shows how.
 """
 
 from __future__ import annotations
