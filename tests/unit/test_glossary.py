@@ -14,13 +14,8 @@ TERMS = [term for term, _ in ENTRIES]
 # Their texts are made from docstrings, options, tests and annotations.
 MADE = {"api.md", "attacks.md", "commands.md", "known-servers.md"}
 PAGES = sorted(path for path in DOCS.glob("*.md") if path != GLOSSARY and path.name not in MADE)
-LINK = re.compile(r"\[([^\]]+)\]\((?:\S*glossary\.md)?#([a-z-]+)\)")
 GLOSSARY_LINK = re.compile(r"\[([^\]]+)\]\(\S*glossary\.md#([a-z-]+)\)")
 NO_PROSE = re.compile(r"^```.*?^```|^#+ [^\n]*$|`[^`\n]+`|\]\([^)\s]+\)", re.MULTILINE | re.DOTALL)
-
-
-def anchor(term: str) -> str:
-    return term.lower().replace(" ", "-")
 
 
 def test_each_term_is_there_once_and_in_order() -> None:
@@ -31,17 +26,6 @@ def test_each_term_is_there_once_and_in_order() -> None:
 def test_an_entry_has_one_to_three_sentences(term: str, text: str) -> None:
     sentences = re.findall(r"[.?!](?=\s|$)", re.sub(r"`[^`]*`", "", text))
     assert 1 <= len(sentences) <= 3, term
-
-
-def test_links_within_the_glossary_name_its_terms() -> None:
-    named = {place for text, place in LINK.findall(GLOSSARY.read_text())}
-    assert named <= {anchor(term) for term in TERMS}
-
-
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))
-def test_links_to_the_glossary_name_its_terms(page: Path) -> None:
-    named = {place for _, place in GLOSSARY_LINK.findall(page.read_text())}
-    assert named <= {anchor(term) for term in TERMS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
