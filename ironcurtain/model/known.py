@@ -1,4 +1,4 @@
-"""Well-known MCP servers and how their tools are annotated: the files of `known-servers/`."""
+"""Well-known MCP servers and how their tools are annotated: the files of `compiler/known_servers/`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The files that ship beside the code: Rego, the engine's pin, schemas, pages of errors, known servers.
+"""The files that ship beside the code: Rego, the engine's pin, schemas, documents, known servers.
 
-In a checkout they stand at the top of the repository; in an installed wheel, inside the package.
+All but the known servers stand at the top of a checkout, and inside the package in an installed wheel.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ DOCS: Path = _ROOT / "docs"
 ERRORS: Path = DOCS / "errors"
 """The page of each error, `<code>.md` (`docs/errors/`)."""
 
-KNOWN_SERVERS: Path = _ROOT / "known-servers"
-"""The tool lists and annotations of well-known MCP servers (`known-servers/`)."""
+KNOWN_SERVERS: Path = _PACKAGE / "compiler" / "known_servers"
+"""The tool lists and annotations of well-known MCP servers (`compiler/known_servers/`)."""

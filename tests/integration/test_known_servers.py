@@ -55,7 +55,7 @@ def test_a_live_server_is_annotated_without_a_question(name: str, tmp_path: Path
 
 def test_the_compile_of_a_known_server_asks_for_rules_alone(tmp_path: Path) -> None:
     write_project(tmp_path)
-    lists = ROOT / "known-servers" / "lists"
+    lists = ROOT / "ironcurtain" / "compiler" / "known_servers" / "lists"
     saved = {"mcpServers": {"time": {"tools": str(lists / "time-2026.10.19.json")}}}
     (tmp_path / "mcp-servers.json").write_text(json.dumps(saved))
     (tmp_path / "constitution.md").write_text(
@@ -73,7 +73,7 @@ def test_the_compile_of_a_known_server_asks_for_rules_alone(tmp_path: Path) -> N
 
 def test_launch_options_of_a_browser_are_refused_whatever_the_address(tmp_path: Path) -> None:
     """They can name any program to start in the place of the browser."""
-    lists = ROOT / "known-servers" / "lists"
+    lists = ROOT / "ironcurtain" / "compiler" / "known_servers" / "lists"
     saved = {"mcpServers": {"browser": {"tools": str(lists / "puppeteer-2025.5.12.json")}}}
     (tmp_path / "mcp-servers.json").write_text(json.dumps(saved))
     (tmp_path / "ironcurtain.toml").write_text('model = "manual"\n')
