@@ -1,8 +1,8 @@
 """The recorded tool lists of well-known servers, made again: `make known-servers [NAMES="NAME=VERSION …"]`.
 
 Each server is fetched and started by the product's own commands, contained and without an account, and what
-it lists is written to `ironcurtain/compiler/known_servers/lists`, beside what is there: no list is ever changed. A version that
-lists something else than before, beside other versions of its libraries, is recorded as `VERSION~2`. Tools
+it lists is written to `ironcurtain/compiler/known_servers/lists`, beside what is there: no list is ever
+changed. A version that lists something else than before, beside other versions of its libraries, is recorded as `VERSION~2`. Tools
 without an annotation are named, for a person to review them.
 """
 
