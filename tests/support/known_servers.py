@@ -2,8 +2,8 @@
 
 Each server is fetched and started by the product's own commands, contained and without an account, and what
 it lists is written to `ironcurtain/compiler/known_servers/lists`, beside what is there: no list is ever
-changed. A version that lists something else than before, beside other versions of its libraries, is recorded as `VERSION~2`. Tools
-without an annotation are named, for a person to review them.
+changed. A version that lists something else than before, beside other versions of its libraries, is
+recorded as `VERSION~2`. Tools without an annotation are named, for a person to review them.
 """
 
 from __future__ import annotations
