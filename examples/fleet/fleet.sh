@@ -43,7 +43,7 @@ node() {
 	FLEET_BUNDLES=http://127.0.0.1:$port launch "node-$1" "${FLEET_OPA:-$(ironcurtain opa which)}" run --server \
 		--addr "127.0.0.1:$((port + $1))" --config-file "$here/opa.yaml" \
 		--set-file "keys.release.key=$key" --authentication token --authorization basic \
-		--skip-version-check "$here/../../opa/authz.rego" "$state/token-digest.json"
+		--skip-version-check "$here/../../opa/system/authz/authz.rego" "$state/token-digest.json"
 }
 
 start() {

@@ -178,7 +178,7 @@ def _write_files(directory: Path, archive: bytes, token: str) -> None:
     guard = directory / "authz"
     (guard / "system" / "engine").mkdir(parents=True)
     (guard / ".manifest").write_text(json.dumps({"roots": ["system"], "rego_version": 1}))
-    shutil.copyfile(assets.OPA / "authz.rego", guard / "system" / "authz.rego")
+    shutil.copyfile(assets.OPA / "system" / "authz" / "authz.rego", guard / "system" / "authz.rego")
     digest = hashlib.sha256(token.encode()).hexdigest()
     (guard / "system" / "engine" / "data.json").write_text(json.dumps({"token_sha256": digest}))
     shutil.copyfile(assets.OPA / "config.json", directory / "config.json")

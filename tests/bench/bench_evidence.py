@@ -70,7 +70,7 @@ def bare(bundle: Bundle, directory: Path) -> Any:
     }
     (directory / "bundle.tar.gz").write_bytes(bundle.archive())
     (directory / "inputs.json").write_text(json.dumps({"ironcurtain_inputs": questions}))
-    module = assets.REGO / "verify" / "verify.rego"
+    module = assets.REGO / "ironcurtain_verify" / "verify.rego"
     files = ["--bundle", "bundle.tar.gz", "--data", "inputs.json", "--data", str(module)]
     command = [str(find().path), "eval", "--format", "json", *files, "data.ironcurtain_verify.results"]
     return lambda: subprocess.run(command, cwd=directory, check=True, capture_output=True)

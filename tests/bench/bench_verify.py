@@ -50,7 +50,7 @@ def write_inputs(directory: Path, archive: bytes, questions: Mapping[str, Json])
     """Write what a bare `opa eval` reads; return its command."""
     (directory / "bundle.tar.gz").write_bytes(archive)
     (directory / "inputs.json").write_text(json.dumps({"ironcurtain_inputs": questions}))
-    module = assets.REGO / "verify" / "verify.rego"
+    module = assets.REGO / "ironcurtain_verify" / "verify.rego"
     files = ["--bundle", "bundle.tar.gz", "--data", "inputs.json", "--data", str(module)]
     return [str(find().path), "eval", "--format", "json", *files, "data.ironcurtain_verify.results"]
 

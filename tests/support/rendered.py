@@ -93,7 +93,7 @@ def evaluate(directory: Path, policies: list[list[dict]], calls: dict[str, dict]
     sources = [
         assets.REGO / "ironcurtain" / name for name in ("decision/decision.rego", "matching/matching.rego")
     ]
-    rego = [*directory.glob("*.rego"), *sources, assets.REGO / "verify" / "verify.rego"]
+    rego = [*directory.glob("*.rego"), *sources, assets.REGO / "ironcurtain_verify" / "verify.rego"]
     command.check(*rego)
     assert command.unformatted(*directory.glob("*.rego")) == ()
     result: dict[str, dict] = command.eval(

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import policy_directory
+from ironcurtain.compiler.render.terms import TAB, literal, metadata
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
@@ -68,8 +69,14 @@ def _module(server: str, tests: Mapping[str, str]) -> str:
 
 
 def _test(name: str, scenario: Scenario, question: Mapping[str, object]) -> str:
-    literal = json.dumps(question, indent=1, sort_keys=True)
-    lines = [f"{name} if {{", f"\tanswer := decision.decision with input as {literal}"]
+    asked = f"{TAB}answer := decision.decision with input as "
+    lines = [
+        "# METADATA",
+        f"# title: {metadata(scenario.id)}",
+        f"# description: {metadata(scenario.why)}",
+        f"{name} if {{",
+        asked + literal(question, used=len(asked) + 3),
+    ]
     lines.append(f"\tanswer.verdict == {json.dumps(scenario.expect)}")
     if scenario.rule:
         lines.append(f"\tanswer.rule == {json.dumps(scenario.rule)}")

@@ -2,7 +2,7 @@
 
 A rule becomes one `matches` block for each role and pattern that it speaks of, because OPA indexes
 `"pattern" in input.patterns.role`: a decision then costs the same at 50 rules and at 10,000. A match is
-`[order, rule name, verdict, {subject id: true}]`.
+`{order, rule, verdict, subjects: {subject id: true}}`; `rego/ironcurtain/decision` reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ironcurtain.compiler.render.conditions import (
     member_line,
     roles_guard_line,
 )
-from ironcurtain.compiler.render.terms import TAB, metadata, metadata_title, reference, string
+from ironcurtain.compiler.render.terms import TAB, collection, metadata, metadata_title, reference, string
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy, RoleCondition, Rule
 from ironcurtain.model.verdict import Verdict
@@ -72,9 +72,24 @@ def _rule(order: int, rule: Rule, tools: Iterable[str]) -> str:
     title = f"# METADATA\n# title: {metadata_title(rule.name)}\n"
     description = f"# description: {metadata(rule.description or rule.reason)}\n"
     custom = f"# custom: {metadata({'clause': rule.clause})}\n"
-    head = f"matches contains [{order}, {string(rule.name)}, {string(rule.then)}, ids] if {{\n"
+    head = _head(order, rule)
     blocks = [head + "".join(f"{TAB}{line}\n" for line in lines) + "}\n" for lines in _bodies(rule, tools)]
     return title + description + custom + "\n".join(blocks)
+
+
+def _head(order: int, rule: Rule) -> str:
+    match = collection(
+        [
+            f'"order": {order}',
+            f'"rule": {string(rule.name)}',
+            f'"verdict": {string(rule.then)}',
+            '"subjects": ids',
+        ],
+        "{}",
+        used=len("matches contains  if {"),
+        depth=0,
+    )
+    return f"matches contains {match} if {{\n"
 
 
 def _bodies(rule: Rule, tools: Iterable[str]) -> Iterator[list[str]]:

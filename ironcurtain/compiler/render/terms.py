@@ -15,6 +15,7 @@ from ironcurtain.system.text import is_hidden
 
 MAX_LINE = 110
 TAB = "\t"
+_TAB_WIDTH = 4
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS = frozenset(
@@ -76,6 +77,27 @@ def collection(items: Iterable[str], brackets: str, *, used: int, depth: int = 1
         return line
     inner = TAB * (depth + 1)
     return f"{brackets[0]}\n" + "".join(f"{inner}{item},\n" for item in terms) + TAB * depth + brackets[1]
+
+
+def literal(value: Json, *, used: int = 0, depth: int = 1) -> str:
+    """Return a JSON value as a Rego term: each object and array on one line where it fits, else one a line.
+
+    Args:
+        value: The value.
+        used: Columns of the first line that are taken by what stands before and after.
+        depth: How far that line is indented, in tabs.
+    """
+    if not isinstance(value, dict | list | tuple) or used + len(term(value)) <= MAX_LINE:
+        return term(value)
+    inside = (depth + 1) * _TAB_WIDTH + 1
+    if isinstance(value, dict):
+        keys = {key: f"{string(key)}: " for key in sorted(value)}
+        items = [
+            key + literal(value[name], used=inside + len(key), depth=depth + 1) for name, key in keys.items()
+        ]
+        return collection(items, "{}", used=MAX_LINE, depth=depth)
+    items = [literal(item, used=inside, depth=depth + 1) for item in value]
+    return collection(items, "[]", used=MAX_LINE, depth=depth)
 
 
 def raw_string(text: str) -> str:

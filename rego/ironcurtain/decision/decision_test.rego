@@ -67,9 +67,9 @@ test_allow_of_discharged_subjects_alone if {
 
 test_escalate_by_the_most_severe_subject_and_the_first_rule_of_each if {
 	matches := {
-		[1, "reads", "allow", {"0000": true}],
-		[2, "asks", "escalate", {"0000": true, "0002": true}],
-		[3, "deletes", "deny", {"0002": true}],
+		{"order": 1, "rule": "reads", "verdict": "allow", "subjects": {"0000": true}},
+		{"order": 2, "rule": "asks", "verdict": "escalate", "subjects": {"0000": true, "0002": true}},
+		{"order": 3, "rule": "deletes", "verdict": "deny", "subjects": {"0002": true}},
 	}
 	_decide(matches, {}, _subjects) == {
 		"verdict": "escalate",
@@ -87,7 +87,7 @@ test_escalate_by_the_most_severe_subject_and_the_first_rule_of_each if {
 
 test_deny_by_a_rule_that_sees_discharged_subjects if {
 	only := {"0001": _subjects["0001"]}
-	_decide({[3, "deletes", "deny", {"0001": true}]}, {}, only) == {
+	_decide({{"order": 3, "rule": "deletes", "verdict": "deny", "subjects": {"0001": true}}}, {}, only) == {
 		"verdict": "deny",
 		"rule": "deletes",
 		"clause": "C3",
@@ -97,7 +97,7 @@ test_deny_by_a_rule_that_sees_discharged_subjects if {
 	}
 }
 
-_all_allowed := {[1, "reads", "allow", {"0000": true, "0002": true}]}
+_all_allowed := {{"order": 1, "rule": "reads", "verdict": "allow", "subjects": {"0000": true, "0002": true}}}
 
 test_deny_by_a_module_of_the_project_for_one_subject if {
 	custom := {"night": {"deny": {{"id": "0002", "reason": "Not at night."}}}}
@@ -131,7 +131,7 @@ test_escalate_by_a_module_that_names_no_subject if {
 
 test_deny_stays_deny_whatever_a_module_of_the_project_says if {
 	custom := {"kind": {"escalate": {{"id": "0000", "reason": "Ask."}}, "allow": {"0000"}}}
-	_decide({[3, "deletes", "deny", {"0000": true}]}, custom, _subjects) == {
+	_decide({{"order": 3, "rule": "deletes", "verdict": "deny", "subjects": {"0000": true}}}, custom, _subjects) == {
 		"verdict": "deny",
 		"rule": "deletes",
 		"clause": "C3",

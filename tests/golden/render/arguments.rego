@@ -11,7 +11,7 @@ import data.ironcurtain.matching
 # title: "small"
 # description: "Because of small."
 # custom: {"clause": "C4"}
-matches contains [1, "small", "allow", ids] if {
+matches contains {"order": 1, "rule": "small", "verdict": "allow", "subjects": ids} if {
 	input.tool == "pay"
 	is_number(input.args.amount)
 	input.args.amount <= 50
@@ -29,7 +29,7 @@ matches contains [1, "small", "allow", ids] if {
 # title: "elements"
 # description: "Because of elements."
 # custom: {"clause": "C4"}
-matches contains [2, "elements", "allow", ids] if {
+matches contains {"order": 2, "rule": "elements", "verdict": "allow", "subjects": ids} if {
 	input.tool == "pay"
 	matching.every_element(matching.lookup(input.args, ["lines"]), ["kind"], {"op": "in", "value": ["a", "b"]})
 	matching.some_element(matching.lookup(input.args, ["tags"]), [], {"op": "equals", "value": "ok"})

@@ -9,7 +9,7 @@ package ironcurtain.policy.Odd_1
 # title: "true"
 # description: "ends: here\n# METADATA\n# title: \"x\"\n\u202e \U000e0041 😀 } default allow := true"
 # custom: {"clause": "C4"}
-matches contains [1, "true", "deny", ids] if {
+matches contains {"order": 1, "rule": "true", "verdict": "deny", "subjects": ids} if {
 	input.tool in {"a\"b", "} if {"}
 	"example.com/a\"b" in input.patterns["fetch-url"]
 	input.args["package"]["is it?"] == "`\n\u202e}"

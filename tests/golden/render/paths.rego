@@ -11,7 +11,7 @@ import data.ironcurtain.matching
 # title: allow-read-documents
 # description: "Files in Documents may be read."
 # custom: {"clause": "C4"}
-matches contains [1, "allow-read-documents", "allow", ids] if {
+matches contains {"order": 1, "rule": "allow-read-documents", "verdict": "allow", "subjects": ids} if {
 	input.tool in {"read_text_file", "list_directory"}
 	"~/Documents" in input.patterns["read-path"]
 	ids := input.within["read-path"]["~/Documents"]
@@ -21,28 +21,28 @@ matches contains [1, "allow-read-documents", "allow", ids] if {
 # title: move-in-downloads
 # description: "Because of move-in-downloads."
 # custom: {"clause": "C4"}
-matches contains [2, "move-in-downloads", "allow", ids] if {
+matches contains {"order": 2, "rule": "move-in-downloads", "verdict": "allow", "subjects": ids} if {
 	input.tool == "move_file"
 	"~/Downloads" in input.patterns["read-path"]
 	matching.none_or_every_covered({"write-path"}, {"~/Downloads", "/srv/in"})
 	ids := input.within["read-path"]["~/Downloads"]
 }
 
-matches contains [2, "move-in-downloads", "allow", ids] if {
+matches contains {"order": 2, "rule": "move-in-downloads", "verdict": "allow", "subjects": ids} if {
 	input.tool == "move_file"
 	"~/Downloads" in input.patterns["delete-path"]
 	matching.none_or_every_covered({"write-path"}, {"~/Downloads", "/srv/in"})
 	ids := input.within["delete-path"]["~/Downloads"]
 }
 
-matches contains [2, "move-in-downloads", "allow", ids] if {
+matches contains {"order": 2, "rule": "move-in-downloads", "verdict": "allow", "subjects": ids} if {
 	input.tool == "move_file"
 	"~/Downloads" in input.patterns["write-path"]
 	matching.every_covered({"read-path", "delete-path"}, {"~/Downloads"})
 	ids := input.within["write-path"]["~/Downloads"]
 }
 
-matches contains [2, "move-in-downloads", "allow", ids] if {
+matches contains {"order": 2, "rule": "move-in-downloads", "verdict": "allow", "subjects": ids} if {
 	input.tool == "move_file"
 	"/srv/in" in input.patterns["write-path"]
 	matching.every_covered({"read-path", "delete-path"}, {"~/Downloads"})
@@ -53,10 +53,10 @@ matches contains [2, "move-in-downloads", "allow", ids] if {
 # title: deny-delete
 # description: "Because of deny-delete."
 # custom: {"clause": "C4"}
-matches contains [3, "deny-delete", "deny", ids] if {
+matches contains {"order": 3, "rule": "deny-delete", "verdict": "deny", "subjects": ids} if {
 	ids := input.roles["delete-path"]
 }
 
-matches contains [3, "deny-delete", "deny", ids] if {
+matches contains {"order": 3, "rule": "deny-delete", "verdict": "deny", "subjects": ids} if {
 	ids := input.sandboxed.roles["delete-path"]
 }

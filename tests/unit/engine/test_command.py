@@ -109,7 +109,7 @@ def test_capabilities_are_a_pure_part_of_opa_own(command: OpaCommand, tmp_path: 
 
 
 def test_authorisation_policy_passes_its_own_tests(command: OpaCommand) -> None:
-    rules, tests = assets.OPA / "authz.rego", assets.OPA / "authz_test.rego"
+    rules, tests = (assets.OPA / "system/authz" / name for name in ("authz.rego", "authz_test.rego"))
     command.check(rules, tests)
     report = command.test(rules, tests, bundle=False)
     assert (report.failures, report.passed) == ((), 7)

@@ -5,34 +5,24 @@ package ironcurtain.policy.git_test
 
 import data.ironcurtain.decision
 
+# METADATA
+# title: "git-status"
+# description: "It only looks."
 test_allow_git_status if {
 	answer := decision.decision with input as {
-		"args": {
-			"includeUntracked": true,
-			"path": "/home/user/sandbox/repo",
-		},
+		"args": {"includeUntracked": true, "path": "/home/user/sandbox/repo"},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_status",
 		"within": {},
 	}
@@ -40,6 +30,9 @@ test_allow_git_status if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-log"
+# description: "It only looks."
 test_allow_git_log if {
 	answer := decision.decision with input as {
 		"args": {
@@ -53,25 +46,15 @@ test_allow_git_log if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_log",
 		"within": {},
 	}
@@ -79,6 +62,9 @@ test_allow_git_log if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-diff"
+# description: "It only looks."
 test_allow_git_diff if {
 	answer := decision.decision with input as {
 		"args": {
@@ -93,25 +79,15 @@ test_allow_git_diff if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_diff",
 		"within": {},
 	}
@@ -119,15 +95,16 @@ test_allow_git_diff if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-add"
+# description: "Staging is free in the sandbox."
 test_allow_git_add if {
 	answer := decision.decision with input as {
 		"args": {
 			"all": false,
 			"force": false,
 			"path": "/home/user/sandbox/repo",
-			"paths": [
-				"/home/user/sandbox/repo/src/a.py",
-			],
+			"paths": ["/home/user/sandbox/repo/src/a.py"],
 			"update": false,
 		},
 		"caller": {},
@@ -135,15 +112,7 @@ test_allow_git_add if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-					"0002": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true, "0002": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -175,6 +144,9 @@ test_allow_git_add if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-commit"
+# description: "Committing is free in the sandbox."
 test_allow_git_commit if {
 	answer := decision.decision with input as {
 		"args": {
@@ -189,14 +161,7 @@ test_allow_git_commit if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -222,6 +187,9 @@ test_allow_git_commit if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-push"
+# description: "It contacts another computer."
 test_escalate_git_push if {
 	answer := decision.decision with input as {
 		"args": {
@@ -238,21 +206,10 @@ test_escalate_git_push if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -283,6 +240,9 @@ test_escalate_git_push if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-pull"
+# description: "It contacts another computer."
 test_escalate_git_pull if {
 	answer := decision.decision with input as {
 		"args": {
@@ -293,21 +253,10 @@ test_escalate_git_pull if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -338,31 +287,18 @@ test_escalate_git_pull if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-reset"
+# description: "It rewrites history."
 test_escalate_git_reset if {
 	answer := decision.decision with input as {
-		"args": {
-			"confirmed": false,
-			"mode": "hard",
-			"path": "/home/user/sandbox/repo",
-			"target": "HEAD~1",
-		},
+		"args": {"confirmed": false, "mode": "hard", "path": "/home/user/sandbox/repo", "target": "HEAD~1"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -393,6 +329,9 @@ test_escalate_git_reset if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-merge"
+# description: "It rewrites history."
 test_escalate_git_merge if {
 	answer := decision.decision with input as {
 		"args": {
@@ -404,21 +343,10 @@ test_escalate_git_merge if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -449,6 +377,9 @@ test_escalate_git_merge if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-branch-delete"
+# description: "It deletes a branch."
 test_escalate_git_branch_delete if {
 	answer := decision.decision with input as {
 		"args": {
@@ -461,21 +392,10 @@ test_escalate_git_branch_delete if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -506,34 +426,19 @@ test_escalate_git_branch_delete if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-status-default-path"
+# description: "Without a path it is the working directory, which is the sandbox."
 test_allow_git_status_default_path if {
 	answer := decision.decision with input as {
-		"args": {
-			"includeUntracked": true,
-			"path": "/home/user/sandbox",
-		},
+		"args": {"includeUntracked": true, "path": "/home/user/sandbox"},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox",
-			},
-		},
+		"subjects": {"0000": {"at": "/path", "discharged": true, "role": "read-path", "value": "/home/user/sandbox"}},
 		"tool": "git_status",
 		"within": {},
 	}
@@ -541,36 +446,24 @@ test_allow_git_status_default_path if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-show-file"
+# description: "It only looks."
 test_allow_git_show_file if {
 	answer := decision.decision with input as {
-		"args": {
-			"filePath": "src/a.py",
-			"object": "HEAD",
-			"path": "/home/user/sandbox/repo",
-			"stat": false,
-		},
+		"args": {"filePath": "src/a.py", "object": "HEAD", "path": "/home/user/sandbox/repo", "stat": false},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_show",
 		"within": {},
 	}
@@ -578,6 +471,9 @@ test_allow_git_show_file if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-blame"
+# description: "It only looks."
 test_allow_git_blame if {
 	answer := decision.decision with input as {
 		"args": {
@@ -588,16 +484,7 @@ test_allow_git_blame if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-					"0001": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true, "0001": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -621,6 +508,9 @@ test_allow_git_blame if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-blame-outside"
+# description: "The file lies outside the sandbox."
 test_escalate_git_blame_outside if {
 	answer := decision.decision with input as {
 		"args": {
@@ -629,25 +519,9 @@ test_escalate_git_blame_outside if {
 			"path": "/home/user/sandbox/repo",
 		},
 		"caller": {},
-		"patterns": {
-			"read-path": [
-				"~/Documents",
-			],
-		},
-		"roles": {
-			"read-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0001": true,
-				},
-			},
-			"within": {},
-		},
+		"patterns": {"read-path": ["~/Documents"]},
+		"roles": {"read-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0001": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -665,46 +539,29 @@ test_escalate_git_blame_outside if {
 			},
 		},
 		"tool": "git_blame",
-		"within": {
-			"read-path": {
-				"~/Documents": {
-					"0000": true,
-				},
-			},
-		},
+		"within": {"read-path": {"~/Documents": {"0000": true}}},
 	}
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-reflog"
+# description: "It only looks."
 test_allow_git_reflog if {
 	answer := decision.decision with input as {
-		"args": {
-			"maxCount": 25,
-			"path": "/home/user/sandbox/repo",
-			"ref": "HEAD",
-		},
+		"args": {"maxCount": 25, "path": "/home/user/sandbox/repo", "ref": "HEAD"},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_reflog",
 		"within": {},
 	}
@@ -712,6 +569,9 @@ test_allow_git_reflog if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-branch-list"
+# description: "It only looks."
 test_allow_git_branch_list if {
 	answer := decision.decision with input as {
 		"args": {
@@ -724,25 +584,15 @@ test_allow_git_branch_list if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_branch",
 		"within": {},
 	}
@@ -750,6 +600,9 @@ test_allow_git_branch_list if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-branch-default"
+# description: "The default of mode is list."
 test_allow_git_branch_default if {
 	answer := decision.decision with input as {
 		"args": {
@@ -762,25 +615,15 @@ test_allow_git_branch_default if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_branch",
 		"within": {},
 	}
@@ -788,36 +631,24 @@ test_allow_git_branch_default if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-tag-list"
+# description: "The default of mode is list."
 test_allow_git_tag_list if {
 	answer := decision.decision with input as {
-		"args": {
-			"annotated": false,
-			"force": false,
-			"mode": "list",
-			"path": "/home/user/sandbox/repo",
-		},
+		"args": {"annotated": false, "force": false, "mode": "list", "path": "/home/user/sandbox/repo"},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_tag",
 		"within": {},
 	}
@@ -825,6 +656,9 @@ test_allow_git_tag_list if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-tag-verify"
+# description: "It only looks."
 test_allow_git_tag_verify if {
 	answer := decision.decision with input as {
 		"args": {
@@ -837,25 +671,15 @@ test_allow_git_tag_verify if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_tag",
 		"within": {},
 	}
@@ -863,6 +687,9 @@ test_allow_git_tag_verify if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-stash-list"
+# description: "It only looks."
 test_allow_git_stash_list if {
 	answer := decision.decision with input as {
 		"args": {
@@ -874,25 +701,15 @@ test_allow_git_stash_list if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_stash",
 		"within": {},
 	}
@@ -900,35 +717,24 @@ test_allow_git_stash_list if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-remote-list"
+# description: "It reads the configuration and contacts nobody."
 test_allow_git_remote_list if {
 	answer := decision.decision with input as {
-		"args": {
-			"mode": "list",
-			"path": "/home/user/sandbox/repo",
-			"push": false,
-		},
+		"args": {"mode": "list", "path": "/home/user/sandbox/repo", "push": false},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_remote",
 		"within": {},
 	}
@@ -936,36 +742,24 @@ test_allow_git_remote_list if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-remote-get-url"
+# description: "It reads the configuration and contacts nobody."
 test_allow_git_remote_get_url if {
 	answer := decision.decision with input as {
-		"args": {
-			"mode": "get-url",
-			"name": "origin",
-			"path": "/home/user/sandbox/local",
-			"push": false,
-		},
+		"args": {"mode": "get-url", "name": "origin", "path": "/home/user/sandbox/local", "push": false},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/local",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/local",
+		}},
 		"tool": "git_remote",
 		"within": {},
 	}
@@ -973,6 +767,9 @@ test_allow_git_remote_get_url if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-worktree-list"
+# description: "The default of mode is list."
 test_allow_git_worktree_list if {
 	answer := decision.decision with input as {
 		"args": {
@@ -986,25 +783,15 @@ test_allow_git_worktree_list if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_worktree",
 		"within": {},
 	}
@@ -1012,38 +799,29 @@ test_allow_git_worktree_list if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-changelog"
+# description: "It only looks."
 test_allow_git_changelog if {
 	answer := decision.decision with input as {
 		"args": {
 			"maxCommits": 200,
 			"maxTags": 100,
 			"path": "/home/user/sandbox/repo",
-			"reviewTypes": [
-				"security",
-			],
+			"reviewTypes": ["security"],
 		},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_changelog_analyze",
 		"within": {},
 	}
@@ -1051,6 +829,9 @@ test_allow_git_changelog if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-clean-dry-run"
+# description: "A dry run only looks."
 test_allow_git_clean_dry_run if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1063,25 +844,15 @@ test_allow_git_clean_dry_run if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_clean",
 		"within": {},
 	}
@@ -1089,6 +860,9 @@ test_allow_git_clean_dry_run if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-diff-branches"
+# description: "It only looks."
 test_allow_git_diff_branches if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1105,25 +879,15 @@ test_allow_git_diff_branches if {
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_diff",
 		"within": {},
 	}
@@ -1131,6 +895,9 @@ test_allow_git_diff_branches if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-diff-paths-outside"
+# description: "Git compares files outside the work tree too."
 test_escalate_git_diff_paths_outside if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1139,30 +906,14 @@ test_escalate_git_diff_paths_outside if {
 			"includeUntracked": false,
 			"nameOnly": false,
 			"path": "/home/user/sandbox/repo",
-			"paths": [
-				"/dev/null",
-				"/etc/passwd",
-			],
+			"paths": ["/dev/null", "/etc/passwd"],
 			"staged": false,
 			"stat": false,
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"read-path": {
-				"0001": true,
-				"0002": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"roles": {"read-path": {"0001": true, "0002": true}},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -1172,18 +923,8 @@ test_escalate_git_diff_paths_outside if {
 				"role": "read-path",
 				"value": "/home/user/sandbox/repo",
 			},
-			"0001": {
-				"at": "/paths/0",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/dev/null",
-			},
-			"0002": {
-				"at": "/paths/1",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/etc/passwd",
-			},
+			"0001": {"at": "/paths/0", "discharged": false, "role": "read-path", "value": "/dev/null"},
+			"0002": {"at": "/paths/1", "discharged": false, "role": "read-path", "value": "/etc/passwd"},
 		},
 		"tool": "git_diff",
 		"within": {},
@@ -1191,6 +932,9 @@ test_escalate_git_diff_paths_outside if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-add-everything"
+# description: "Staging is free in the sandbox."
 test_allow_git_add_everything if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1205,14 +949,7 @@ test_allow_git_add_everything if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1238,34 +975,24 @@ test_allow_git_add_everything if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-add-outside"
+# description: "The file lies outside the sandbox."
 test_escalate_git_add_outside if {
 	answer := decision.decision with input as {
 		"args": {
 			"all": false,
 			"force": false,
 			"path": "/home/user/sandbox/repo",
-			"paths": [
-				"/etc/passwd",
-			],
+			"paths": ["/etc/passwd"],
 			"update": false,
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"read-path": {
-				"0002": true,
-			},
-		},
+		"roles": {"read-path": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1283,12 +1010,7 @@ test_escalate_git_add_outside if {
 				"role": "write-path",
 				"value": "/home/user/sandbox/repo",
 			},
-			"0002": {
-				"at": "/paths/0",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/etc/passwd",
-			},
+			"0002": {"at": "/paths/0", "discharged": false, "role": "read-path", "value": "/etc/passwd"},
 		},
 		"tool": "git_add",
 		"within": {},
@@ -1296,14 +1018,15 @@ test_escalate_git_add_outside if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-commit-and-stage"
+# description: "Staging and committing are free in the sandbox."
 test_allow_git_commit_and_stage if {
 	answer := decision.decision with input as {
 		"args": {
 			"allowEmpty": false,
 			"amend": false,
-			"filesToStage": [
-				"/home/user/sandbox/repo/src/a.py",
-			],
+			"filesToStage": ["/home/user/sandbox/repo/src/a.py"],
 			"message": "Add a",
 			"noVerify": false,
 			"path": "/home/user/sandbox/repo",
@@ -1313,15 +1036,7 @@ test_allow_git_commit_and_stage if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-					"0001": true,
-				},
-				"write-path": {
-					"0002": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true, "0001": true}, "write-path": {"0002": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1353,34 +1068,24 @@ test_allow_git_commit_and_stage if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-init"
+# description: "A new repository in the sandbox."
 test_allow_git_init if {
 	answer := decision.decision with input as {
-		"args": {
-			"bare": false,
-			"path": "/home/user/sandbox/new",
-		},
+		"args": {"bare": false, "path": "/home/user/sandbox/new"},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"write-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"write-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "write-path",
-				"value": "/home/user/sandbox/new",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "write-path",
+			"value": "/home/user/sandbox/new",
+		}},
 		"tool": "git_init",
 		"within": {},
 	}
@@ -1388,6 +1093,9 @@ test_allow_git_init if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-branch-create"
+# description: "A new branch loses nothing."
 test_allow_git_branch_create if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1404,14 +1112,7 @@ test_allow_git_branch_create if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1437,6 +1138,9 @@ test_allow_git_branch_create if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-checkout-new-branch"
+# description: "A new branch loses nothing."
 test_allow_git_checkout_new_branch if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1450,14 +1154,7 @@ test_allow_git_checkout_new_branch if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1483,6 +1180,9 @@ test_allow_git_checkout_new_branch if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-tag-create"
+# description: "A new tag loses nothing."
 test_allow_git_tag_create if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1498,14 +1198,7 @@ test_allow_git_tag_create if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1531,6 +1224,9 @@ test_allow_git_tag_create if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-stash-push"
+# description: "The default of mode is push, which puts changes aside."
 test_allow_git_stash_push if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1544,14 +1240,7 @@ test_allow_git_stash_push if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1577,6 +1266,9 @@ test_allow_git_stash_push if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-stash-pop"
+# description: "The changes come back."
 test_allow_git_stash_pop if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1590,14 +1282,7 @@ test_allow_git_stash_pop if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1623,35 +1308,24 @@ test_allow_git_stash_pop if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-set-working-dir"
+# description: "It shows the state of a repository in the sandbox."
 test_allow_git_set_working_dir if {
 	answer := decision.decision with input as {
-		"args": {
-			"initializeIfNotPresent": false,
-			"path": "/home/user/sandbox/repo",
-			"validateGitRepo": true,
-		},
+		"args": {"initializeIfNotPresent": false, "path": "/home/user/sandbox/repo", "validateGitRepo": true},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": true,
-				"role": "read-path",
-				"value": "/home/user/sandbox/repo",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": true,
+			"role": "read-path",
+			"value": "/home/user/sandbox/repo",
+		}},
 		"tool": "git_set_working_dir",
 		"within": {},
 	}
@@ -1659,72 +1333,47 @@ test_allow_git_set_working_dir if {
 	answer.rule == "structural-sandbox-allow"
 }
 
+# METADATA
+# title: "git-clear-working-dir"
+# description: "Later calls name their repository all the same."
 test_allow_git_clear_working_dir if {
 	answer := decision.decision with input as {
-		"args": {
-			"confirm": "Y",
-		},
+		"args": {"confirm": "Y"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"none": {
-				"call": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"call": {
-				"at": "",
-				"discharged": false,
-				"role": "none",
-				"value": "call",
-			},
-		},
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
 		"tool": "git_clear_working_dir",
 		"within": {},
 	}
 	answer.verdict == "allow"
 }
 
+# METADATA
+# title: "git-wrapup"
+# description: "A checklist."
 test_allow_git_wrapup if {
 	answer := decision.decision with input as {
-		"args": {
-			"acknowledgement": "yes",
-		},
+		"args": {"acknowledgement": "yes"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"none": {
-				"call": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": false,
-		"subjects": {
-			"call": {
-				"at": "",
-				"discharged": false,
-				"role": "none",
-				"value": "call",
-			},
-		},
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
 		"tool": "git_wrapup_instructions",
 		"within": {},
 	}
 	answer.verdict == "allow"
 }
 
+# METADATA
+# title: "git-push-force"
+# description: "It overwrites what others pushed."
 test_escalate_git_push_force if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1741,21 +1390,10 @@ test_escalate_git_push_force if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1786,6 +1424,9 @@ test_escalate_git_push_force if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-push-force-with-lease"
+# description: "It overwrites what others pushed."
 test_escalate_git_push_force_with_lease if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1802,21 +1443,10 @@ test_escalate_git_push_force_with_lease if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1847,6 +1477,9 @@ test_escalate_git_push_force_with_lease if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-push-delete"
+# description: "It deletes a branch on another computer."
 test_escalate_git_push_delete if {
 	answer := decision.decision with input as {
 		"args": {
@@ -1863,21 +1496,10 @@ test_escalate_git_push_delete if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1908,31 +1530,18 @@ test_escalate_git_push_delete if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-fetch"
+# description: "It contacts another computer."
 test_escalate_git_fetch if {
 	answer := decision.decision with input as {
-		"args": {
-			"path": "/home/user/sandbox/repo",
-			"prune": false,
-			"remote": "origin",
-			"tags": false,
-		},
+		"args": {"path": "/home/user/sandbox/repo", "prune": false, "remote": "origin", "tags": false},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -1963,34 +1572,18 @@ test_escalate_git_fetch if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-fetch-prune"
+# description: "It contacts another computer."
 test_escalate_git_fetch_prune if {
 	answer := decision.decision with input as {
-		"args": {
-			"path": "/home/user/sandbox/repo",
-			"prune": true,
-			"remote": "origin",
-			"tags": false,
-		},
+		"args": {"path": "/home/user/sandbox/repo", "prune": true, "remote": "origin", "tags": false},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0002": true,
-			},
-			"git-remote-url": {
-				"0003": true,
-			},
-		},
+		"roles": {"delete-history": {"0002": true}, "git-remote-url": {"0003": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2027,6 +1620,9 @@ test_escalate_git_fetch_prune if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-pull-rebase"
+# description: "It contacts another computer."
 test_escalate_git_pull_rebase if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2037,24 +1633,10 @@ test_escalate_git_pull_rebase if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0003": true,
-			},
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0003": true}, "write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2091,6 +1673,9 @@ test_escalate_git_pull_rebase if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-clone-known-host"
+# description: "It contacts another computer."
 test_escalate_git_clone_known_host if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2101,20 +1686,8 @@ test_escalate_git_clone_known_host if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0001": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"write-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"roles": {"git-remote-url": {"0001": true}},
+		"sandboxed": {"patterns": {}, "roles": {"write-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -2137,6 +1710,9 @@ test_escalate_git_clone_known_host if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-clone-over-ssh"
+# description: "It contacts another computer."
 test_escalate_git_clone_over_ssh if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2147,20 +1723,8 @@ test_escalate_git_clone_over_ssh if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0001": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {
-				"write-path": {
-					"0000": true,
-				},
-			},
-			"within": {},
-		},
+		"roles": {"git-remote-url": {"0001": true}},
+		"sandboxed": {"patterns": {}, "roles": {"write-path": {"0000": true}}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -2183,6 +1747,9 @@ test_escalate_git_clone_over_ssh if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-clone-into-documents"
+# description: "Documents is read only."
 test_deny_git_clone_into_documents if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2192,24 +1759,9 @@ test_deny_git_clone_into_documents if {
 			"url": "https://github.com/u/r.git",
 		},
 		"caller": {},
-		"patterns": {
-			"write-path": [
-				"~/Documents",
-			],
-		},
-		"roles": {
-			"git-remote-url": {
-				"0001": true,
-			},
-			"write-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"patterns": {"write-path": ["~/Documents"]},
+		"roles": {"git-remote-url": {"0001": true}, "write-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -2227,17 +1779,14 @@ test_deny_git_clone_into_documents if {
 			},
 		},
 		"tool": "git_clone",
-		"within": {
-			"write-path": {
-				"~/Documents": {
-					"0000": true,
-				},
-			},
-		},
+		"within": {"write-path": {"~/Documents": {"0000": true}}},
 	}
 	answer.verdict == "deny"
 }
 
+# METADATA
+# title: "git-clone-within-sandbox"
+# description: "A clone needs approval wherever it comes from."
 test_escalate_git_clone_within_sandbox if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2251,15 +1800,7 @@ test_escalate_git_clone_within_sandbox if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0001": true,
-				},
-				"write-path": {
-					"0000": true,
-					"0002": true,
-				},
-			},
+			"roles": {"read-path": {"0001": true}, "write-path": {"0000": true, "0002": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2290,6 +1831,9 @@ test_escalate_git_clone_within_sandbox if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-remote-add"
+# description: "It changes where pushes can go."
 test_escalate_git_remote_add if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2301,21 +1845,10 @@ test_escalate_git_remote_add if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"git-remote-url": {
-				"0002": true,
-			},
-		},
+		"roles": {"git-remote-url": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2346,31 +1879,18 @@ test_escalate_git_remote_add if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-remote-remove"
+# description: "It changes the remotes."
 test_escalate_git_remote_remove if {
 	answer := decision.decision with input as {
-		"args": {
-			"mode": "remove",
-			"name": "origin",
-			"path": "/home/user/sandbox/repo",
-			"push": false,
-		},
+		"args": {"mode": "remove", "name": "origin", "path": "/home/user/sandbox/repo", "push": false},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2401,6 +1921,9 @@ test_escalate_git_remote_remove if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-remote-rename"
+# description: "It changes the remotes."
 test_escalate_git_remote_rename if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2415,14 +1938,7 @@ test_escalate_git_remote_rename if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2447,35 +1963,24 @@ test_escalate_git_remote_rename if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-reset-paths"
+# description: "Every reset needs approval."
 test_escalate_git_reset_paths if {
 	answer := decision.decision with input as {
 		"args": {
 			"confirmed": false,
 			"mode": "mixed",
 			"path": "/home/user/sandbox/repo",
-			"paths": [
-				"/home/user/sandbox/repo/src/a.py",
-			],
+			"paths": ["/home/user/sandbox/repo/src/a.py"],
 			"target": "HEAD",
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-					"0003": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true, "0003": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2512,6 +2017,9 @@ test_escalate_git_reset_paths if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-rebase"
+# description: "It rewrites history."
 test_escalate_git_rebase if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2523,21 +2031,10 @@ test_escalate_git_rebase if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2568,31 +2065,18 @@ test_escalate_git_rebase if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-rebase-abort"
+# description: "It throws work away."
 test_escalate_git_rebase_abort if {
 	answer := decision.decision with input as {
-		"args": {
-			"interactive": false,
-			"mode": "abort",
-			"path": "/home/user/sandbox/repo",
-			"preserve": false,
-		},
+		"args": {"interactive": false, "mode": "abort", "path": "/home/user/sandbox/repo", "preserve": false},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2623,13 +2107,14 @@ test_escalate_git_rebase_abort if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-cherry-pick"
+# description: "It rewrites history."
 test_escalate_git_cherry_pick if {
 	answer := decision.decision with input as {
 		"args": {
 			"abort": false,
-			"commits": [
-				"abc1234",
-			],
+			"commits": ["abc1234"],
 			"continueOperation": false,
 			"noCommit": false,
 			"path": "/home/user/sandbox/repo",
@@ -2637,21 +2122,10 @@ test_escalate_git_cherry_pick if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2682,6 +2156,9 @@ test_escalate_git_cherry_pick if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-commit-amend"
+# description: "It replaces the last commit."
 test_escalate_git_commit_amend if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2693,21 +2170,10 @@ test_escalate_git_commit_amend if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2738,6 +2204,9 @@ test_escalate_git_commit_amend if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-branch-rename"
+# description: "It renames a branch."
 test_escalate_git_branch_rename if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2751,21 +2220,10 @@ test_escalate_git_branch_rename if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2796,6 +2254,9 @@ test_escalate_git_branch_rename if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-branch-create-force"
+# description: "It moves an existing branch."
 test_escalate_git_branch_create_force if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2808,24 +2269,10 @@ test_escalate_git_branch_create_force if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0003": true,
-			},
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0003": true}, "write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2862,6 +2309,9 @@ test_escalate_git_branch_create_force if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-tag-force"
+# description: "It moves an existing tag."
 test_escalate_git_tag_force if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2873,24 +2323,10 @@ test_escalate_git_tag_force if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0003": true,
-			},
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0003": true}, "write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2927,6 +2363,9 @@ test_escalate_git_tag_force if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-tag-delete"
+# description: "It deletes a tag."
 test_escalate_git_tag_delete if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2938,21 +2377,10 @@ test_escalate_git_tag_delete if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -2983,6 +2411,9 @@ test_escalate_git_tag_delete if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-stash-drop"
+# description: "It loses what was put aside."
 test_escalate_git_stash_drop if {
 	answer := decision.decision with input as {
 		"args": {
@@ -2994,21 +2425,10 @@ test_escalate_git_stash_drop if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3039,6 +2459,9 @@ test_escalate_git_stash_drop if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-stash-clear"
+# description: "It loses what was put aside."
 test_escalate_git_stash_clear if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3049,21 +2472,10 @@ test_escalate_git_stash_clear if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3094,31 +2506,18 @@ test_escalate_git_stash_clear if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-checkout-branch"
+# description: "Git restores a file if there is one of that name."
 test_escalate_git_checkout_branch if {
 	answer := decision.decision with input as {
-		"args": {
-			"createBranch": false,
-			"force": false,
-			"path": "/home/user/sandbox/repo",
-			"target": "main",
-		},
+		"args": {"createBranch": false, "force": false, "path": "/home/user/sandbox/repo", "target": "main"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3149,31 +2548,18 @@ test_escalate_git_checkout_branch if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-checkout-everything"
+# description: "It restores every file."
 test_escalate_git_checkout_everything if {
 	answer := decision.decision with input as {
-		"args": {
-			"createBranch": false,
-			"force": false,
-			"path": "/home/user/sandbox/repo",
-			"target": ".",
-		},
+		"args": {"createBranch": false, "force": false, "path": "/home/user/sandbox/repo", "target": "."},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3204,31 +2590,18 @@ test_escalate_git_checkout_everything if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-checkout-force"
+# description: "It throws uncommitted work away."
 test_escalate_git_checkout_force if {
 	answer := decision.decision with input as {
-		"args": {
-			"createBranch": false,
-			"force": true,
-			"path": "/home/user/sandbox/repo",
-			"target": "main",
-		},
+		"args": {"createBranch": false, "force": true, "path": "/home/user/sandbox/repo", "target": "main"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3259,36 +2632,24 @@ test_escalate_git_checkout_force if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-checkout-paths"
+# description: "It throws uncommitted work away."
 test_escalate_git_checkout_paths if {
 	answer := decision.decision with input as {
 		"args": {
 			"createBranch": false,
 			"force": false,
 			"path": "/home/user/sandbox/repo",
-			"paths": [
-				"/home/user/sandbox/repo/src/a.py",
-			],
+			"paths": ["/home/user/sandbox/repo/src/a.py"],
 			"target": "HEAD",
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-history": {
-				"0002": true,
-			},
-		},
+		"roles": {"write-history": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-					"0003": true,
-				},
-				"write-path": {
-					"0001": true,
-					"0004": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true, "0003": true}, "write-path": {"0001": true, "0004": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3331,6 +2692,9 @@ test_escalate_git_checkout_paths if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-clean-force"
+# description: "Nothing brings untracked files back."
 test_escalate_git_clean_force if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3345,14 +2709,7 @@ test_escalate_git_clean_force if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"delete-path": {
-					"0001": true,
-				},
-				"read-path": {
-					"0000": true,
-				},
-			},
+			"roles": {"delete-path": {"0001": true}, "read-path": {"0000": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3377,6 +2734,9 @@ test_escalate_git_clean_force if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-clean-outside"
+# description: "It deletes outside the sandbox."
 test_deny_git_clean_outside if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3388,28 +2748,12 @@ test_deny_git_clean_outside if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-path": {
-				"0001": true,
-			},
-			"read-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"delete-path": {"0001": true}, "read-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/home/user/project",
-			},
+			"0000": {"at": "/path", "discharged": false, "role": "read-path", "value": "/home/user/project"},
 			"0001": {
 				"at": "/path",
 				"discharged": false,
@@ -3423,6 +2767,9 @@ test_deny_git_clean_outside if {
 	answer.verdict == "deny"
 }
 
+# METADATA
+# title: "git-worktree-add"
+# description: "A further work tree."
 test_escalate_git_worktree_add if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3440,15 +2787,7 @@ test_escalate_git_worktree_add if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-					"0002": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true, "0002": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3479,6 +2818,9 @@ test_escalate_git_worktree_add if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-worktree-remove"
+# description: "It removes a work tree."
 test_escalate_git_worktree_remove if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3496,15 +2838,9 @@ test_escalate_git_worktree_remove if {
 		"sandboxed": {
 			"patterns": {},
 			"roles": {
-				"delete-path": {
-					"0002": true,
-				},
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
+				"delete-path": {"0002": true},
+				"read-path": {"0000": true},
+				"write-path": {"0001": true},
 			},
 			"within": {},
 		},
@@ -3536,6 +2872,9 @@ test_escalate_git_worktree_remove if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-worktree-remove-outside"
+# description: "It deletes outside the sandbox."
 test_deny_git_worktree_remove_outside if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3549,21 +2888,10 @@ test_deny_git_worktree_remove_outside if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"delete-path": {
-				"0002": true,
-			},
-		},
+		"roles": {"delete-path": {"0002": true}},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3594,6 +2922,9 @@ test_deny_git_worktree_remove_outside if {
 	answer.verdict == "deny"
 }
 
+# METADATA
+# title: "git-worktree-prune"
+# description: "It changes the work trees."
 test_escalate_git_worktree_prune if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3609,14 +2940,7 @@ test_escalate_git_worktree_prune if {
 		"roles": {},
 		"sandboxed": {
 			"patterns": {},
-			"roles": {
-				"read-path": {
-					"0000": true,
-				},
-				"write-path": {
-					"0001": true,
-				},
-			},
+			"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
 			"within": {},
 		},
 		"server": "git",
@@ -3641,40 +2965,28 @@ test_escalate_git_worktree_prune if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-status-outside"
+# description: "The repository lies outside the sandbox."
 test_escalate_git_status_outside if {
 	answer := decision.decision with input as {
-		"args": {
-			"includeUntracked": true,
-			"path": "/home/user/project",
-		},
+		"args": {"includeUntracked": true, "path": "/home/user/project"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"read-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"read-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/home/user/project",
-			},
-		},
+		"subjects": {"0000": {"at": "/path", "discharged": false, "role": "read-path", "value": "/home/user/project"}},
 		"tool": "git_status",
 		"within": {},
 	}
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-commit-outside"
+# description: "The repository lies outside the sandbox."
 test_escalate_git_commit_outside if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3686,34 +2998,13 @@ test_escalate_git_commit_outside if {
 		},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"read-path": {
-				"0000": true,
-			},
-			"write-path": {
-				"0001": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/home/user/project",
-			},
-			"0001": {
-				"at": "/path",
-				"discharged": false,
-				"role": "write-path",
-				"value": "/home/user/project",
-			},
+			"0000": {"at": "/path", "discharged": false, "role": "read-path", "value": "/home/user/project"},
+			"0001": {"at": "/path", "discharged": false, "role": "write-path", "value": "/home/user/project"},
 		},
 		"tool": "git_commit",
 		"within": {},
@@ -3721,50 +3012,33 @@ test_escalate_git_commit_outside if {
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-status-documents"
+# description: "Documents may be read by the file tools; a repository there needs approval."
 test_escalate_git_status_documents if {
 	answer := decision.decision with input as {
-		"args": {
-			"includeUntracked": true,
-			"path": "/home/user/Documents/notes",
-		},
+		"args": {"includeUntracked": true, "path": "/home/user/Documents/notes"},
 		"caller": {},
-		"patterns": {
-			"read-path": [
-				"~/Documents",
-			],
-		},
-		"roles": {
-			"read-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"patterns": {"read-path": ["~/Documents"]},
+		"roles": {"read-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/home/user/Documents/notes",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": false,
+			"role": "read-path",
+			"value": "/home/user/Documents/notes",
+		}},
 		"tool": "git_status",
-		"within": {
-			"read-path": {
-				"~/Documents": {
-					"0000": true,
-				},
-			},
-		},
+		"within": {"read-path": {"~/Documents": {"0000": true}}},
 	}
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-commit-documents"
+# description: "Documents is read only."
 test_deny_git_commit_documents if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3775,27 +3049,9 @@ test_deny_git_commit_documents if {
 			"path": "/home/user/Documents/notes",
 		},
 		"caller": {},
-		"patterns": {
-			"read-path": [
-				"~/Documents",
-			],
-			"write-path": [
-				"~/Documents",
-			],
-		},
-		"roles": {
-			"read-path": {
-				"0000": true,
-			},
-			"write-path": {
-				"0001": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"patterns": {"read-path": ["~/Documents"], "write-path": ["~/Documents"]},
+		"roles": {"read-path": {"0000": true}, "write-path": {"0001": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -3814,55 +3070,40 @@ test_deny_git_commit_documents if {
 		},
 		"tool": "git_commit",
 		"within": {
-			"read-path": {
-				"~/Documents": {
-					"0000": true,
-				},
-			},
-			"write-path": {
-				"~/Documents": {
-					"0001": true,
-				},
-			},
+			"read-path": {"~/Documents": {"0000": true}},
+			"write-path": {"~/Documents": {"0001": true}},
 		},
 	}
 	answer.verdict == "deny"
 }
 
+# METADATA
+# title: "git-init-outside"
+# description: "A repository outside the sandbox."
 test_escalate_git_init_outside if {
 	answer := decision.decision with input as {
-		"args": {
-			"bare": false,
-			"path": "/home/user/project2",
-		},
+		"args": {"bare": false, "path": "/home/user/project2"},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"write-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"write-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": false,
-				"role": "write-path",
-				"value": "/home/user/project2",
-			},
-		},
+		"subjects": {"0000": {
+			"at": "/path",
+			"discharged": false,
+			"role": "write-path",
+			"value": "/home/user/project2",
+		}},
 		"tool": "git_init",
 		"within": {},
 	}
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-clean-downloads"
+# description: "Git tools need approval in Downloads too."
 test_escalate_git_clean_downloads if {
 	answer := decision.decision with input as {
 		"args": {
@@ -3873,27 +3114,9 @@ test_escalate_git_clean_downloads if {
 			"path": "/home/user/Downloads/r",
 		},
 		"caller": {},
-		"patterns": {
-			"delete-path": [
-				"~/Downloads",
-			],
-			"read-path": [
-				"~/Downloads",
-			],
-		},
-		"roles": {
-			"delete-path": {
-				"0001": true,
-			},
-			"read-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"patterns": {"delete-path": ["~/Downloads"], "read-path": ["~/Downloads"]},
+		"roles": {"delete-path": {"0001": true}, "read-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
 		"subjects": {
@@ -3912,50 +3135,26 @@ test_escalate_git_clean_downloads if {
 		},
 		"tool": "git_clean",
 		"within": {
-			"delete-path": {
-				"~/Downloads": {
-					"0001": true,
-				},
-			},
-			"read-path": {
-				"~/Downloads": {
-					"0000": true,
-				},
-			},
+			"delete-path": {"~/Downloads": {"0001": true}},
+			"read-path": {"~/Downloads": {"0000": true}},
 		},
 	}
 	answer.verdict == "escalate"
 }
 
+# METADATA
+# title: "git-set-working-dir-outside"
+# description: "It shows the state of a repository outside the sandbox."
 test_escalate_git_set_working_dir_outside if {
 	answer := decision.decision with input as {
-		"args": {
-			"initializeIfNotPresent": false,
-			"path": "/home/user/project",
-			"validateGitRepo": true,
-		},
+		"args": {"initializeIfNotPresent": false, "path": "/home/user/project", "validateGitRepo": true},
 		"caller": {},
 		"patterns": {},
-		"roles": {
-			"read-path": {
-				"0000": true,
-			},
-		},
-		"sandboxed": {
-			"patterns": {},
-			"roles": {},
-			"within": {},
-		},
+		"roles": {"read-path": {"0000": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {
-			"0000": {
-				"at": "/path",
-				"discharged": false,
-				"role": "read-path",
-				"value": "/home/user/project",
-			},
-		},
+		"subjects": {"0000": {"at": "/path", "discharged": false, "role": "read-path", "value": "/home/user/project"}},
 		"tool": "git_set_working_dir",
 		"within": {},
 	}

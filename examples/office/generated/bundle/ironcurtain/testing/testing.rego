@@ -33,6 +33,9 @@ policy_input(call, resources) := object.union(
 	subjects := _subjects(resources)
 }
 
+# METADATA
+# description: "The subjects of a call, by id in the order of its resources."
+# scope: document
 _subjects(resources) := {sprintf("%04d", [position]): subject |
 	some position, resource in resources
 	subject := {
@@ -47,6 +50,8 @@ _subjects(resources) := {sprintf("%04d", [position]): subject |
 
 _subjects([]) := {"call": {"role": "none", "at": "", "value": "call", "discharged": false}}
 
+# METADATA
+# description: "What preparation derives of the subjects that are discharged, or of the others."
 _derived(subjects, discharged) := {
 	"roles": {role: ids |
 		some role in roles
@@ -72,10 +77,17 @@ _derived(subjects, discharged) := {
 	}
 }
 
+# METADATA
+# description: "The roles whose values are paths."
 _path_roles := {"read-path", "write-path", "delete-path", "write-history", "delete-history"}
 
+# METADATA
+# description: "The roles whose values are URLs."
 _url_roles := {"fetch-url", "git-remote-url"}
 
+# METADATA
+# description: "The kind of patterns that a role is covered by; a role of the project is a kind of its own."
+# scope: document
 _kind(role) := "path" if role in _path_roles
 
 _kind(role) := "url" if role in _url_roles
@@ -86,6 +98,8 @@ _kind(role) := role if {
 	role != "none"
 }
 
+# METADATA
+# description: "The patterns of a role that the bundle names, lists among them."
 _patterns(role) := _named(_kind(role)) | {name |
 	# regal ignore:unresolved-reference
 	some list, content in data.ironcurtain.lists
@@ -93,13 +107,23 @@ _patterns(role) := _named(_kind(role)) | {name |
 	name := sprintf("@%s", [list])
 }
 
-# regal ignore:unresolved-reference
-_named(kind) := {pattern | some pattern in data.ironcurtain.patterns.named[kind]}
+# METADATA
+# description: "The patterns of a kind that rules name."
+_named(kind) := {pattern |
+	# regal ignore:unresolved-reference
+	some pattern in data.ironcurtain.patterns.named[kind]
+}
 
+# METADATA
+# description: "The kind of patterns that a list of a type holds."
+# scope: document
 _list_kind("domain") := "url"
 
 _list_kind(type) := type if type != "domain"
 
+# METADATA
+# description: "The value is in canonical form already."
+# scope: document
 _canonical(role, value) if {
 	_kind(role) == "path"
 	regex.match(`^/$|^(/[^/\x00-\x1f\x7f]+)+$`, value)
@@ -128,97 +152,23 @@ _canonical("remote-path", value) if {
 }
 
 _canonical(role, value) if {
+	regex.match(`^[A-Za-z0-9._/-]+$`, value)
 	some declared in _declared
 	declared.name == role
-	regex.match(`^[A-Za-z0-9._/-]+$`, value)
 	_folded(declared.case, value)
 }
 
+# METADATA
+# description: "The value is written in the case in which its role compares."
+# scope: document
 _folded("exact", _)
 
 _folded("fold", value) if lower(value) == value
 
+# METADATA
+# description: "The roles that the project declares."
+# scope: document
 default _declared := []
 
 # regal ignore:unresolved-reference
 _declared := data.ironcurtain.annotations.roles
-
-_covers(role, pattern, value) if _covers_one(_kind(role), pattern, _compared(role, value))
-
-_covers(role, pattern, value) if {
-	startswith(pattern, "@")
-
-	# regal ignore:unresolved-reference
-	some member in data.ironcurtain.lists[substring(pattern, 1, -1)].values
-	_covers_one(_kind(role), member, _compared(role, value))
-}
-
-# What a pattern is compared with: URLs without the `.git` of a remote, and folded where the host ignores case.
-_compared(role, value) := value if _kind(role) != "url"
-
-_compared("fetch-url", value) := _host_folded(value)
-
-_compared("git-remote-url", value) := trim_suffix(_host_folded(trim_suffix(value, "/")), ".git")
-
-_host_folded(value) := lower(value) if _folds(value)
-
-_host_folded(value) := value if not _folds(value)
-
-# regal ignore:unresolved-reference
-_folds(value) if split(value, "/")[2] in data.ironcurtain.patterns.case_insensitive_hosts
-
-_covers_one("path", pattern, value) if _is_below(_directory(pattern), value)
-
-_covers_one("url", pattern, value) if {
-	not regex.match(`://|:[0-9]+(/|$)`, pattern)
-	parts := split(pattern, "/")
-	segments := split(trim_suffix(split(value, "://")[1], "/"), "/")
-	_covers_host(parts[0], segments[0])
-	_begins(array.slice(parts, 1, count(parts)), array.slice(segments, 1, count(segments)))
-}
-
-_covers_one(kind, pattern, value) if {
-	not kind in {"path", "url"}
-	pattern == value
-}
-
-_covers_one("recipient", pattern, value) if {
-	startswith(pattern, "*@")
-	endswith(value, trim_prefix(pattern, "*"))
-}
-
-_covers_one("repository", pattern, value) if {
-	endswith(pattern, "/*")
-	startswith(value, trim_suffix(pattern, "*"))
-}
-
-_covers_one(kind, pattern, value) if {
-	not kind in {"path", "url", "recipient", "repository"}
-	endswith(pattern, "**")
-	startswith(value, trim_suffix(pattern, "**"))
-}
-
-_directory("~") := home
-
-_directory(pattern) := concat("", [home, substring(pattern, 1, -1)]) if startswith(pattern, "~/")
-
-_directory(pattern) := pattern if startswith(pattern, "/")
-
-_is_below(directory, directory)
-
-_is_below(directory, path) if startswith(path, concat("", [trim_suffix(directory, "/"), "/"]))
-
-_covers_host("*", _)
-
-_covers_host(host, host)
-
-_covers_host(pattern, host) if {
-	startswith(pattern, "*.")
-	_is_subdomain(substring(pattern, 2, -1), host)
-}
-
-_is_subdomain(domain, domain)
-
-_is_subdomain(domain, host) if endswith(host, concat("", [".", domain]))
-
-_begins(start, whole) if array.slice(whole, 0, count(start)) == start

@@ -11,7 +11,7 @@ import data.ironcurtain.matching
 # title: office-read-mail
 # description: "Mail may be listed and read."
 # custom: {"clause": "C3"}
-matches contains [1, "office-read-mail", "allow", ids] if {
+matches contains {"order": 1, "rule": "office-read-mail", "verdict": "allow", "subjects": ids} if {
 	input.tool in {"mail_list_inbox", "mail_list_sent", "mail_read"}
 	ids := matching.undischarged
 }
@@ -20,7 +20,7 @@ matches contains [1, "office-read-mail", "allow", ids] if {
 # title: office-send-to-colleagues
 # description: "Mail to colleagues may be sent."
 # custom: {"clause": "C4"}
-matches contains [2, "office-send-to-colleagues", "allow", ids] if {
+matches contains {"order": 2, "rule": "office-send-to-colleagues", "verdict": "allow", "subjects": ids} if {
 	input.tool == "mail_send"
 	"@colleagues" in input.patterns.recipient
 	ids := input.within.recipient["@colleagues"]
@@ -30,7 +30,7 @@ matches contains [2, "office-send-to-colleagues", "allow", ids] if {
 # title: office-ask-before-known
 # description: "A person decides about mail to known people outside the company."
 # custom: {"clause": "C5"}
-matches contains [3, "office-ask-before-known", "escalate", ids] if {
+matches contains {"order": 3, "rule": "office-ask-before-known", "verdict": "escalate", "subjects": ids} if {
 	input.tool == "mail_send"
 	"@known" in input.patterns.recipient
 	ids := input.within.recipient["@known"]
@@ -40,7 +40,7 @@ matches contains [3, "office-ask-before-known", "escalate", ids] if {
 # title: office-no-mail-to-others
 # description: "Mail goes to colleagues and known people only."
 # custom: {"clause": "C6"}
-matches contains [4, "office-no-mail-to-others", "deny", ids] if {
+matches contains {"order": 4, "rule": "office-no-mail-to-others", "verdict": "deny", "subjects": ids} if {
 	input.tool == "mail_send"
 	ids := matching.undischarged
 }
@@ -49,7 +49,7 @@ matches contains [4, "office-no-mail-to-others", "deny", ids] if {
 # title: office-look-at-calendar
 # description: "The calendar may be looked at."
 # custom: {"clause": "C7"}
-matches contains [5, "office-look-at-calendar", "allow", ids] if {
+matches contains {"order": 5, "rule": "office-look-at-calendar", "verdict": "allow", "subjects": ids} if {
 	input.tool == "calendar_list_events"
 	ids := matching.undischarged
 }
@@ -58,7 +58,7 @@ matches contains [5, "office-look-at-calendar", "allow", ids] if {
 # title: office-invite-colleagues
 # description: "Colleagues may be invited."
 # custom: {"clause": "C8"}
-matches contains [6, "office-invite-colleagues", "allow", ids] if {
+matches contains {"order": 6, "rule": "office-invite-colleagues", "verdict": "allow", "subjects": ids} if {
 	input.tool == "calendar_create_event"
 	"@colleagues" in input.patterns.recipient
 	ids := input.within.recipient["@colleagues"]
@@ -68,7 +68,7 @@ matches contains [6, "office-invite-colleagues", "allow", ids] if {
 # title: office-create-event
 # description: "Events without guests may be created."
 # custom: {"clause": "C8"}
-matches contains [7, "office-create-event", "allow", ids] if {
+matches contains {"order": 7, "rule": "office-create-event", "verdict": "allow", "subjects": ids} if {
 	input.tool == "calendar_create_event"
 	ids := input.roles.none
 }
@@ -77,7 +77,7 @@ matches contains [7, "office-create-event", "allow", ids] if {
 # title: office-ask-before-guests
 # description: "A person decides who is invited from outside."
 # custom: {"clause": "C9"}
-matches contains [8, "office-ask-before-guests", "escalate", ids] if {
+matches contains {"order": 8, "rule": "office-ask-before-guests", "verdict": "escalate", "subjects": ids} if {
 	input.tool == "calendar_create_event"
 	ids := input.roles.recipient
 }
@@ -86,7 +86,12 @@ matches contains [8, "office-ask-before-guests", "escalate", ids] if {
 # title: office-ask-before-cancelling
 # description: "A person decides whether an event is cancelled."
 # custom: {"clause": "C10"}
-matches contains [9, "office-ask-before-cancelling", "escalate", ids] if {
+matches contains {
+	"order": 9,
+	"rule": "office-ask-before-cancelling",
+	"verdict": "escalate",
+	"subjects": ids,
+} if {
 	input.tool == "calendar_cancel_event"
 	ids := matching.undischarged
 }
@@ -95,25 +100,25 @@ matches contains [9, "office-ask-before-cancelling", "escalate", ids] if {
 # title: office-read-drive
 # description: "The Team and Public folders may be read."
 # custom: {"clause": "C11"}
-matches contains [10, "office-read-drive", "allow", ids] if {
+matches contains {"order": 10, "rule": "office-read-drive", "verdict": "allow", "subjects": ids} if {
 	input.tool in {"drive_list", "drive_read"}
 	"Team" in input.patterns["remote-path"]
 	ids := input.within["remote-path"].Team
 }
 
-matches contains [10, "office-read-drive", "allow", ids] if {
+matches contains {"order": 10, "rule": "office-read-drive", "verdict": "allow", "subjects": ids} if {
 	input.tool in {"drive_list", "drive_read"}
 	"Team/**" in input.patterns["remote-path"]
 	ids := input.within["remote-path"]["Team/**"]
 }
 
-matches contains [10, "office-read-drive", "allow", ids] if {
+matches contains {"order": 10, "rule": "office-read-drive", "verdict": "allow", "subjects": ids} if {
 	input.tool in {"drive_list", "drive_read"}
 	"Public" in input.patterns["remote-path"]
 	ids := input.within["remote-path"].Public
 }
 
-matches contains [10, "office-read-drive", "allow", ids] if {
+matches contains {"order": 10, "rule": "office-read-drive", "verdict": "allow", "subjects": ids} if {
 	input.tool in {"drive_list", "drive_read"}
 	"Public/**" in input.patterns["remote-path"]
 	ids := input.within["remote-path"]["Public/**"]
@@ -123,7 +128,7 @@ matches contains [10, "office-read-drive", "allow", ids] if {
 # title: office-write-team
 # description: "The Team folder may be written."
 # custom: {"clause": "C12"}
-matches contains [11, "office-write-team", "allow", ids] if {
+matches contains {"order": 11, "rule": "office-write-team", "verdict": "allow", "subjects": ids} if {
 	input.tool == "drive_write"
 	"Team/**" in input.patterns["remote-path"]
 	ids := input.within["remote-path"]["Team/**"]
@@ -133,7 +138,7 @@ matches contains [11, "office-write-team", "allow", ids] if {
 # title: office-share-for-viewing
 # description: "Files of the Team folder may be shared with colleagues for viewing."
 # custom: {"clause": "C13"}
-matches contains [12, "office-share-for-viewing", "allow", ids] if {
+matches contains {"order": 12, "rule": "office-share-for-viewing", "verdict": "allow", "subjects": ids} if {
 	input.tool == "drive_share"
 	"Team/**" in input.patterns["remote-path"]
 	matching.every_covered({"recipient"}, {"@colleagues"})
@@ -141,7 +146,7 @@ matches contains [12, "office-share-for-viewing", "allow", ids] if {
 	ids := input.within["remote-path"]["Team/**"]
 }
 
-matches contains [12, "office-share-for-viewing", "allow", ids] if {
+matches contains {"order": 12, "rule": "office-share-for-viewing", "verdict": "allow", "subjects": ids} if {
 	input.tool == "drive_share"
 	"@colleagues" in input.patterns.recipient
 	matching.every_covered({"remote-path"}, {"Team/**"})
@@ -153,13 +158,23 @@ matches contains [12, "office-share-for-viewing", "allow", ids] if {
 # title: office-ask-before-sharing
 # description: "A person decides about other sharing of the Team folder."
 # custom: {"clause": "C14"}
-matches contains [13, "office-ask-before-sharing", "escalate", ids] if {
+matches contains {
+	"order": 13,
+	"rule": "office-ask-before-sharing",
+	"verdict": "escalate",
+	"subjects": ids,
+} if {
 	input.tool == "drive_share"
 	matching.some_covered({"remote-path"}, {"Team/**"})
 	ids := input.roles.recipient
 }
 
-matches contains [13, "office-ask-before-sharing", "escalate", ids] if {
+matches contains {
+	"order": 13,
+	"rule": "office-ask-before-sharing",
+	"verdict": "escalate",
+	"subjects": ids,
+} if {
 	input.tool == "drive_share"
 	"Team/**" in input.patterns["remote-path"]
 	ids := input.within["remote-path"]["Team/**"]
@@ -169,14 +184,14 @@ matches contains [13, "office-ask-before-sharing", "escalate", ids] if {
 # title: office-import-trusted
 # description: "Pages of trusted sites may be kept in the Team folder."
 # custom: {"clause": "C15"}
-matches contains [14, "office-import-trusted", "allow", ids] if {
+matches contains {"order": 14, "rule": "office-import-trusted", "verdict": "allow", "subjects": ids} if {
 	input.tool == "drive_import"
 	"@trusted-sites" in input.patterns["fetch-url"]
 	matching.every_covered({"remote-path"}, {"Team/**"})
 	ids := input.within["fetch-url"]["@trusted-sites"]
 }
 
-matches contains [14, "office-import-trusted", "allow", ids] if {
+matches contains {"order": 14, "rule": "office-import-trusted", "verdict": "allow", "subjects": ids} if {
 	input.tool == "drive_import"
 	"Team/**" in input.patterns["remote-path"]
 	matching.every_covered({"fetch-url"}, {"@trusted-sites"})
@@ -187,7 +202,7 @@ matches contains [14, "office-import-trusted", "allow", ids] if {
 # title: office-no-deleting
 # description: "Files in the drive are never deleted."
 # custom: {"clause": "C16"}
-matches contains [15, "office-no-deleting", "deny", ids] if {
+matches contains {"order": 15, "rule": "office-no-deleting", "verdict": "deny", "subjects": ids} if {
 	input.tool == "drive_delete"
 	ids := matching.undischarged
 }
