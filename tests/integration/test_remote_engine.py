@@ -283,7 +283,13 @@ async def test_the_token_of_a_file_opens_the_door(bundle: Path, tmp_path: Path) 
     digest.write_text(
         json.dumps({"system": {"engine": {"token_sha256": hashlib.sha256(b"right").hexdigest()}}})
     )
-    guard = ("--authentication", "token", "--authorization", "basic", str(ROOT / "opa/system/authz/authz.rego"))
+    guard = (
+        "--authentication",
+        "token",
+        "--authorization",
+        "basic",
+        str(ROOT / "opa/system/authz/authz.rego"),
+    )
     with opa_node(bundle, *guard, str(digest)) as (url, _):
         async with engine(url, token_file=token) as asked:
             assert (await asked.query(COUNT)).result["count"] == 2

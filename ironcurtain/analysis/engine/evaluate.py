@@ -99,7 +99,9 @@ def _evaluate_shard(
 ) -> dict[str, Json]:
     data = directory / f"inputs-{number}.json"
     data.write_text(json.dumps({"ironcurtain_inputs": questions}), encoding="utf-8")
-    found = opa.eval(_QUERY, bundles=[archive], data=[assets.REGO / "ironcurtain_verify" / "verify.rego", data])
+    found = opa.eval(
+        _QUERY, bundles=[archive], data=[assets.REGO / "ironcurtain_verify" / "verify.rego", data]
+    )
     if not isinstance(found, dict):
         raise EngineFailedError("OPA evaluated the scenarios to something that is no object")
     return found
