@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 from support.desk import Desk, text_of
 
+from ironcurtain.enforcement.audit.keys import key_id, read_key
 from ironcurtain.servers.tools import ToolListing, tool_digest
 
 PEOPLE = Path(__file__).parents[1] / "fixtures" / "people_server.py"
@@ -125,6 +126,8 @@ def test_arguments_are_hashed_in_the_log(desk: Desk) -> None:
     assert "secret" not in log
     assert "Lovelace" not in log
     assert all(record["raw_digest"].startswith("hmac-sha256:") for record in desk.decisions())
+    [start] = [record["detail"] for record in desk.records() if record.get("event") == "start"]
+    assert start["digests_by"] == key_id(read_key(desk.home / ".ironcurtain" / "audit.key"))
 
 
 def test_debug_audit_shows_arguments_but_for_personal_ones(desk: Desk) -> None:

@@ -24,6 +24,10 @@ from ironcurtain.errors import Exit
     multiple=True,
     help="A client that has to be wrapped (default: look at all); repeatable.",
 )
+@click.option("--permissions", metavar="FILE", help="As serve is given it: whom a gateway's agent acts for.")
+@click.option("--tokens", metavar="FILE", help="As serve is given it: the keys of signed tokens.")
+@click.option("--domain", metavar="FILE", help="As serve is given it: a domain's signed configuration.")
+@click.option("--domain-key", metavar="FILE", help="With --domain: the public key that it is signed with.")
 @click.option(
     "--publish-to",
     metavar="DIR|URL",
@@ -41,9 +45,9 @@ def command(**options: object) -> Exit:
     """Diagnose each part of an installation, and print the fix for each failure.
 
     Checks Python and its packages, settings, the model's key, OPA, the bundle (revision, signature, rules),
-    the servers (they are started, in their sandbox), drift, the sandbox, approvals, audit logs, keys, the
-    clients' configurations and running proxies, and lets an engine decide one call. Changes nothing, and asks
-    the network only for what --engine, --publish-to and --online name.
+    the servers (they are started, in their sandbox), gateways (their modules are read), drift, the sandbox,
+    approvals, audit logs, keys, the clients' configurations and running proxies, and lets an engine decide a
+    call. Changes nothing, and asks the network only for what --engine, --publish-to and --online name.
 
     \b
     Examples:

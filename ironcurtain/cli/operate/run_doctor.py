@@ -14,7 +14,7 @@ from ironcurtain.enforcement.approvals.inbox import default_place
 from ironcurtain.enforcement.audit.log_paths import audit_directory
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.integrations.doctor.checks import examine, exit_of
-from ironcurtain.integrations.doctor.subject import Installation
+from ironcurtain.integrations.doctor.subject import GatewayFiles, Installation
 from ironcurtain.settings import Settings, find_settings, user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.text import counted, printable
@@ -37,6 +37,10 @@ def run(
     engine_ca: str | None,
     engine_token_file: str | None,
     clients: tuple[str, ...],
+    permissions: str | None,
+    tokens: str | None,
+    domain: str | None,
+    domain_key: str | None,
     publish_to: tuple[str, ...],
     publish_token_file: str | None,
     online: bool,
@@ -71,6 +75,7 @@ def run(
         engine_token_file=engine_token_file,
         publish_to=publish_to,
         publish_token_file=publish_token_file,
+        gateway_files=GatewayFiles(*map(_path, (permissions, tokens, domain, domain_key))),
         online=online,
     )
     report = examine(subject)
@@ -87,6 +92,10 @@ def run(
     said = (f"{counts[status]} {word}" for status, word in _OUTCOMES.items() if counts[status])
     click.echo(f"{counted(len(report.checks), 'check')}: {', '.join(said)}", err=True)
     return exit_of(report)
+
+
+def _path(named: str | None) -> Path | None:
+    return Path(named) if named is not None else None
 
 
 def _project(config: str | None) -> tuple[Project, IronCurtainError | None]:

@@ -90,6 +90,8 @@ def run(
     if tokens is not None:
         verifier = Tokens(Path(tokens))
         verifier.read()
+        for note in verifier.notes():
+            run_proxy.say(f"note: {note}")
     run_proxy.serve(
         replace(
             options, principal=principal, tokens=verifier, domain=deployed, files={**options.files, **files}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -17,6 +18,11 @@ _MAX_BYTES = 4096
 def default_key_path() -> Path:
     """Return where the user's own key lies."""
     return user_directory() / "audit.key"
+
+
+def key_id(key: bytes) -> str:
+    """Return what tells keys apart, and nothing else of a key: 16 hexadecimal digits."""
+    return hmac.digest(key, b"the id of an audit key", "sha256").hex()[:16]
 
 
 def read_key(path: Path) -> bytes:

@@ -21,7 +21,7 @@ from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
 from ironcurtain.enforcement.approvals.inbox import default_place
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.audit.keys import default_key_path, make_key
+from ironcurtain.enforcement.audit.keys import default_key_path, key_id, make_key
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import audit_directory, log_place
 from ironcurtain.enforcement.audit.telemetry import Telemetry
@@ -180,7 +180,10 @@ async def _run(
         )
         hub = UpstreamManager(config, enforcer, confiner, Clients(), say, gateways=gateways)
         with anyio.CancelScope(shield=True):
-            await log.event(first.recorder.event("start", revision=policy.revision, observe=options.observe))
+            started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
+            # Our own word, not a value of a call: it says which key the digests that follow are made with.
+            detail = {**started.detail, "digests_by": key_id(recording.key)}
+            await log.event(started.model_copy(update={"detail": detail}))
         try:
             await _serve(options, hub, signals, witness)
         finally:

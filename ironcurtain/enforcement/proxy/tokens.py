@@ -71,6 +71,21 @@ class Tokens:
         self._settings, self._keys = settings, keys
         self._seen = tuple(_state(file) for file in (self.path, *map(self._place, settings.keys)))
 
+    @property
+    def keys(self) -> int:
+        """How many keys tokens may be signed with."""
+        return len(self._keys)
+
+    def notes(self) -> list[str]:
+        """Return what a person should know of the settings, a sentence each; they have been read."""
+        assert self._settings is not None  # noqa: S101 - as said
+        named = {"audience": self._settings.audience, "issuer": self._settings.issuer}
+        return [
+            f"tokens of any {what} count: {self.path.name} names none"
+            for what, value in named.items()
+            if value is None
+        ]
+
     def principal_of(self, headers: Mapping[bytes, bytes]) -> Principal:
         """Return whom a request acts for.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
+from ironcurtain.integrations.doctor.gateways import gateways
 from ironcurtain.integrations.doctor.places import places
 from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.program import decision, engine_program, packages, python
@@ -42,6 +43,7 @@ CHECKS: tuple[Callable[[Installation], Iterator[Diagnosis]], ...] = (
     engine_program,
     bundle,
     servers,
+    gateways,
     approvals,
     audit,
     keys,
@@ -52,7 +54,7 @@ CHECKS: tuple[Callable[[Installation], Iterator[Diagnosis]], ...] = (
     decision,
     places,
 )
-_OF_A_PROJECT = frozenset({model, bundle, servers, decision})
+_OF_A_PROJECT = frozenset({model, bundle, servers, gateways, decision})
 
 
 def examine(subject: Installation) -> DoctorReport:

@@ -17,7 +17,7 @@ from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_in
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, Survey, survey
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
-from ironcurtain.errors import FetchError, IronCurtainError, SandboxMissingError
+from ironcurtain.errors import FetchError, GatewayError, IronCurtainError, SandboxMissingError
 from ironcurtain.integrations.doctor.reach import reach
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
@@ -62,7 +62,7 @@ def servers(subject: Installation) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 name=f"servers/{name}",
                 status="ok",
-                what=f"starts and lists {counted(len(live[name]), 'tool')}",
+                what=f"{_lists(config, name)} {counted(len(live[name]), 'tool')}",
             )
         elif name not in broken and (unfetched := _unfetched(config, name)) is not None:
             yield from failed(f"servers/{name}", unfetched)
@@ -70,13 +70,19 @@ def servers(subject: Installation) -> Iterator[Diagnosis]:
             what = "it is not started, because it cannot be contained"
             yield Diagnosis(name=f"servers/{name}", status="skip", what=what)
         for each in broken.get(name, ()):
-            fix = "" if isinstance(each, FetchError) else _by_hand(config, name)
+            is_told = isinstance(each, FetchError | GatewayError)
+            fix = "" if is_told else _by_hand(config, name)
             yield from failed(f"servers/{name}", each, fix)
     yield from _drift(subject, live)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
     yield from _reach(subject, config)
     yield from _tried(told)
+
+
+def _lists(config: ServerConfig, name: str) -> str:
+    """Say where a server's tools were read."""
+    return "declares" if config.servers[name].gateway else "starts and lists"
 
 
 def _unfetched(config: ServerConfig, name: str) -> FetchError | None:

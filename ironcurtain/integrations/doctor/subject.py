@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, SeveralErrors
 from ironcurtain.integrations.doctor.report import Diagnosis
 
 DEFAULT_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class GatewayFiles:
+    """The files that `ironcurtain serve` is given, as far as they are named."""
+
+    permissions: Path | None = None
+    tokens: Path | None = None
+    domain: Path | None = None
+    domain_key: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Installation:
         engine_ca: Who vouches for these; `engine_token_file` holds their token.
         publish_to: Where bundles are published to: directories and URLs.
         publish_token_file: The file with the token for these.
+        gateway_files: Who may call a gateway's tools.
         online: Whether the model's provider may be asked for its list of models.
     """
 
@@ -63,6 +74,7 @@ class Installation:
     engine_token_file: str | None = None
     publish_to: tuple[str, ...] = ()
     publish_token_file: str | None = None
+    gateway_files: GatewayFiles = field(default_factory=GatewayFiles)
     online: bool = False
 
 
