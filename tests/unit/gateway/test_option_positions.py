@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, Literal
 
 import pytest
@@ -12,12 +13,19 @@ from ironcurtain.gateway import cli_command, define_tool
 from ironcurtain.gateway.option_positions import option_positions
 
 
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
 class Given(BaseModel):
     word: str
     more: str | None = None
     many: list[str] = []
     kind: Literal["a", "b"] = "a"
     count: int = 1
+    loud: bool = False
+    colour: Colour = Colour.RED
 
 
 BUILDERS: list[tuple[Callable[[Any], list[str]], tuple[str, ...]]] = [
@@ -29,6 +37,12 @@ BUILDERS: list[tuple[Callable[[Any], list[str]], tuple[str, ...]]] = [
     (lambda given: [str(given.count), given.kind, given.more or ""], ("more",)),
     (lambda given: [f"{given.word}.txt"], ("word",)),
     (lambda _: [], ()),
+    (lambda given: [given.word] if given.loud else [], ("word",)),
+    (lambda given: [given.word] if given.kind == "b" else ["--", given.word], ("word",)),
+    (lambda given: ["--", given.word] if given.more else [given.word], ("word",)),
+    (lambda given: [given.word] if given.colour is Colour.BLUE and given.loud else [], ("word",)),
+    (lambda given: given.many or [given.word], ("word", "many")),
+    (lambda given: ["--loud"] * given.loud + ["--", given.word], ()),
 ]
 
 
