@@ -101,7 +101,7 @@ class Listing:
         Args:
             principal: Whom the client acts for: a gateway's tools that it may not call are left out.
         """
-        self._hub.listed = True
+        self._hub.note_listed()
         await self._hub.tried()
         await self._narrowed.settled()
         shown: list[types.Tool] = []

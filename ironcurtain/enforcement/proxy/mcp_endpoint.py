@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any, cast, get_args
 
@@ -17,24 +18,23 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.proxy.calls import reserved
-from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, Live, RefusedError
-from ironcurtain.enforcement.proxy.calls.forwarding import (
-    Make,
-    Result,
-    passed_meta,
-    send,
-    send_tool_call,
-    written_arguments,
-)
+from ironcurtain.enforcement.proxy.calls.destination import Destination
+from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
+from ironcurtain.enforcement.proxy.calls.forwarding import Result, ToServer, passed_meta, written_arguments
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
+from ironcurtain.enforcement.proxy.calls.server_requests import (
+    Completion,
+    PromptGet,
+    ResourceRead,
+    ServerRequest,
+    ToolCall,
+)
 from ironcurtain.enforcement.proxy.listing import Listing
-from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
-from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
     DISCOVERY_PATIENCE,
     GREETING_PATIENCE,
@@ -44,11 +44,6 @@ from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
 
 Context = ServerRequestContext[Any, Any]
-
-FromJudged = Callable[[Mapping[str, Json], dict[str, Any]], types.ClientRequest]
-"""Makes the server's request from the judged arguments and the rest of its params."""
-
-Sending = Callable[[UpstreamManager, Upstream | LocalServer, Make, ClientRequest], Awaitable[Result]]
 
 _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
@@ -171,20 +166,10 @@ class McpEndpoint:
         upstream = self._hub.upstreams.get(server)
         digest = await upstream.digest_of(tool) if upstream is not None else None
         arguments = await written_arguments(context, params.arguments)
-
-        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
-            asked = types.CallToolRequestParams.model_validate({"name": tool, "arguments": judged, **extra})
-            return types.CallToolRequest(params=asked)
-
-        async def live() -> str | None:
-            return await upstream.digest_of(tool) if upstream is not None else None
-
         listing = (upstream.catalogue or Catalogue()).listings.get(tool) if upstream is not None else None
         call = Call(server, tool, arguments, live_digest=digest, live_listing=listing)
-        # What could not be compared with what was annotated is decided and recorded, but never sent.
-        sending = send_tool_call if digest is not None else _down
         try:
-            result = await self._enforce(context, params, call, make, sending, live)
+            result = await self._enforce(context, params, ToolCall(call))
         except RefusedError as refused:
             result = error_result(refused.view.text)
         except UpstreamError as error:
@@ -193,24 +178,12 @@ class McpEndpoint:
 
     async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Result:
         call = reserved.read_resource(await self._owner(str(params.uri)), str(params.uri))
-
-        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
-            asked = {"uri": reserved.resource_uri(judged), **extra}
-            return types.ReadResourceRequest(params=types.ReadResourceRequestParams.model_validate(asked))
-
-        return await self._reserved(context, params, call, make)
+        return await self._reserved(context, params, ResourceRead(call))
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Result:
         server, name = self._prompt(params.name)
-
-        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
-            return types.GetPromptRequest(
-                params=types.GetPromptRequestParams.model_validate({**judged, **extra})
-            )
-
-        return await self._reserved(
-            context, params, reserved.get_prompt(server, name, params.arguments), make
-        )
+        call = reserved.get_prompt(server, name, params.arguments)
+        return await self._reserved(context, params, PromptGet(call))
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> Result:
         if isinstance(params.ref, types.PromptReference):
@@ -218,58 +191,37 @@ class McpEndpoint:
             params = params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})})
         else:
             server = await self._owner(params.ref.uri)
+        return await self._reserved(context, params, Completion(reserved.complete(server, params)))
 
-        def make(judged: Mapping[str, Json], extra: dict[str, Any]) -> types.ClientRequest:
-            return types.CompleteRequest(
-                params=types.CompleteRequestParams.model_validate({**judged, **extra})
-            )
-
-        return await self._reserved(context, params, reserved.complete(server, params), make)
-
-    async def _reserved(self, context: Context, params: Any, call: Call, make: FromJudged) -> Result:  # noqa: ANN401
+    async def _reserved(self, context: Context, params: Any, request: ServerRequest) -> Result:  # noqa: ANN401
         """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
-        await self._hub.tried(call.server)
+        await self._hub.tried(request.call.server)
         try:
-            return _for_era(context, await self._enforce(context, params, call, make, send))
+            return _for_era(context, await self._enforce(context, params, request))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
         except UpstreamError as error:
-            raise MCPError(types.INTERNAL_ERROR, f"server {call.server}: {error.reason}") from None
+            raise MCPError(types.INTERNAL_ERROR, f"server {request.call.server}: {error.reason}") from None
 
     async def _enforce(
         self,
         context: Context,
         params: Any,  # noqa: ANN401 - the params of any request that can be asked back about
-        call: Call,
-        make: FromJudged,
-        sending: Sending,
-        live: Live | None = None,
+        request: ServerRequest,
     ) -> Result:
+        """Decide a request and send it on; or go on with one that its client brings answers for."""
         state = getattr(params, "request_state", None)
         if state is not None:
             exchange = self._held.take(state, context)
             if exchange is None:
                 raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
             return await exchange.resume(context, params.input_responses or {}, self._held)
-        meta = passed_meta(context.meta, self._hub.passes.get(call.server, ()))
-        call = replace(call, meta=meta)
-        exchange = ClientRequest(context, call.meta)
-        exchange.is_filtered = self._enforcer.outputs.covers(call.server, call.tool)
-
-        async def forward(judged: Mapping[str, Json], alone: Alone | None = None) -> Result:
-            async def send_to(upstream: Upstream | LocalServer) -> Result:
-                return await sending(self._hub, upstream, lambda extra: make(judged, extra), exchange)
-
-            if alone is not None:
-                return await self._hub.apart.send(call, alone, exchange, send_to)
-            if (upstream := self._hub.upstreams.get(call.server)) is None:
-                raise UpstreamError("the server is not running")
-            with self._clients.served_by(call.server, exchange):
-                return await send_to(upstream)
-
-        return await exchange.answer(
-            lambda: self._enforcer.enforce(call, forward, exchange, live), self._held
-        )
+        meta = passed_meta(context.meta, self._hub.passes.get(request.call.server, ()))
+        call = replace(request.call, meta=meta)
+        is_filtered = self._enforcer.outputs.covers(call.server, call.tool)
+        exchange = ClientRequest(context, call.meta, is_filtered=is_filtered)
+        destination = ToServer(self._hub, self._clients, replace(request, call=call), exchange)
+        return await exchange.answer(partial(self._enforcer.enforce, call, destination, exchange), self._held)
 
     async def _owner(self, uri: str) -> str:
         owner = await self._listing.owner(uri)
@@ -292,16 +244,8 @@ class McpEndpoint:
             MCPError: If the policy does not let it be read.
         """
         call = reserved.read_resource(await self._owner(uri), uri)
-
-        async def nothing(_: Mapping[str, Json], alone: Alone | None = None) -> Result:
-            if alone is not None:
-                raise UpstreamError(
-                    "the server that runs does not see it, so nobody can be told of its changes"
-                )
-            return {}
-
         try:
-            await self._enforcer.enforce(call, nothing, ClientRequest(context))
+            await self._enforcer.enforce(call, _Unsent(), ClientRequest(context))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
         except UpstreamError as error:
@@ -359,10 +303,13 @@ class McpEndpoint:
             await upstream.notify_roots_changed()
 
 
-async def _down(
-    _hub: UpstreamManager, _upstream: Upstream | LocalServer, _make: Make, _exchange: ClientRequest
-) -> Result:
-    raise UpstreamError("the server is not running")
+class _Unsent(Destination):
+    """Nowhere: whether a resource may be read is decided, and nothing is sent."""
+
+    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> Result:  # noqa: ARG002
+        if alone is not None:
+            raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
+        return {}
 
 
 def _for_era(context: Context, result: Result) -> Result:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -27,6 +27,7 @@ from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, R
 from ironcurtain.enforcement.audit.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
+from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, observed
 from ironcurtain.enforcement.proxy.calls.path_checks import Watched, are_near
 from ironcurtain.enforcement.proxy.calls.refusal import (
@@ -62,19 +63,6 @@ from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
-
-
-class Forward(Protocol):
-    """Sends the canonical arguments to the server; returns its result as it came."""
-
-    def __call__(
-        self, arguments: Mapping[str, Json], alone: Alone | None = None, /
-    ) -> Awaitable[dict[str, Json]]:
-        """Send them, to a server process of its own where that is wanted."""
-
-
-Live = Callable[[], Awaitable[str | None]]
-"""Returns the digest of a tool as its server lists it at this moment."""
 
 _MOST_TRIES = 3
 _TO_BE_STARTED = Confinement(
@@ -139,17 +127,15 @@ class Enforcer:
     async def enforce(
         self,
         call: Call,
-        forward: Forward,
+        destination: Destination,
         exchange: ClientRequest | None = None,
-        live: Live | None = None,
     ) -> dict[str, Json]:
         """Let a call happen, or not.
 
         Args:
             call: The call as it arrived, without an id, caller and client.
-            forward: Sends it on; called at most once, with exactly the arguments that were judged.
+            destination: Where it goes; sent to at most once, with exactly the arguments that were judged.
             exchange: The client's request behind it, through which a person can be asked.
-            live: Tells which tool the server offers by now, when a person has approved the call.
 
         Returns:
             The server's result.
@@ -166,16 +152,18 @@ class Enforcer:
         arrived = replace(call, id=id_, caller=caller, client=client)
         refused = await self.admission.check(call.server, call.tool, call.arguments, principal)
         if refused is not None:
-            return await self._carry_out(not_admitted(arrived, self.policy.current, refused), forward, id_)
+            return await self._carry_out(
+                not_admitted(arrived, self.policy.current, refused), destination, id_
+            )
         judged = await self._judge(arrived, counted=True)
         if self.observe:
-            return await self._carry_out(observed(judged, is_tool=live is not None), forward, id_)
+            return await self._carry_out(observed(judged, is_tool=destination.is_tool), destination, id_)
         judged = within_reach(judged, self.reaching)
         for _ in range(_MOST_TRIES):
             if judged.escalated and judged.approval is None:
-                judged = await self._ask(judged, exchange, live)
+                judged = await self._ask(judged, exchange, destination)
             if not judged.forwarded or judged.prepared is None:
-                return await self._carry_out(judged, forward, id_)
+                return await self._carry_out(judged, destination, id_)
             paths = Paths.of(judged.prepared)
             try:
                 async with (
@@ -183,12 +171,12 @@ class Enforcer:
                     self.neighbours.turn(paths),
                 ):
                     if disturbed:
-                        before, judged = judged, await self._settled(judged, live)
+                        before, judged = judged, await self._settled(judged, destination)
                     if not disturbed or _may_go_on(before, judged):
-                        return await self._carry_out(judged, forward, id_)
+                        return await self._carry_out(judged, destination, id_)
             except UnsettledError:
                 break
-        return await self._carry_out(unsettled(judged), forward, id_)
+        return await self._carry_out(unsettled(judged), destination, id_)
 
     def principal_of(self, exchange: ClientRequest | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
@@ -196,9 +184,9 @@ class Enforcer:
         found = shown if shown is not None else self.principal
         return self.limited(found) if found is not None else None
 
-    async def _settled(self, judged: EvaluatedCall, live: Live | None) -> EvaluatedCall:
+    async def _settled(self, judged: EvaluatedCall, destination: Destination) -> EvaluatedCall:
         """Judge a call again that another one has disturbed; an approval is good for the same call only."""
-        again = await self._again(judged, live)
+        again = await self._again(judged, destination)
         if judged.approval is None:
             return again
         assert judged.prepared is not None and judged.annotation is not None  # noqa: S101, PT018 - it was approved
@@ -209,13 +197,13 @@ class Enforcer:
             return _after(judged, void, "void")
         return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
 
-    async def _carry_out(self, judged: EvaluatedCall, forward: Forward, id_: str) -> dict[str, Json]:
+    async def _carry_out(self, judged: EvaluatedCall, destination: Destination, id_: str) -> dict[str, Json]:
         """Record what was decided, and do it."""
         judged = judged if self.observe else sent_apart(judged, self.reaching)
         await self._record(judged, id_)
         if not judged.forwarded:
             raise RefusedError(view_of(judged, id_))
-        return await self._forward(judged, forward, id_)
+        return await self._forward(judged, destination, id_)
 
     async def _judge(self, call: Call, *, counted: bool) -> EvaluatedCall:
         """Do the seven steps, under the policy that is enforced at this moment."""
@@ -251,13 +239,13 @@ class Enforcer:
         )
 
     async def _ask(
-        self, judged: EvaluatedCall, exchange: ClientRequest | None, live: Live | None
+        self, judged: EvaluatedCall, exchange: ClientRequest | None, destination: Destination
     ) -> EvaluatedCall:
         """Ask a person; an approval is good only for what is still the same call under the same policy."""
         began = time.perf_counter()
         try:
             outcome, binding = await self.people.ask(judged, exchange)
-            again = await self._again(judged, live) if outcome.approved else judged
+            again = await self._again(judged, destination) if outcome.approved else judged
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 # The request itself stays: an answer serves the same call when it comes again.
@@ -286,11 +274,11 @@ class Enforcer:
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
-    async def _again(self, judged: EvaluatedCall, live: Live | None) -> EvaluatedCall:
+    async def _again(self, judged: EvaluatedCall, destination: Destination) -> EvaluatedCall:
         """Judge an approved call once more: a server can have changed the tool while a person read of it."""
         digest = judged.call.live_digest
-        if live is not None and digest is not None:
-            digest = await live()
+        if digest is not None:
+            digest = await destination.current_digest(digest)
         return await self._judge(replace(judged.call, live_digest=digest), counted=False)
 
     async def _record(self, judged: EvaluatedCall, id_: str) -> None:
@@ -312,7 +300,7 @@ class Enforcer:
         if self.telemetry is not None:
             self.telemetry.decision(record)
 
-    async def _forward(self, judged: EvaluatedCall, forward: Forward, id_: str) -> dict[str, Json]:
+    async def _forward(self, judged: EvaluatedCall, destination: Destination, id_: str) -> dict[str, Json]:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         notes = CallNotes(id_)
@@ -321,7 +309,7 @@ class Enforcer:
             tell = partial(self._violated, judged, id_)
             watched = Watched(self._relied_on(judged), tell, near=judged.near)
             await watched.begin()
-            sending = partial(forward, judged.sent or judged.decision.arguments or {})
+            sending = partial(destination.send, judged.sent or judged.decision.arguments or {})
             if judged.alone:
                 result = await sending(Alone(id_, subjects_of(judged), watched.ready))
             else:

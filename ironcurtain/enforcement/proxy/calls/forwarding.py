@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -11,19 +13,22 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter, ValidationError
 
+from ironcurtain.enforcement.proxy.calls.destination import Destination
+from ironcurtain.enforcement.proxy.calls.server_requests import ServerRequest
 from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
+from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
 
 Result = dict[str, Json]
-Make = Callable[[dict[str, Any]], types.ClientRequest]
-"""Makes the request from the members of its params that are not judged: `_meta`, answers, state."""
 
 _MOST_ROUNDS = 10
+_NOT_RUNNING = "the server is not running"
 _TRACE = {
     "traceparent": re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"),
     "tracestate": re.compile(r"[\x20-\x7e]{1,512}"),
@@ -51,34 +56,63 @@ async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dic
     return parsed
 
 
-async def send(
-    hub: UpstreamManager, upstream: Upstream | LocalServer, make: Make, exchange: ClientRequest
-) -> Result:
-    """Send a request to a server, answering what it asks on the way; return its result as it came.
+@dataclass(frozen=True)
+class ToServer(Destination):
+    """The server of one request, sent once: whatever its answer says, a call may have had its effect.
 
-    Raises:
-        MCPError: The server's own error.
-        UpstreamError: If it gives no answer.
+    Attributes:
+        hub: All servers.
+        clients: Are told meanwhile for whom the server works.
+        request: What is sent.
+        exchange: The client's request, through which the client can be asked.
     """
-    more: dict[str, Any] = {}
-    for _ in range(_MOST_ROUNDS):
-        request = make({"_meta": _meta(upstream, exchange), **more})
-        result = await upstream.request(request, on_progress=exchange.on_server_progress)
-        if result.get("resultType") != "input_required":
-            return _unstamped(result)
-        more = await _answers(hub, upstream, result, exchange)
-    raise UpstreamError("the server asked for more input without end")
 
+    hub: UpstreamManager
+    clients: Clients
+    request: ServerRequest
+    exchange: ClientRequest
 
-async def send_tool_call(
-    hub: UpstreamManager, upstream: Upstream | LocalServer, make: Make, exchange: ClientRequest
-) -> Result:
-    """Send a tool call, once, when the server has had the time to understand its new roots.
+    @property
+    def is_tool(self) -> bool:  # type: ignore[override] # a fact of the request
+        """Whether it is a call of a tool."""
+        return self.request.is_tool
 
-    Whatever the answer says, the call may have had its effect: it is the agent that makes it again.
-    """
-    await upstream.roots.understood()
-    return await send(hub, upstream, make, exchange)
+    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> Result:
+        """Send it, to a server process of its own where that is wanted.
+
+        Raises:
+            MCPError: The server's own error.
+            UpstreamError: If it gives no answer.
+        """
+        call = self.request.call
+        send_to = partial(self._send_to, arguments)
+        if alone is not None:
+            return await self.hub.apart.send(call, alone, self.exchange, send_to)
+        if (upstream := self.hub.upstreams.get(call.server)) is None:
+            raise UpstreamError(_NOT_RUNNING)
+        with self.clients.served_by(call.server, self.exchange):
+            return await send_to(upstream)
+
+    async def current_digest(self, known: str) -> str | None:  # noqa: ARG002 - the server is asked
+        """Return the digest of the tool as its server lists it now."""
+        upstream = self.hub.upstreams.get(self.request.call.server)
+        return await upstream.digest_of(self.request.call.tool) if upstream is not None else None
+
+    async def _send_to(self, arguments: Mapping[str, Json], upstream: Upstream | LocalServer) -> Result:
+        if self.is_tool:
+            # What could not be compared with what was annotated is decided and recorded, but never sent.
+            if self.request.call.live_digest is None:
+                raise UpstreamError(_NOT_RUNNING)
+            await upstream.roots.understood()
+        more: dict[str, Any] = {}
+        # A server of the stateless era asks by answering: each round brings the answers to its questions.
+        for _ in range(_MOST_ROUNDS):
+            message = self.request.message(arguments, {"_meta": _meta(upstream, self.exchange), **more})
+            result = await upstream.request(message, on_progress=self.exchange.on_server_progress)
+            if result.get("resultType") != "input_required":
+                return _unstamped(result)
+            more = await _answers(self.hub, upstream, result, self.exchange)
+        raise UpstreamError("the server asked for more input without end")
 
 
 async def _answers(

@@ -103,14 +103,18 @@ class ClientRequest:
     """
 
     def __init__(
-        self, context: ServerRequestContext[Any, Any], passed: Mapping[str, Json] | None = None
+        self,
+        context: ServerRequestContext[Any, Any],
+        passed: Mapping[str, Json] | None = None,
+        *,
+        is_filtered: bool = False,
     ) -> None:
         """Begin with a request, and with what of its `_meta` was let through when it was judged."""
         self.context = context
         self.passed = dict(passed or {})
         self.client, self.client_name = client_of(context), client_name(context)
         self.principal = principal_of(context)
-        self.is_filtered = False
+        self.is_filtered = is_filtered
         self.modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._questions: list[_Question] = []
         self._event: anyio.Event

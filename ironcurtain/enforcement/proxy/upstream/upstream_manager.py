@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -15,6 +15,7 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
 from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
 from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can, deliver
@@ -58,7 +59,7 @@ class UpstreamManager:
         self.clients = clients
         self.enforcer = replace(enforcer, reaching=replace(enforcer.reaching, carry=self._carry, say=say))
         self.say = say
-        self.listed = False
+        self._listed = False
         self._limits = limits or UpstreamLimits()
         self._started = False
         self._client: types.ClientCapabilities | None = None
@@ -126,6 +127,10 @@ class UpstreamManager:
                 upstream.want(wanted, other_reach=upstream.name in changed)
         await self.changed("", "tools")
 
+    def note_listed(self) -> None:
+        """Note that a client has seen a list: from now on, clients are told of changes."""
+        self._listed = True
+
     async def tried(self, *names: str, patience: float | None = None) -> None:
         """Wait until these servers, or all, have been up or have failed once; bounded."""
         with anyio.move_on_after(self._limits.patience if patience is None else patience):
@@ -174,15 +179,8 @@ class UpstreamManager:
             return await self._roots(server, request, exchange)
         call = reserved.asked_of_client(server, request)
 
-        async def forward(arguments: Any, _: Alone | None = None) -> dict[str, Json]:  # noqa: ANN401 - the judged ones
-            said = await self._deliver(reserved.question_of(call.tool, arguments), exchange)
-            if isinstance(said, types.ErrorData):
-                raise MCPError.from_error_data(said)
-            answer: dict[str, Json] = said.model_dump(by_alias=True, mode="json", exclude_none=True)
-            return answer
-
         try:
-            answer = await self.enforcer.enforce(call, forward, exchange)
+            answer = await self.enforcer.enforce(call, _ToClient(self, call.tool, exchange), exchange)
         except RefusedError as refused:
             return _error(refused.view.text)
         except MCPError as error:
@@ -197,7 +195,7 @@ class UpstreamManager:
         self, server: str, request: types.ListRootsRequest, exchange: ClientRequest | None
     ) -> Any:  # noqa: ANN401
         """Return the client's roots where it has some; else the directories that the policy allows."""
-        said = await self._deliver(request, exchange)
+        said = await self.deliver(request, exchange)
         if not isinstance(said, types.ListRootsResult):
             enforced = self.enforcer.policy.current
             around = enforced.loaded.surroundings(server)
@@ -215,7 +213,8 @@ class UpstreamManager:
         async with upstream.roots.during(paths, upstream.notify_roots_changed):
             return await explained(self._confiner, server, subjects, send)
 
-    async def _deliver(self, request: types.InputRequest, exchange: ClientRequest | None) -> Any:  # noqa: ANN401
+    async def deliver(self, request: types.InputRequest, exchange: ClientRequest | None) -> Any:  # noqa: ANN401
+        """Ask the client, whatever the policy says of it; return its result or an error."""
         if exchange is not None:
             return await exchange.ask(request)
         client = await self.clients.only_one()
@@ -247,7 +246,7 @@ class UpstreamManager:
 
     async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - the face is one
         """Tell the clients, if they have seen a list."""
-        if self.listed:
+        if self._listed:
             await self.clients.tell_changed(what)
 
     async def updated(self, server: str, uri: str) -> None:  # noqa: ARG002 - URIs are the same on the face
@@ -274,6 +273,22 @@ class UpstreamManager:
             return
         for client in self.clients.standing():
             await client.session.send_log_message(params.level, params.data, name)
+
+
+@dataclass(frozen=True)
+class _ToClient(Destination):
+    """The client, for what a server asks of it; `tool` is the reserved tool that this is decided as."""
+
+    hub: UpstreamManager
+    tool: str
+    exchange: ClientRequest | None
+
+    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> dict[str, Json]:  # noqa: ARG002 - no server gets it
+        said = await self.hub.deliver(reserved.question_of(self.tool, arguments), self.exchange)
+        if isinstance(said, types.ErrorData):
+            raise MCPError.from_error_data(said)
+        answer: dict[str, Json] = said.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return answer
 
 
 def _error(text: str) -> types.ErrorData:

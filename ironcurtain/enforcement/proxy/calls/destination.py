@@ -1,0 +1,33 @@
+"""Where a call goes once it may: one interface for servers, the client, and calls that are only decided."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
+from ironcurtain.system.frozen import Json
+
+
+class Destination(ABC):
+    """Takes one call, at most once, with exactly the arguments that were judged."""
+
+    is_tool = False
+    """Whether the call is of a tool that a server lists."""
+
+    @abstractmethod
+    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> dict[str, Json]:
+        """Send the canonical arguments; return the result as it came.
+
+        Args:
+            arguments: The judged arguments.
+            alone: Given where the call is sent to a server process of its own.
+
+        Raises:
+            UpstreamError: If there is no answer.
+            MCPError: The receiver's own error.
+        """
+
+    async def current_digest(self, known: str) -> str | None:
+        """Return the digest of the tool as its server lists it now; `known` is that of the decision."""
+        return known
