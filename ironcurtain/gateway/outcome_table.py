@@ -40,10 +40,12 @@ class Table:
     Attributes:
         rows: Each place that holds a leaf, or of which the schema does not say what it holds.
         dead: The paths of rules that match no place.
+        inside: The paths of rules that allow a part of what another one redacts, each with that one's.
     """
 
     rows: tuple[Row, ...]
     dead: tuple[str, ...]
+    inside: tuple[tuple[str, str], ...] = ()
 
     def warnings(self) -> Iterator[str]:
         """Yield what a person should look at, a sentence each, once."""
@@ -52,6 +54,8 @@ class Table:
     def _warnings(self) -> Iterator[str]:
         for path in self.dead:
             yield f"the rule {path} matches no place of the output"
+        for path, around in self.inside:
+            yield f"the rule {path} allows a part of what {around} redacts"
         for row in self.rows:
             if row.action == "strip":
                 yield f"{row.path} is covered by no rule: it is stripped"
@@ -68,7 +72,8 @@ def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Tabl
     own: JsonValue = dict(schema)
     rows = tuple(dict.fromkeys(islice(walker.rows(own, policy.start(), "", ()), _MOST_ROWS)))
     dead = [str(rule.path) for number, rule in enumerate(policy.rules) if number not in walker.met]
-    return Table(rows, tuple(dead))
+    inside = tuple((str(rule.path), str(wide.path)) for rule, wide in policy.allowed_inside())
+    return Table(rows, tuple(dead), inside)
 
 
 @dataclass

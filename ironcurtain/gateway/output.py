@@ -186,6 +186,13 @@ class OutputPolicy:
         action = self.rules[number].action
         return Action.REDACT if action is Action.MASK and number not in state.matched else action
 
+    def allowed_inside(self) -> Iterator[tuple[Rule, Rule]]:
+        """Yield each rule that allows a part of what another one redacts, with that other one."""
+        for number, wide in enumerate(self.rules):
+            if wide.action is Action.REDACT:
+                inside = (self.rules[each] for each in sorted(self._narrower[number]))
+                yield from ((rule, wide) for rule in inside if rule.action is Action.ALLOW)
+
     def apply(self, value: JsonValue) -> Filtered:
         """Return what leaves of a value.
 
