@@ -1,0 +1,5 @@
+"""The semantic difference of two policies: which calls they decide differently.
+
+In go two bundles and an assumed world; out comes a `Difference`, each change with a whole call that shows it.
+Begin with `difference.py`.
+"""
