@@ -33,6 +33,7 @@ from ironcurtain.engine.locate import Opa, find
 from ironcurtain.engine.remote import RemoteEngine
 from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.system.frozen import Json
 
@@ -264,7 +265,7 @@ class Policy:
 
     async def _ask(self, question: dict[str, Json]) -> Json:
         if self._engine is None:
-            raise Refusal("engine-dead", "The policy was closed.")
+            raise Refusal(ReservedRule.ENGINE_DEAD, "The policy was closed.")
         try:
             answer = await self._engine.query(json.dumps(question, ensure_ascii=False).encode())
         except EngineAnswerError as error:

@@ -22,16 +22,11 @@ from ironcurtain.decision.policy_input import policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted, visible
-
-MALFORMED = "structural-malformed-call"
-UNKNOWN_TOOL = "structural-unknown-tool"
-DRIFT = "structural-tool-drift"
-INVALID = "structural-invalid-arguments"
-INTERNAL = "internal-error"
 
 _log = logging.getLogger(__name__)
 
@@ -143,13 +138,15 @@ def _parse(call: Call) -> dict[str, Json]:
         arguments = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
         json_text.check([call.server, call.tool])
     except json_text.MalformedJsonError as error:
-        raise Refusal(MALFORMED, f"The call is not strict JSON: {visible(str(error))}.") from None
+        raise Refusal(
+            ReservedRule.MALFORMED_CALL, f"The call is not strict JSON: {visible(str(error))}."
+        ) from None
     if not (isinstance(call.server, str) and isinstance(call.tool, str)):
-        raise Refusal(MALFORMED, "The names of server and tool are no strings.")
+        raise Refusal(ReservedRule.MALFORMED_CALL, "The names of server and tool are no strings.")
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        raise Refusal(MALFORMED, "The arguments are no JSON object.")
+        raise Refusal(ReservedRule.MALFORMED_CALL, "The arguments are no JSON object.")
     return arguments
 
 
@@ -157,15 +154,22 @@ def _facts(call: Call) -> dict[str, Json]:
     try:
         return json_text.plain(dict(call.caller or {}))  # type: ignore[no-any-return]
     except (json_text.MalformedJsonError, TypeError, ValueError):
-        raise Refusal(MALFORMED, "The facts about the caller are no strict JSON object.") from None
+        raise Refusal(
+            ReservedRule.MALFORMED_CALL, "The facts about the caller are no strict JSON object."
+        ) from None
 
 
 def _know(call: Call, policy: LoadedPolicy) -> ValidatedTool:
     tool = policy.tool(call.server, call.tool)
     if tool is None:
-        raise Refusal(UNKNOWN_TOOL, f"No annotated tool {quoted(call.tool)} of server {quoted(call.server)}.")
+        raise Refusal(
+            ReservedRule.UNKNOWN_TOOL,
+            f"No annotated tool {quoted(call.tool)} of server {quoted(call.server)}.",
+        )
     if is_drifted(tool.annotation, call.live_digest, call.live_listing):
-        raise Refusal(DRIFT, "The tool is no longer the one that was annotated; annotate it again.")
+        raise Refusal(
+            ReservedRule.TOOL_DRIFT, "The tool is no longer the one that was annotated; annotate it again."
+        )
     return tool
 
 
@@ -189,7 +193,7 @@ def _fit(
     try:
         return tool.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
     except InvalidArgumentsError as error:
-        raise Refusal(INVALID, f"The arguments do not fit the tool: {error}") from None
+        raise Refusal(ReservedRule.INVALID_ARGUMENTS, f"The arguments do not fit the tool: {error}") from None
 
 
 def _canonicalise(
@@ -198,15 +202,14 @@ def _canonicalise(
     try:
         return canonicalise(tool.annotation, arguments, policy.surroundings(server))
     except UnrepresentableError as error:
-        raise Refusal(
-            structural_checks.UNREPRESENTABLE, f"An argument cannot be judged exactly: {error.reason}."
-        ) from None
+        cause = error.cause.within("An argument cannot be judged exactly: ", ".")
+        raise Refusal.unrepresentable(cause) from None
 
 
 def _no_call(given: object, policy: LoadedPolicy) -> Decision:
     base = _base(Call(server="", tool="", arguments=None), policy)
     reason = f"A {quoted(type(given).__name__)} was given, not a call of a server, a tool and arguments."
-    return base.model_copy(update={"rule": MALFORMED, "reason": reason})
+    return base.model_copy(update={"rule": ReservedRule.MALFORMED_CALL.value, "reason": reason})
 
 
 def _base(call: Call, policy: LoadedPolicy) -> Decision:
@@ -216,7 +219,7 @@ def _base(call: Call, policy: LoadedPolicy) -> Decision:
         server=_encodable(call.server),
         tool=_encodable(call.tool),
         verdict=Verdict.DENY,
-        rule=INTERNAL,
+        rule=ReservedRule.INTERNAL_ERROR.value,
         reason="",
         revision=policy.revision,
         drift_checked=call.live_digest is not None,
@@ -230,17 +233,17 @@ def _refused(base: Decision, error: Exception, canonical: Canonical | None) -> D
     refusal = (
         error
         if isinstance(error, Refusal)
-        else Refusal(INTERNAL, f"An internal error ({type(error).__name__}).")
+        else Refusal(ReservedRule.INTERNAL_ERROR, f"An internal error ({type(error).__name__}).")
     )
     arguments = canonical.arguments if canonical else None
     return base.model_copy(
         update={
-            "rule": refusal.rule,
+            "rule": str(refusal.rule),
             "reason": refusal.reason,
             "subjects": refusal.subjects,
             "arguments": arguments,
         }
-    )
+    ).because(refusal.cause)
 
 
 def _encodable(name: object) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Collection
 from pydantic import Field, ValidationError
 
 from ironcurtain.decision.refusal import Refusal
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, Json
-
-MALFORMED = "engine-malformed"
 
 
 class SubjectAnswer(Frozen):
@@ -46,10 +45,13 @@ def read_answer(answer: Json, subjects: Collection[str]) -> PolicyAnswer:
         read = PolicyAnswer.model_validate(answer, strict=False)
     except ValidationError as error:
         raise Refusal(
-            MALFORMED, f"The engine's answer is no decision ({error.error_count()} problems)."
+            ReservedRule.ENGINE_MALFORMED,
+            f"The engine's answer is no decision ({error.error_count()} problems).",
         ) from None
     if read.subjects.keys() != set(subjects) or read.subject not in {None, *read.subjects}:
-        raise Refusal(MALFORMED, "The engine's answer is not about the subjects of this call.")
+        raise Refusal(
+            ReservedRule.ENGINE_MALFORMED, "The engine's answer is not about the subjects of this call."
+        )
     if any(each.verdict.severity > read.verdict.severity for each in read.subjects.values()):
-        raise Refusal(MALFORMED, "The engine's answer contradicts itself.")
+        raise Refusal(ReservedRule.ENGINE_MALFORMED, "The engine's answer contradicts itself.")
     return read

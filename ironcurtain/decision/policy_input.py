@@ -15,8 +15,8 @@ from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import Role
-from ironcurtain.decision.structural_checks import UNREPRESENTABLE
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
 from ironcurtain.system.frozen import Json
 
 MAX_BYTES = 8 << 20
@@ -85,7 +85,8 @@ class _Size:
     def add(self, count: int) -> None:
         self._bytes += count
         if self._bytes > MAX_BYTES:
-            raise Refusal(UNREPRESENTABLE, "The call names more resources than can be judged together.")
+            text = "The call names more resources than can be judged together."
+            raise Refusal.unrepresentable(Reason(ReasonCode.LIMIT, text, UNTOLD))
 
 
 class _Derived:

@@ -20,14 +20,11 @@ from ironcurtain.decision.protected_paths import Guard, Protection
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
-
-PROTECTED = "structural-protected-path"
-DOMAIN = "structural-domain-escalate"
-UNRESOLVED = "structural-unresolved-remote"
-UNREPRESENTABLE = "structural-unrepresentable-argument"
 
 _CHANGING = frozenset({"write-path", "delete-path"})
 _WRITING = "write-path"
@@ -80,18 +77,24 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
         touched = [s for s in call.subjects if _is_protected(s, guard)]
         hidden = next(_protected_leaves(call, bounds, guard), None)
     except UnreadableError as error:
-        raise Refusal(UNREPRESENTABLE, f"It cannot be told whether a path is protected: {error}") from None
+        text = f"It cannot be told whether a path is protected: {error}"
+        raise Refusal.unrepresentable(Reason(ReasonCode.PROTECTION, text, UNTOLD)) from None
     if not touched and hidden is None:
         return
     decided = tuple(
         SubjectDecision(
-            at=s.at, also_at=s.also_at, role=s.role.name, value=s.value, verdict=Verdict.DENY, rule=PROTECTED
+            at=s.at,
+            also_at=s.also_at,
+            role=s.role.name,
+            value=s.value,
+            verdict=Verdict.DENY,
+            rule=ReservedRule.PROTECTED_PATH.value,
         )
         for s in touched
     )
     place = quoted((touched[0].at if touched else hidden) or "")[1:-1]
     raise Refusal(
-        PROTECTED,
+        ReservedRule.PROTECTED_PATH,
         f"{place} of {tool.tool} names, or contains, a path that belongs to the protection itself.",
         decided,
     )
@@ -132,12 +135,15 @@ def looks_like_path(value: Json) -> bool:
 
 def _floor(subject: Resource, bounds: Boundaries) -> tuple[str, str] | None:
     if subject.unresolved is not None:
-        return UNRESOLVED, f"It cannot be told what git would contact: {subject.unresolved}."
+        return (
+            ReservedRule.UNRESOLVED_REMOTE.value,
+            f"It cannot be told what git would contact: {subject.unresolved}.",
+        )
     if subject.role.category != "url" or bounds.gate is None:
         return None
     if bounds.gate.covering(subject.role, subject.resource):
         return None
-    return DOMAIN, "The address is not on the domain list of this server."
+    return ReservedRule.DOMAIN_ESCALATE.value, "The address is not on the domain list of this server."
 
 
 def _is_contained(tool: ToolAnnotation, subject: Resource, resolver: Resolver, bounds: Boundaries) -> bool:

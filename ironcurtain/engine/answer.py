@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
 
@@ -16,28 +16,16 @@ BUNDLE_NAME = "policy.tar.gz"
 REMOTE_BUNDLE_NAME = "ironcurtain"
 """The name of the bundle in the configuration of an OPA that others run."""
 
-EngineRule: TypeAlias = Literal[
-    "engine-undefined",
-    "engine-status",
-    "engine-malformed",
-    "engine-revision",
-    "engine-timeout",
-    "engine-unreachable",
-    "engine-dead",
-    "engine-no-node",
-]
-"""The rules that deny a call which the engine did not decide; there are no others."""
-
 
 class EngineAnswerError(Exception):
     """The engine gave no decision. The call is denied by `rule`.
 
     Attributes:
-        rule: The name of the rule.
+        rule: One of the rules of the engine.
         reason: One sentence in plain words, safe to show.
     """
 
-    def __init__(self, rule: EngineRule, reason: str) -> None:
+    def __init__(self, rule: ReservedRule, reason: str) -> None:
         super().__init__(f"{rule}: {reason}")
         self.rule = rule
         self.reason = reason
@@ -74,12 +62,14 @@ def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE
     found = _revision(document, bundle)
     if found != revision:
         of = "no bundle" if found is None else f"revision {quoted(str(found))}"
-        raise EngineAnswerError("engine-revision", f"the engine answered from {of}, not {quoted(revision)}")
+        raise EngineAnswerError(
+            ReservedRule.ENGINE_REVISION, f"the engine answered from {of}, not {quoted(revision)}"
+        )
     if "result" not in document:
-        raise EngineAnswerError("engine-undefined", "the policy left the decision undefined")
+        raise EngineAnswerError(ReservedRule.ENGINE_UNDEFINED, "the policy left the decision undefined")
     result = document["result"]
     if not isinstance(result, dict):
-        raise EngineAnswerError("engine-malformed", "the decision is no object")
+        raise EngineAnswerError(ReservedRule.ENGINE_MALFORMED, "the decision is no object")
     id_ = document.get("decision_id")
     is_id = isinstance(id_, str) and len(id_) <= _LONGEST_ID and id_.isprintable()
     return EngineAnswer(result, revision, id_ if is_id else None)
@@ -88,13 +78,15 @@ def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE
 def _document(status: int, body: bytes) -> dict[str, Json]:
     if status != HTTP_OK:
         shown = quoted(body[:2000].decode("utf-8", "replace"), limit=400)
-        raise EngineAnswerError("engine-status", f"the engine answered with HTTP status {status}: {shown}")
+        raise EngineAnswerError(
+            ReservedRule.ENGINE_STATUS, f"the engine answered with HTTP status {status}: {shown}"
+        )
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
-        raise EngineAnswerError("engine-malformed", "the engine's answer is no JSON") from None
+        raise EngineAnswerError(ReservedRule.ENGINE_MALFORMED, "the engine's answer is no JSON") from None
     if not isinstance(document, dict):
-        raise EngineAnswerError("engine-malformed", "the engine's answer is no object")
+        raise EngineAnswerError(ReservedRule.ENGINE_MALFORMED, "the engine's answer is no object")
     return document
 
 

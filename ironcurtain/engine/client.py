@@ -11,6 +11,7 @@ import aiohttp
 from opa_client.opa_async import AsyncOpaClient
 
 from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.model.reserved_rules import ReservedRule
 
 _DECISION = "data/ironcurtain/decision/decision"
 _STRICT = urlencode({"provenance": "true", "strict-builtin-errors": "true"})
@@ -71,24 +72,26 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
                 return response.status, await _body(response)
         except aiohttp.ConnectionTimeoutError:
             raise EngineAnswerError(
-                "engine-unreachable",
+                ReservedRule.ENGINE_UNREACHABLE,
                 f"the engine could not be connected to within {self._bounds.sock_connect:g} s",
             ) from None
         except TimeoutError:
             raise EngineAnswerError(
-                "engine-timeout", f"the engine did not answer within {self.timeout:g} s"
+                ReservedRule.ENGINE_TIMEOUT, f"the engine did not answer within {self.timeout:g} s"
             ) from None
         except aiohttp.ClientConnectorCertificateError as error:
-            raise EngineAnswerError("engine-unreachable", "its certificate is not trusted") from error
+            raise EngineAnswerError(
+                ReservedRule.ENGINE_UNREACHABLE, "its certificate is not trusted"
+            ) from error
         except (aiohttp.ClientError, OSError) as error:
             raise EngineAnswerError(
-                "engine-unreachable", f"the engine cannot be reached ({type(error).__name__})"
+                ReservedRule.ENGINE_UNREACHABLE, f"the engine cannot be reached ({type(error).__name__})"
             ) from error
         except (AttributeError, RuntimeError) as error:
             # What the two libraries make of a request through what has just been closed.
             if self._session is not None and not self._session.closed:
                 raise
-            raise EngineAnswerError("engine-dead", "the engine was closed") from error
+            raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine was closed") from error
 
 
 class SocketClient(DecisionClient):
@@ -139,6 +142,6 @@ async def _body(response: aiohttp.ClientResponse) -> bytes:
         if len(content) > _MAX_ANSWER:
             response.close()
             raise EngineAnswerError(
-                "engine-malformed", f"the engine's answer is longer than {_MAX_ANSWER:,} bytes"
+                ReservedRule.ENGINE_MALFORMED, f"the engine's answer is longer than {_MAX_ANSWER:,} bytes"
             )
     return bytes(content)

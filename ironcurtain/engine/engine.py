@@ -30,6 +30,7 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.engine.process import OpaProcess
 from ironcurtain.engine.subprocess_runner import clean_environment
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system import assets
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import visible
@@ -126,12 +127,12 @@ class Engine:
         """
         process, client = self._process, self._client
         if process is None or client is None or not process.alive:
-            raise EngineAnswerError("engine-dead", "the engine is not running")
+            raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine is not running")
         try:
             status, body = await client.decide(policy_input)
         except EngineAnswerError as error:
-            if error.rule == "engine-unreachable" and await process.ended(_DEATH_NOTICE):
-                raise EngineAnswerError("engine-dead", "the engine has stopped running") from error
+            if error.rule == ReservedRule.ENGINE_UNREACHABLE and await process.ended(_DEATH_NOTICE):
+                raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine has stopped running") from error
             raise
         return read_answer(status, body, self._revision)
 
@@ -167,9 +168,9 @@ class Engine:
                 raise _failed(f"OPA answered its first query with HTTP status {status}", process)
             read_answer(status, body, self._revision)
         except EngineAnswerError as error:
-            if error.rule == "engine-revision":
+            if error.rule == ReservedRule.ENGINE_REVISION:
                 raise BundleIntegrityError(f"the bundle is not the expected one: {error.reason}") from None
-            if error.rule != "engine-undefined":
+            if error.rule != ReservedRule.ENGINE_UNDEFINED:
                 raise _failed(f"OPA did not answer its first query: {error.reason}", process) from None
 
 

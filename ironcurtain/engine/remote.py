@@ -24,22 +24,22 @@ from ironcurtain.engine.answer import (
     REMOTE_BUNDLE_NAME,
     EngineAnswer,
     EngineAnswerError,
-    EngineRule,
     read_answer,
 )
 from ironcurtain.engine.client import NodeClient
 from ironcurtain.engine.remote_nodes import Nodes, NodeStatus
 from ironcurtain.errors import EngineFailedError
+from ironcurtain.model.reserved_rules import ReservedRule
 
 _POLL = 0.2
 _FRESH = 5.0
 # Nodes that are started together with us are soon there; one that is not is known by then.
 _REACHING = 5.0
 # Failures that say nothing about the policy: their sum has a name of its own.
-_SILENT: frozenset[EngineRule] = frozenset({"engine-unreachable", "engine-timeout"})
+_SILENT: frozenset[ReservedRule] = frozenset({ReservedRule.ENGINE_UNREACHABLE, ReservedRule.ENGINE_TIMEOUT})
 
 # A status may be about this input alone, which must not cost other calls a node.
-_RESTING = _SILENT | {"engine-revision", "engine-malformed"}
+_RESTING = _SILENT | {ReservedRule.ENGINE_REVISION, ReservedRule.ENGINE_MALFORMED}
 _PUBLISH = "Publish this bundle to the nodes, or load the one that they serve."
 _CHECK = "Check the nodes, their addresses, --engine-ca and --engine-token-file; see docs/remote-engine.md."
 
@@ -117,7 +117,7 @@ class RemoteEngine:
                 having the same to say about that, it is their rule; otherwise it is `engine-no-node`.
         """
         if not self._open:
-            raise EngineAnswerError("engine-dead", "the engine was closed")
+            raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine was closed")
         failures: list[tuple[_Node, EngineAnswerError]] = []
         try:
             async with asyncio.timeout(self._limits.decision):
@@ -126,16 +126,16 @@ class RemoteEngine:
                         return await node.ask(policy_input)
                     except EngineAnswerError as error:
                         # The right revision has no decision about this: no other node has one.
-                        if error.rule == "engine-undefined":
+                        if error.rule == ReservedRule.ENGINE_UNDEFINED:
                             raise
                         failures.append((node, error))
         except TimeoutError:
             told = f"; {_told(failures)}" if failures else ""
             raise EngineAnswerError(
-                "engine-no-node", f"no node decided within {self._limits.decision:g} s{told}"
+                ReservedRule.ENGINE_NO_NODE, f"no node decided within {self._limits.decision:g} s{told}"
             ) from None
         rules = {error.rule for _, error in failures}
-        rule = rules.pop() if len(rules) == 1 and not rules & _SILENT else "engine-no-node"
+        rule = rules.pop() if len(rules) == 1 and not rules & _SILENT else ReservedRule.ENGINE_NO_NODE
         raise EngineAnswerError(rule, f"no node decided: {_told(failures)}")
 
     async def health(self) -> bool:
@@ -153,7 +153,7 @@ class RemoteEngine:
         began = loop.time()
         while None not in (failures := await self._check()):
             rules = {error.rule for error in failures if error is not None}
-            converging = "engine-revision" in rules
+            converging = ReservedRule.ENGINE_REVISION in rules
             patience = self._wait if converging else min(self._wait, _REACHING) if rules & _SILENT else 0.0
             if loop.time() >= began + patience:
                 told = [(n, error) for n, error in zip(self._nodes, failures, strict=True) if error]
@@ -215,7 +215,7 @@ class _Node:
         fault = self._fault
         if fault is None:
             return NodeStatus(url=self.url, serves=True)
-        return NodeStatus(url=self.url, serves=False, rule=fault.rule, reason=fault.reason)
+        return NodeStatus(url=self.url, serves=False, rule=fault.rule.value, reason=fault.reason)
 
     def claim(self, now: float) -> None:
         """Let one decision try a node that failed before; the others keep away until it has told."""
@@ -248,7 +248,7 @@ class _Node:
             status, body = await self.client.decide(b"{}", strict=False)
             read_answer(status, body, self._revision, bundle=REMOTE_BUNDLE_NAME)
         except EngineAnswerError as error:
-            self._told(None if error.rule == "engine-undefined" else error)
+            self._told(None if error.rule == ReservedRule.ENGINE_UNDEFINED else error)
         else:
             self._told(None)
         return self._fault

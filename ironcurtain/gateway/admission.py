@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from ironcurtain.gateway.definition import Classification, Tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.text import printable
 
 NOT_PERMITTED = "operation not permitted"
@@ -45,12 +46,14 @@ class Stage(StrEnum):
     OUTPUT = "OUTPUT"
 
     @property
-    def rule(self) -> str:
-        """The rule that a refusal at this stage is recorded under."""
-        return f"gateway-{self.value.lower()}"
+    def rule(self) -> ReservedRule:
+        """The rule that a refusal at this stage is recorded under; only the stages of `RULES` have one."""
+        return ReservedRule[f"GATEWAY_{self.name}"]
 
 
-RULES = {stage.rule: stage for stage in (Stage.AUTH, Stage.REGISTRY, Stage.PERMISSION, Stage.VALIDATION)}
+RULES: dict[str, Stage] = {
+    stage.rule: stage for stage in (Stage.AUTH, Stage.REGISTRY, Stage.PERMISSION, Stage.VALIDATION)
+}
 """By the rule of a refusal before the policy, its stage."""
 
 

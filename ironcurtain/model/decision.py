@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
+from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, Json
 
@@ -32,8 +33,8 @@ class Decision(Frozen):
     """The verdict for one call, the rule that caused it, the reason and the trace of every subject.
 
     Attributes:
-        rule: A compiled rule's name, or one of the names that interfaces reserves
-            (`default-deny`, `structural-…`, `engine-…`, `custom-…`, `internal-error`).
+        rule: The name of a compiled rule, `custom-…` for one of a custom module, or that of a
+            `reserved_rules.ReservedRule`.
         clause: The clause of the constitution behind the rule, if one is.
         clause_text: That clause in its own words.
         subjects: Every subject in document order, discharged ones too; empty when the call was
@@ -41,6 +42,8 @@ class Decision(Frozen):
         arguments: The canonical arguments, exactly what the server is to be sent; None when the call
             was refused before they existed.
         drift_checked: Whether the live tool was compared with the annotated one.
+        cause: Why the call cannot be judged exactly, where that is so: the reason's code, and what of it an
+            agent may read. It is no part of the format: a decision that was read from JSON has none.
     """
 
     format: Literal["ironcurtain/decision/v1"] = "ironcurtain/decision/v1"
@@ -56,6 +59,18 @@ class Decision(Frozen):
     subjects: tuple[SubjectDecision, ...] = ()
     arguments: dict[str, Json] | None = Field(default=None)
     drift_checked: bool = False
+    _cause: Reason | None = PrivateAttr(default=None)
+
+    @property
+    def cause(self) -> Reason | None:
+        """Why the call cannot be judged exactly; None for every other decision."""
+        return self._cause
+
+    def because(self, cause: Reason | None) -> Decision:
+        """Return the decision with what caused it."""
+        caused = self.model_copy()
+        caused._cause = cause  # noqa: SLF001 - of our own class
+        return caused
 
     @property
     def allowed(self) -> bool:

@@ -13,10 +13,10 @@ from support.recorded import decide_all, random_calls, record_all
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.replay.replay import Replayer
-from ironcurtain.decision.decide import INVALID, MALFORMED, UNKNOWN_TOOL
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
+from ironcurtain.model.reserved_rules import ReservedRule
 
 CALLS = 400
 FEWER = 250
@@ -82,7 +82,12 @@ def test_what_the_recorded_policy_tested_is_always_told() -> None:
             assert (again.verdict, again.unknown) == (record.verdict, "")
             assert again.rule == record.rule
             rules.add(record.rule)
-    assert rules >= {UNKNOWN_TOOL, MALFORMED, INVALID, "default-deny"}
+    assert rules >= {
+        ReservedRule.UNKNOWN_TOOL,
+        ReservedRule.MALFORMED_CALL,
+        ReservedRule.INVALID_ARGUMENTS,
+        "default-deny",
+    }
 
 
 def reread(record: DecisionRecord) -> DecisionRecord:

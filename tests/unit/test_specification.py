@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from ironcurtain.analysis.engine.opa_queries import SANDBOX_ALLOW
-from ironcurtain.decision import decide, policy_input, structural_checks
+from ironcurtain.decision import policy_input
 from ironcurtain.decision.canonical import identifiers, paths, resources, urls
 from ironcurtain.decision.roles import BUILT_IN
-from ironcurtain.enforcement.proxy.calls import repeated_calls, turns
-from ironcurtain.enforcement.proxy.upstream import out_of_reach
-from ironcurtain.engine.answer import EngineRule
-from ironcurtain.gateway.admission import RULES as GATEWAY_RULES
+from ironcurtain.enforcement.proxy.calls import repeated_calls
+from ironcurtain.model.reserved_rules import NO_ANSWER, ReservedRule, RuleKind
 from ironcurtain.system import json_text
 
 ROOT = Path(__file__).parents[2]
@@ -29,15 +26,6 @@ SOURCES = sorted(
 )
 CITED = re.compile(r"\bspecification (\d+(?:\.\d+)?)")
 ELSEWHERE = re.compile(r"\bsemantics \d|\bsection \d")
-DENYING = {
-    decide.MALFORMED,
-    decide.UNKNOWN_TOOL,
-    decide.DRIFT,
-    decide.INVALID,
-    decide.INTERNAL,
-    structural_checks.UNREPRESENTABLE,
-    structural_checks.PROTECTED,
-}
 
 
 def part(number: str) -> str:
@@ -71,21 +59,35 @@ def test_the_page_refers_to_sections_that_exist() -> None:
     assert set(referred) <= set(SECTIONS)
 
 
-def test_every_reserved_rule_is_listed_and_no_other() -> None:
+CUSTOM = "| `custom-NAME` | 2.6 | deny, escalate | the project's own Rego | as for a rule of the policy |"
+AFTERWARDS = {RuleKind.PROXY, RuleKind.SANDBOX, RuleKind.GATEWAY}
+
+
+def rows_of_reserved_rules() -> list[str]:
+    """Return the table's rows as the enumeration has them; rules with the same facts share one."""
+    listed = [rule for rule in ReservedRule if rule.facts.kind not in AFTERWARDS]
+    rows = []
+    for facts, rules in itertools.groupby(listed, key=lambda rule: rule.facts):
+        names = ", ".join(f"`{rule}`" for rule in rules)
+        steps = ", ".join(f"2.{step}" for step in facts.steps) or "any"
+        cells = (names, steps, facts.verdict.value, facts.change, facts.told)
+        rows.append(re.sub(" +", " ", f"| {' | '.join(cells)} |"))
+        if facts.kind is RuleKind.DEFAULT:
+            rows.append(CUSTOM)
+    return rows
+
+
+def test_the_table_of_reserved_rules_is_the_enumeration() -> None:
     table, others = part("2.8").split("The proxy denies under further names", 1)
-    listed = {
-        name
-        for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
-        for name in re.findall("`(.+?)`", row)
-    }
-    escalating = {structural_checks.DOMAIN, structural_checks.UNRESOLVED}
-    known = DENYING | escalating | {SANDBOX_ALLOW, "default-deny", "custom-NAME"} | {*get_args(EngineRule)}
-    assert listed == known
-    assert {*re.findall("`(.+?)`", others)} == {
-        repeated_calls.RULE,
-        turns.UNSETTLED,
-        out_of_reach.OUT_OF_REACH,
-        *GATEWAY_RULES,
+    assert [row for row in table.splitlines() if row.startswith("| `")] == rows_of_reserved_rules()
+    further = {rule.value for rule in ReservedRule if rule.facts.kind in AFTERWARDS}
+    assert {*re.findall("`(.+?)`", others)} == further
+
+
+def test_every_reserved_rule_says_what_the_agent_is_told_in_one_way() -> None:
+    assert not [rule for rule in ReservedRule if rule.facts.public and rule.facts.shows_reason]
+    assert {rule for rule in ReservedRule if rule.gives_no_answer} == {
+        rule for rule in ReservedRule if rule.facts.public == NO_ANSWER
     }
 
 

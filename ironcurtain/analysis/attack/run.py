@@ -20,12 +20,12 @@ from ironcurtain.analysis.attack.scenes import Scenes
 from ironcurtain.analysis.attack.spellings.spelling import Scene
 from ironcurtain.analysis.attack.trials import Decided, Trial, Trials, in_turn
 from ironcurtain.analysis.engine.evaluate import decide_prepared
-from ironcurtain.analysis.engine.opa_queries import DEFAULT_DENY
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system.frozen import Json
 
@@ -161,7 +161,7 @@ def _call(server: str, tool: str, arguments: Json, base: Base) -> Call:
 
 
 def _is_looser(trial: Trial, stands_for: Decision, got: Sequence[Decision]) -> bool:
-    if trial.neighbour and stands_for.rule == DEFAULT_DENY:
+    if trial.neighbour and stands_for.rule == ReservedRule.DEFAULT_DENY:
         return False  # what no rule speaks of is not what a rule keeps from the agent
     return max(each.verdict.severity for each in got) < stands_for.verdict.severity
 

@@ -15,22 +15,22 @@ from ironcurtain.analysis.attack.spellings.several import SERVERS, Mover, moved,
 from ironcurtain.analysis.attack.spellings.shapes import shaped
 from ironcurtain.analysis.attack.spellings.spelling import KERNEL, TOOLS, Scene, Spelling
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision import decide, structural_checks
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 
 _NO_CALL = frozenset(
     {
-        decide.MALFORMED,
-        decide.UNKNOWN_TOOL,
-        decide.DRIFT,
-        decide.INVALID,
-        decide.INTERNAL,
-        structural_checks.UNREPRESENTABLE,
+        ReservedRule.MALFORMED_CALL,
+        ReservedRule.UNKNOWN_TOOL,
+        ReservedRule.TOOL_DRIFT,
+        ReservedRule.INVALID_ARGUMENTS,
+        ReservedRule.INTERNAL_ERROR,
+        ReservedRule.UNREPRESENTABLE_ARGUMENT,
     }
 )
 """Rules under which a call was refused before it was known what it stands for."""
@@ -167,7 +167,7 @@ class Trials:
 
     def _second_names(self, each: Decided, leaf: Leaf) -> Iterator[Trial]:
         """Yield second names of protected files, which have to be known by what they are."""
-        if each.decision.rule != structural_checks.PROTECTED or not leaf.is_path:
+        if each.decision.rule != ReservedRule.PROTECTED_PATH or not leaf.is_path:
             return
         pointer = pointers.join(leaf.steps)
         ground = self._scenes.ground(each.base.step.server)

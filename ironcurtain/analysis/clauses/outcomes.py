@@ -26,6 +26,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import Guarantee, GuaranteeResult, Guarantees, GuaranteeScope
 from ironcurtain.model.policy import Claim
+from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
 
@@ -150,7 +151,7 @@ class _Reader:
         if self.decided is None or not any(claim.kind == "structural" for claim in claims):
             return ()
         rules = {self.decided.decisions[scenario.id].rule for scenario in scenarios}
-        return tuple(sorted(rules)) if all(rule.startswith("structural-") for rule in rules) else ()
+        return tuple(sorted(rules)) if all(kind_of(rule) is RuleKind.STRUCTURAL for rule in rules) else ()
 
     def _asked(self, clause: str, tool: _Tool) -> AskedTool:
         one, result = self.looked.examined.tools[tool], self.never_allowed[tool]

@@ -25,13 +25,12 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import NONE
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import visible
 
 _BATCH = 1_000
-DEFAULT_DENY = "default-deny"
-SANDBOX_ALLOW = "structural-sandbox-allow"
 
 
 @dataclass(frozen=True)
@@ -278,7 +277,7 @@ def _check(question: _Question, side: int, said: str) -> None:
     """Hold OPA's rule against the one that the diagram expects."""
     order, key = question.path.outcome[side], question.cell.keys[side]
     names = {rule.order: rule.name for rule in question.space.rules[side]}
-    fallback = SANDBOX_ALLOW if key is not None and key.discharged else DEFAULT_DENY
+    fallback = ReservedRule.SANDBOX_ALLOW if key is not None and key.discharged else ReservedRule.DEFAULT_DENY
     expected = fallback if order == FALLS_THROUGH else names[order]  # type: ignore[index]
     if said != expected and not said.startswith("custom-"):
         raise VerificationError(

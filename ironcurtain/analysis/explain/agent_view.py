@@ -8,10 +8,10 @@ answers would tell where the protected places are.
 from __future__ import annotations
 
 from ironcurtain.analysis.explain.report import AgentState, AgentView
-from ironcurtain.decision import structural_checks
-from ironcurtain.decision.decide import DRIFT, INTERNAL, INVALID, MALFORMED, UNKNOWN_TOOL
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.reasons import UNTOLD
+from ironcurtain.model.reserved_rules import ReservedRule, reserved
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import printable, quoted, visible
 
@@ -27,13 +27,6 @@ _DOING = {
     "git-remote-url": "contacting",
     "recipient": "sending to",
 }
-# Their reasons speak of the call's own form only, which the agent chose itself.
-_OF_FORM = frozenset({MALFORMED, INVALID})
-_WORDS = {
-    UNKNOWN_TOOL: "There is no such tool.",
-    DRIFT: "The tool is not the one that was examined; it stays closed until a person has looked at it.",
-}
-_NO_ANSWER = "No decision could be made, so the call was refused; the call itself is not at fault."
 _AFTER: dict[AgentState, tuple[str, bool]] = {
     "pending": ("A person must approve {what} before it happens, and is being asked.", True),
     "denied": ("A person was asked about {what} and refused.", False),
@@ -76,15 +69,15 @@ def agent_view(
 
 
 def _refusal(decision: Decision, id_: str, *, reachable: bool, tool: ToolAnnotation | None) -> AgentView:
-    rule = decision.rule
-    if rule.startswith("engine-") or rule == INTERNAL:
-        return _view(decision, "denied", _NO_ANSWER, id_)
-    if rule in _WORDS:
-        return _view(decision, "denied", _WORDS[rule], id_)
-    if rule in _OF_FORM:
+    rule = reserved(decision.rule)
+    if rule is not None and rule.facts.public:
+        return _view(decision, "denied", rule.facts.public, id_)
+    if rule is not None and rule.facts.shows_reason:
         return _view(decision, "denied", _cut(decision.reason), id_, arguments=reachable)
-    if rule == structural_checks.UNREPRESENTABLE:
-        return _view(decision, "denied", _unrepresentable(decision.reason), id_, arguments=reachable)
+    if rule is ReservedRule.UNREPRESENTABLE_ARGUMENT:
+        # A decision that was read from a record no longer knows what of its reason came from the call.
+        told = decision.cause.public if decision.cause is not None else UNTOLD
+        return _view(decision, "denied", _cut(told), id_, arguments=reachable)
     arguments = reachable and (tool is None or bool(tool.args) or bool(decision.arguments))
     words = f"{_what(decision)} is not permitted."
     return _view(decision, "denied", words[0].upper() + words[1:], id_, arguments=arguments)
@@ -124,15 +117,6 @@ def _what(decision: Decision) -> str:
 
 def _place(pointer: str) -> str:
     return f"what {quoted(pointer.removeprefix('/'), limit=80)} names"
-
-
-def _unrepresentable(reason: str) -> str:
-    """Return the reason without what git or the system said, since that can name places on the disk."""
-    head, mark, _ = reason.partition("that git can work in")
-    if mark:
-        return f"{head}{mark}."
-    plain = reason.startswith("An argument cannot be judged exactly: ")
-    return _cut(reason) if plain else "The call cannot be judged exactly."
 
 
 def _cut(reason: str) -> str:

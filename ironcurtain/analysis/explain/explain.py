@@ -21,11 +21,11 @@ from ironcurtain.analysis.explain.rules import MetRules
 from ironcurtain.analysis.explain.steps import filled, parsed, steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision import structural_checks
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 
 
@@ -92,7 +92,7 @@ class Explainer:
     def _suggestions(
         self, call: Call, decision: Decision, prepared: Prepared | Decision
     ) -> tuple[Suggestion, ...]:
-        judged = isinstance(prepared, Prepared) or decision.rule == structural_checks.PROTECTED
+        judged = isinstance(prepared, Prepared) or decision.rule == ReservedRule.PROTECTED_PATH
         tool = self._policy.tool(call.server, call.tool)
         if decision.verdict is Verdict.ALLOW or not judged or tool is None:
             return ()

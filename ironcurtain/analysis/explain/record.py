@@ -9,11 +9,12 @@ from ironcurtain.analysis.explain.report import Reproduction
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.decide import INVALID, Call
+from ironcurtain.decision.decide import Call
 from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.text import visible
 
 _SHOWN = 20
@@ -75,7 +76,11 @@ def reproduction(record: DecisionRecord, decision: Decision) -> Reproduction:
     Raises:
         EvidenceError: If what was redacted keeps the call from being decided at all.
     """
-    if record.redacted and decision.rule == INVALID and record.rule != INVALID:
+    if (
+        record.redacted
+        and decision.rule == ReservedRule.INVALID_ARGUMENTS
+        and record.rule != ReservedRule.INVALID_ARGUMENTS
+    ):
         raise EvidenceError(
             f"the record {visible(record.id)} cannot be decided again: what is redacted does not fit the tool"
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.analysis.explain.report import Step
-from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
-from ironcurtain.decision.decide import DRIFT, INVALID, MALFORMED, UNKNOWN_TOOL, Call, Prepared
+from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import reserved
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import cut, quoted, visible
@@ -24,7 +24,6 @@ NAMES = (
     "ask the policy",
     "merge",
 )
-_ENDS = {MALFORMED: 1, UNKNOWN_TOOL: 2, DRIFT: 2, INVALID: 3, structural_checks.PROTECTED: 5}
 _SHOWN = 40
 
 
@@ -75,10 +74,11 @@ def filled(tool: ValidatedTool, call: Call, policy: LoadedPolicy) -> dict[str, J
 
 def _end(decision: Decision, prepared: Prepared | Decision) -> int:
     """Return the number of the step that ended the call early, 8 if none did."""
+    rule = reserved(decision.rule)
     if isinstance(prepared, Prepared):
-        return 6 if decision.rule.startswith("engine-") or decision.rule == "internal-error" else 8
-    if decision.rule in _ENDS:
-        return _ENDS[decision.rule]
+        return 6 if rule is not None and rule.gives_no_answer else 8
+    if rule is not None and len(rule.facts.steps) == 1:
+        return rule.facts.steps[0]
     return 4 if decision.arguments is None else 5
 
 

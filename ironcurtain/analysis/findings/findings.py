@@ -39,6 +39,7 @@ from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -136,7 +137,7 @@ def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingRepor
 
 
 def _is_refused(decision: Decision) -> bool:
-    return decision.verdict is Verdict.DENY and decision.rule.startswith("structural-")
+    return decision.verdict is Verdict.DENY and kind_of(decision.rule) is RuleKind.STRUCTURAL
 
 
 def _drafts(

@@ -32,6 +32,7 @@ from ironcurtain.model.guarantees import (
     Status,
     WitnessCall,
 )
+from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
@@ -237,7 +238,7 @@ def _breaks(guarantee: Guarantee, call: FoundCall, decision: Decision) -> bool:
     """Tell whether a call, as it is decided, breaks a guarantee."""
     subjects = [s.verdict for s in decision.subjects if (s.role, s.value) == (call.role, call.value)]
     subject: Severities = (subjects[0].severity if subjects else -1,)
-    if decision.rule.startswith("structural-") and decision.verdict is Verdict.DENY:
+    if kind_of(decision.rule) is RuleKind.STRUCTURAL and decision.verdict is Verdict.DENY:
         return False
     return _goal(guarantee)(subject, (decision.verdict.severity,))
 

@@ -9,6 +9,7 @@ nobody else learns more than what the policy itself tells apart.
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Iterable, Iterator
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, Values
@@ -29,13 +30,19 @@ from ironcurtain.enforcement.audit.record_types import (
 )
 from ironcurtain.enforcement.audit.recorder import annotation_of
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
 
 STRING, NUMBER, MEMBER = "string:", "number:", "$"
 LIMIT = "The call names more than can be judged."
 """What is kept of a refusal for the sake of a limit: another policy may name fewer directories."""
-LIMIT_WORDS = "names more"
+_LIMITS = re.compile(
+    r"The call names more than can be judged\.|The call names more resources than can be judged together\."
+    r"|An argument cannot be judged exactly: .* names more than [\d,]+ resources\.",
+    re.DOTALL,
+)
+# Records hold no codes, so those of a log that keeps reasons are known by their whole text.
 
 _DIGITS = 32
 
@@ -102,7 +109,9 @@ class AbstractKeeper:
             | {tool.tool for own in content.annotations.servers.values() for tool in own.tools}
         )
 
-    def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:
+    def keep(
+        self, record: DecisionRecord, prepared: Prepared | None, cause: Reason | None = None
+    ) -> DecisionRecord:
         """Return a decision's record without any value of the call."""
         tool = annotation_of(self._loaded, record.server, record.tool)
         is_known = tool is not None
@@ -123,7 +132,7 @@ class AbstractKeeper:
                 "caller": {},
                 "abstract": abstract,
                 "subjects": tuple(subjects),
-                "reason": self._reason(record),
+                "reason": self._reason(record, cause),
                 "sandbox": record.sandbox.model_copy(update={"directory": None}),
             }
         )
@@ -135,11 +144,11 @@ class AbstractKeeper:
     def _bare(self, subject: SubjectRecord) -> SubjectRecord:
         return subject.model_copy(update={"value": None})
 
-    def _reason(self, record: DecisionRecord) -> str:
+    def _reason(self, record: DecisionRecord, cause: Reason | None) -> str:
         rule = self._content.rules.get(record.rule)
         if rule is not None:
             return rule.reason
-        return LIMIT if LIMIT_WORDS in record.reason else ""
+        return LIMIT if cause is not None and cause.code is ReasonCode.LIMIT else ""
 
     def _subject(self, subject: Resource) -> AbstractSubject:
         role = subject.role
@@ -175,6 +184,11 @@ class AbstractKeeper:
             rules = rules_of_tool(self._content, server, tool, {})
             self._atoms[place] = tuple({atom.key: atom for rule in rules for atom in rule.atoms}.values())
         return self._atoms[place]
+
+
+def names_too_much(reason: str) -> bool:
+    """Tell whether a recorded reason says that the call named more than can be judged."""
+    return _LIMITS.fullmatch(reason) is not None
 
 
 def subject_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Chain:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import evaluate
-from ironcurtain.analysis.replay.pseudonymization import LIMIT_WORDS, Digests
+from ironcurtain.analysis.replay.pseudonymization import Digests, names_too_much
 from ironcurtain.analysis.replay.report import Replayed
 from ironcurtain.analysis.replay.resources import (
     PatternTable,
@@ -27,7 +27,6 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.canonical.urls import Url
-from ironcurtain.decision.decide import DRIFT, INVALID, MALFORMED, UNKNOWN_TOOL
 from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.merge import merge
@@ -40,12 +39,15 @@ from ironcurtain.enforcement.audit.recorder import annotation_of, basis_of
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Digest, Json
 from ironcurtain.system.text import visible
 
 _DIGEST = re.compile(r"\$[0-9a-f]{32}")
-_EARLY = frozenset({INVALID, structural_checks.PROTECTED, structural_checks.UNREPRESENTABLE})
+_EARLY = frozenset(
+    {ReservedRule.INVALID_ARGUMENTS, ReservedRule.PROTECTED_PATH, ReservedRule.UNREPRESENTABLE_ARGUMENT}
+)
 """Rules that depend on the tool and on the place alone."""
 
 
@@ -169,19 +171,21 @@ class Replayer:
         """
         tool = annotation_of(self._loaded, record.server, record.tool)
         same = Replayed(id=record.id, verdict=record.verdict, rule=record.rule)
-        if record.rule == MALFORMED or (record.rule == UNKNOWN_TOOL and not self._may_know(record)):
+        if record.rule == ReservedRule.MALFORMED_CALL or (
+            record.rule == ReservedRule.UNKNOWN_TOOL and not self._may_know(record)
+        ):
             return same
-        if record.rule == UNKNOWN_TOOL:
+        if record.rule == ReservedRule.UNKNOWN_TOOL:
             raise UnknownError("the tool was unknown when the call was recorded")
         if tool is None:
-            return Replayed(id=record.id, verdict=Verdict.DENY, rule=UNKNOWN_TOOL)
-        if record.rule == DRIFT:
+            return Replayed(id=record.id, verdict=Verdict.DENY, rule=ReservedRule.UNKNOWN_TOOL)
+        if record.rule == ReservedRule.TOOL_DRIFT:
             if tool.schema_digest == record.schema_digest:
                 return same
             raise UnknownError("the tool had changed when the call was recorded")
         if record.basis != self._basis(record.server, record.tool):
             raise UnknownError("the tool's annotation, the roles, home or sandbox are others now")
-        if record.rule == structural_checks.UNREPRESENTABLE and LIMIT_WORDS in record.reason:
+        if record.rule == ReservedRule.UNREPRESENTABLE_ARGUMENT and names_too_much(record.reason):
             raise UnknownError("the call named more than could be judged")
         return same if record.rule in _EARLY else None
 

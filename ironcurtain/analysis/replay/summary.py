@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ironcurtain.analysis.replay.report import Flips, Replay, Replayed, Unknowns
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import visible
 
 _SHOWN_IDS = 10
-_NOT_OF_THE_POLICY = ("engine-", "proxy-", "internal-error")
+_NOT_OF_THE_POLICY = frozenset({RuleKind.ENGINE, RuleKind.PROXY, RuleKind.INTERNAL})
 _SEVERAL = "several"
 
 
 def is_decided(record: DecisionRecord) -> bool:
     """Tell whether a record holds a decision of policy and structural checks."""
-    return not record.rule.startswith(_NOT_OF_THE_POLICY)
+    return kind_of(record.rule) not in _NOT_OF_THE_POLICY
 
 
 def summed_up(

@@ -6,27 +6,17 @@ import json
 
 from ironcurtain.errors import Exit
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import reserved
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import printable, visible
 
 _EXITS = {Verdict.ALLOW: Exit.YES, Verdict.ESCALATE: Exit.PERSON, Verdict.DENY: Exit.NO}
-_CHANGES = {
-    "structural-malformed-call": "Send strict JSON.",
-    "structural-unknown-tool": "Annotate the tool, or call one that is annotated.",
-    "structural-tool-drift": "Annotate the changed tool again.",
-    "structural-invalid-arguments": "Correct the arguments.",
-    "structural-unrepresentable-argument": "Write the argument plainly.",
-    "structural-protected-path": "Nothing: no policy can permit it.",
-    "structural-domain-escalate": "A person's approval, or the address on the server's domain list.",
-    "structural-unresolved-remote": "A person's approval, or a remote given as URL.",
-    "default-deny": "A rule that covers the denied subjects.",
-    "internal-error": "Nothing in the call: this is a bug in IronCurtain.",
-}
 
 
 def exit_of(decision: Decision) -> Exit:
     """Return the exit status of a decision: a deny for want of an answer is not one by a rule."""
-    if decision.rule.startswith("engine-") or decision.rule == "internal-error":
+    rule = reserved(decision.rule)
+    if rule is not None and rule.gives_no_answer:
         return Exit.NO_ANSWER
     return _EXITS[decision.verdict]
 
@@ -62,10 +52,9 @@ def as_text(decision: Decision) -> str:
 
 def _change(decision: Decision) -> str:
     """Say what would have to change for the call to be allowed."""
-    if decision.rule.startswith("engine-"):
-        return "Nothing in the call: the engine has to answer."
-    if decision.rule in _CHANGES:
-        return _CHANGES[decision.rule]
+    rule = reserved(decision.rule)
+    if rule is not None and rule.facts.remedy:
+        return rule.facts.remedy
     if decision.verdict is Verdict.ESCALATE:
         return "A person's approval of this call."
     return "Another clause in the constitution; no approval can permit it."

@@ -16,26 +16,33 @@ from ironcurtain.compiler.clause_record import missing_clause
 from ironcurtain.compiler.scenarios.checks import Unreachable, unreachable
 from ironcurtain.compiler.verify.cited_clauses import clause_mend, clause_words
 from ironcurtain.compiler.verify.report import Mismatch
-from ironcurtain.decision.decide import INVALID, MALFORMED, UNKNOWN_TOOL
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.structural_checks import DOMAIN, PROTECTED, UNREPRESENTABLE, UNRESOLVED
 from ironcurtain.errors import Place, ScenarioError, raise_all
 from ironcurtain.model.policy import Clause
+from ironcurtain.model.reasons import ReasonCode
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.files import read_text
 from ironcurtain.system.text import quoted, visible
 from ironcurtain.system.yaml_text import place_of
 
-_MENDS = {
-    MALFORMED: "Correct the call of the scenario.",
-    UNKNOWN_TOOL: "Correct the names of server and tool: `ironcurtain tools` lists them.",
-    INVALID: "Correct the arguments: the tool's schema refuses them, whatever the policy says.",
-    PROTECTED: "Expect deny: no rule opens what the protection itself consists of.",
-    DOMAIN: "Expect escalate, or add the address to the server's domains, and to those of the scenarios' "
-    "`world`.",
-    UNRESOLVED: "Expect escalate, or describe the repository with its remotes in the scenarios' `world`.",
-    UNREPRESENTABLE: "Expect deny, or write the argument in a form that has one meaning; if the annotation "
-    "reads the argument wrongly, have it annotated anew with --refresh annotate.",
+_MENDS: dict[str, str] = {
+    ReservedRule.MALFORMED_CALL: "Correct the call of the scenario.",
+    ReservedRule.UNKNOWN_TOOL: "Correct the names of server and tool: `ironcurtain tools` lists them.",
+    ReservedRule.INVALID_ARGUMENTS: (
+        "Correct the arguments: the tool's schema refuses them, whatever the policy says."
+    ),
+    ReservedRule.PROTECTED_PATH: "Expect deny: no rule opens what the protection itself consists of.",
+    ReservedRule.DOMAIN_ESCALATE: (
+        "Expect escalate, or add the address to the server's domains, and to those of the scenarios' `world`."
+    ),
+    ReservedRule.UNRESOLVED_REMOTE: (
+        "Expect escalate, or describe the repository with its remotes in the scenarios' `world`."
+    ),
+    ReservedRule.UNREPRESENTABLE_ARGUMENT: (
+        "Expect deny, or write the argument in a form that has one meaning; if the annotation "
+        "reads the argument wrongly, have it annotated anew with --refresh annotate."
+    ),
 }
 """By structural rule, what to do about a scenario that it decides otherwise."""
 _SCHEME = (
@@ -126,6 +133,6 @@ class GroundTruth:
 
 
 def _mend(found: Unreachable) -> str:
-    if found.rule == UNREPRESENTABLE and "without a scheme" in found.reason:
+    if found.cause is not None and found.cause.code is ReasonCode.NO_SCHEME:
         return _SCHEME
     return _MENDS.get(found.rule, "Correct the scenario.")

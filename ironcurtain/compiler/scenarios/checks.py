@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.annotations import ToolAnnotation, When
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reasons import Reason
+from ironcurtain.model.reserved_rules import ReservedRule, RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
@@ -19,10 +21,10 @@ from ironcurtain.system.text import quoted, visible
 
 _NO_CALL = frozenset(
     {
-        "structural-malformed-call",
-        "structural-unknown-tool",
-        "structural-invalid-arguments",
-        "structural-unrepresentable-argument",
+        ReservedRule.MALFORMED_CALL,
+        ReservedRule.UNKNOWN_TOOL,
+        ReservedRule.INVALID_ARGUMENTS,
+        ReservedRule.UNREPRESENTABLE_ARGUMENT,
     }
 )
 """Rules under which a call is refused whatever it asks for: nothing about a policy can be learned from it."""
@@ -35,11 +37,13 @@ class Unreachable:
     Attributes:
         verdict: The verdict; where it is escalate, a rule can only make it stricter.
         rule: The structural rule.
+        cause: Why the call cannot be judged exactly, where that is so.
     """
 
     verdict: Verdict
     rule: str
     reason: str
+    cause: Reason | None = None
 
     def __str__(self) -> str:
         """Say it as the end of a sentence."""
@@ -59,9 +63,9 @@ def unreachable(scenario: Scenario, prepared: Prepared | Decision) -> Unreachabl
         if scenario.expect is not Verdict.ALLOW or not prepared.floor.escalated:
             return None
         return Unreachable(Verdict.ESCALATE, *min(prepared.floor.escalated.values()))
-    if not prepared.rule.startswith("structural-"):
+    if kind_of(prepared.rule) is not RuleKind.STRUCTURAL:
         return None  # a fault of ours: the scenario stays, and fails
-    return Unreachable(prepared.verdict, prepared.rule, prepared.reason)
+    return Unreachable(prepared.verdict, prepared.rule, prepared.reason, prepared.cause)
 
 
 def no_use(scenario: Scenario, prepared: Prepared | Decision, tool: ToolAnnotation | None) -> str | None:

@@ -32,6 +32,7 @@ from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Json
@@ -41,7 +42,7 @@ MAX_CALLS = 5_000
 _REMOTE = "git-remote-url"
 _USUAL_REMOTE = "origin"
 _REPOSITORIES = "git repositories"
-_UNUSABLE = ("structural-invalid-arguments", "structural-unrepresentable-argument")
+_UNUSABLE = (ReservedRule.INVALID_ARGUMENTS, ReservedRule.UNREPRESENTABLE_ARGUMENT)
 
 _Places: TypeAlias = Mapping[str, tuple[str, ...]]
 """By kind of pattern: a value in each place, the first one a harmless place."""

@@ -24,6 +24,7 @@ from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
+from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted
 
@@ -162,7 +163,7 @@ class _Call:
         try:
             self._judge_roles(leaf)
         except UnrepresentableError as error:
-            raise UnrepresentableError(f"{_shown(leaf.pointer)} {error.reason}") from None
+            raise UnrepresentableError(error.cause.within(f"{_shown(leaf.pointer)} ")) from None
 
     def _judge_roles(self, leaf: _Leaf) -> None:
         if any(role.name == BRANCH_NAME for role in leaf.roles):
@@ -207,7 +208,9 @@ class _Call:
         try:
             places = self.around.world.repository(path, server=self.around.server)
         except UnreadableError as error:
-            raise UnrepresentableError(f"is no repository that git can work in: {error}") from None
+            unusable = "is no repository that git can work in"
+            cause = Reason(ReasonCode.REPOSITORY, f"{unusable}: {error}", unusable)
+            raise UnrepresentableError(cause) from None
         if places is None:
             return
         top = self.resolver.resolve(places.top, None) if places.top else None
@@ -297,7 +300,7 @@ class _Call:
         try:
             form = canonical_identifier(role, composite.with_.join(texts))
         except UnrepresentableError as error:
-            raise UnrepresentableError(f"{names} together: {error.reason}") from None
+            raise UnrepresentableError(error.cause.within(f"{names} together: ")) from None
         first, *others = (pointers.join(steps) for steps in places)
         self._record_at(places[0], [Resource("", role, form, first, also_at=tuple(others), resource=form)])
 

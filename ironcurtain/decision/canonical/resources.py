@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.roles import NONE, Registry, Role
+from ironcurtain.model.reasons import Reason, ReasonCode
 
 MAX_SUBJECTS = 10_000
 MAX_PLACES = 100_000
@@ -88,7 +89,8 @@ class SubjectLimit:
         self._keys.add(key_of(subject))
         self._count += 1
         if len(self._keys) > MAX_SUBJECTS:
-            raise UnrepresentableError(f"names more than {MAX_SUBJECTS:,} resources")
+            text = f"names more than {MAX_SUBJECTS:,} resources"
+            raise UnrepresentableError(Reason(ReasonCode.LIMIT, text, text))
         if self._count > MAX_PLACES:
             raise UnrepresentableError(f"names resources at more than {MAX_PLACES:,} places")
 

@@ -16,6 +16,7 @@ import ada_url
 
 from ironcurtain.decision.canonical.hosts import Host, canonical_host
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.model.reasons import Reason, ReasonCode
 
 MAX_URL_BYTES = 8192
 MAX_SEGMENTS = 64
@@ -221,7 +222,8 @@ def _split_scheme(text: str, assumed: str | None) -> tuple[str, str]:
     if found:
         return found[1].lower(), text[found.end() :]
     if assumed is None:
-        raise UnrepresentableError("is a URL without a scheme")
+        text = "is a URL without a scheme"
+        raise UnrepresentableError(Reason(ReasonCode.NO_SCHEME, text, text))
     return assumed.lower(), text
 
 

@@ -34,6 +34,7 @@ from ironcurtain.enforcement.audit.record_types import (
 from ironcurtain.enforcement.audit.redaction import Redaction
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, Json
@@ -63,12 +64,15 @@ class Observed:
 class RecordSanitizer(Protocol):
     """Takes out of records what the log must not hold."""
 
-    def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:
+    def keep(
+        self, record: DecisionRecord, prepared: Prepared | None, cause: Reason | None = None
+    ) -> DecisionRecord:
         """Return a decision's record without it.
 
         Args:
             record: The record with everything in it.
             prepared: The call after step 5; None where it was refused before.
+            cause: Why the call cannot be judged exactly, where that is so.
         """
 
     def text(self, text: str) -> str:
@@ -88,7 +92,12 @@ class RedactingKeeper:
         self._loaded = loaded
         self._redaction = Redaction(key, roles)
 
-    def keep(self, record: DecisionRecord, prepared: Prepared | None) -> DecisionRecord:  # noqa: ARG002
+    def keep(
+        self,
+        record: DecisionRecord,
+        prepared: Prepared | None,  # noqa: ARG002
+        cause: Reason | None = None,  # noqa: ARG002
+    ) -> DecisionRecord:
         """Return a decision's record redacted."""
         return self._redaction.keep(record, annotation_of(self._loaded, record.server, record.tool))
 
@@ -177,7 +186,7 @@ class Recorder:
             phases=dict(seen.phases),
             sandbox=seen.sandbox,
         )
-        return self._keeper.keep(record, ready)
+        return self._keeper.keep(record, ready, decision.cause)
 
     def result(
         self,

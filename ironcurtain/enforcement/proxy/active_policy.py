@@ -15,10 +15,11 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.enforcement.proxy.audit_options import Recording
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.policy import AnyEngine, Policy
 from ironcurtain.system.frozen import Json
 
-_LOST = frozenset({"engine-dead", "engine-unreachable", "engine-timeout"})
+_LOST = frozenset({ReservedRule.ENGINE_DEAD, ReservedRule.ENGINE_UNREACHABLE, ReservedRule.ENGINE_TIMEOUT})
 
 # Nodes fetch a new bundle within OPA's polling interval; a gateway that has it already waits for the first.
 _CONVERGENCE = 60.0

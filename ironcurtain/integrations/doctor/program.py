@@ -13,12 +13,12 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.policy import Policy
 from ironcurtain.system.text import counted, visible
 
 _PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:[^;]*?>=\s*([0-9.]+))?[^;]*(?:;(.*))?")
-_ENGINE_RULES = "engine-"
 
 
 def python(_: Installation) -> Iterator[Diagnosis]:
@@ -104,7 +104,7 @@ def decision(subject: Installation) -> Iterator[Diagnosis]:
         yield Diagnosis(
             name="engine", status="warn", what="the engine starts; the policy has no tool to decide about"
         )
-    elif decided.rule.startswith(_ENGINE_RULES):
+    elif kind_of(decided.rule) is RuleKind.ENGINE:
         fix = "Run `ironcurtain opa which`, and verify the bundle: ironcurtain verify BUNDLE."
         yield Diagnosis(name="engine", status="fail", what=decided.reason, fix=fix)
     else:
@@ -118,7 +118,7 @@ def _one_decision(policy: Policy) -> Decision | None:
     for server, annotated in PolicyContent.of(policy.bundle).annotations.servers.items():
         for tool in annotated.tools:
             last = policy.decide(server, tool.tool, {})
-            if not last.rule.startswith("structural-"):
+            if kind_of(last.rule) is not RuleKind.STRUCTURAL:
                 return last
     return last
 

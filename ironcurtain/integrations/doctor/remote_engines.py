@@ -14,15 +14,22 @@ from ironcurtain.errors import EngineFailedError, IronCurtainError, PublishError
 from ironcurtain.integrations.doctor.directories import is_writable, nearest_existing
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.files import read_token
 from ironcurtain.system.text import visible
 
-NODE_FIXES = {
-    "engine-unreachable": "Start it, and check its address and --engine-ca (docs/remote-engine.md).",
-    "engine-timeout": "It is overloaded or hangs: look at its log, and start it anew.",
-    "engine-revision": "Publish this bundle (ironcurtain publish), or give the gateways the one it serves.",
-    "engine-status": "Check --engine-token-file, and that the bundle's name there is ironcurtain.",
-    "engine-malformed": "This is no OPA that serves our bundle: check the address (docs/remote-engine.md).",
+NODE_FIXES: dict[str, str] = {
+    ReservedRule.ENGINE_UNREACHABLE: (
+        "Start it, and check its address and --engine-ca (docs/remote-engine.md)."
+    ),
+    ReservedRule.ENGINE_TIMEOUT: "It is overloaded or hangs: look at its log, and start it anew.",
+    ReservedRule.ENGINE_REVISION: (
+        "Publish this bundle (ironcurtain publish), or give the gateways the one it serves."
+    ),
+    ReservedRule.ENGINE_STATUS: "Check --engine-token-file, and that the bundle's name there is ironcurtain.",
+    ReservedRule.ENGINE_MALFORMED: (
+        "This is no OPA that serves our bundle: check the address (docs/remote-engine.md)."
+    ),
 }
 _CHECK = "See docs/remote-engine.md."
 _SCHEMES = ("http://", "https://")

@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.analysis.explain.report import AgentView
-from ironcurtain.decision.decide import INTERNAL, Call
+from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.calls.turns import UNSETTLED
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import OUT_OF_REACH
 from ironcurtain.gateway.admission import Refused, Stage
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import visible
@@ -34,7 +33,11 @@ _AGAIN = "Repeat exactly the same call later to get the answer; do other things 
 _UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
 
 
-_WORDS = {repeated_calls.RULE: _REPEATED, OUT_OF_REACH: _OUT_OF_REACH, UNSETTLED: _CHANGING}
+_WORDS: dict[str, str] = {
+    ReservedRule.REPEATED_CALL: _REPEATED,
+    ReservedRule.SANDBOX_OUT_OF_REACH: _OUT_OF_REACH,
+    ReservedRule.UNSETTLED_PATHS: _CHANGING,
+}
 """By the rule of a denial that the proxy gives, what the agent is told."""
 
 
@@ -83,7 +86,11 @@ _log = logging.getLogger(__name__)
 def unsettled(judged: EvaluatedCall) -> EvaluatedCall:
     """Refuse a call whose paths other calls keep changing."""
     decision = judged.decision.model_copy(
-        update={"verdict": Verdict.DENY, "rule": UNSETTLED, "reason": "Other calls keep changing its paths."}
+        update={
+            "verdict": Verdict.DENY,
+            "rule": ReservedRule.UNSETTLED_PATHS.value,
+            "reason": "Other calls keep changing its paths.",
+        }
     )
     approval = judged.approval
     if approval is not None:
@@ -96,13 +103,15 @@ def repeated(call: Call, revision: str) -> Decision:
     reason = (
         f"The same call came more than {repeated_calls.MOST} times within {repeated_calls.WINDOW:g} seconds."
     )
-    return _denied(call, revision, repeated_calls.RULE, reason)
+    return _denied(call, revision, ReservedRule.REPEATED_CALL, reason)
 
 
 def failed(call: Call, revision: str, error: Exception) -> Decision:
     """Refuse a call that could not be decided for a fault of ours."""
     _log.error("internal error while deciding a call", exc_info=error)
-    return _denied(call, revision, INTERNAL, f"An internal error ({type(error).__name__}).")
+    return _denied(
+        call, revision, ReservedRule.INTERNAL_ERROR, f"An internal error ({type(error).__name__})."
+    )
 
 
 def not_admitted(call: Call, enforced: PolicyInstance, refused: Refused) -> EvaluatedCall:
@@ -111,13 +120,13 @@ def not_admitted(call: Call, enforced: PolicyInstance, refused: Refused) -> Eval
     return EvaluatedCall(call, decision, enforced, state="denied", told=refused.told)
 
 
-def _denied(call: Call, revision: str, rule: str, reason: str) -> Decision:
+def _denied(call: Call, revision: str, rule: ReservedRule, reason: str) -> Decision:
     return Decision(
         id=call.id,
         server=call.server,
         tool=call.tool,
         verdict=Verdict.DENY,
-        rule=rule,
+        rule=rule.value,
         reason=reason,
         revision=revision,
     )

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from ironcurtain.system.frozen import Json
 
-RULE = "proxy-circuit-breaker"
 MOST = 20
 WINDOW = 60.0
 _MOST_KEPT = 10_000

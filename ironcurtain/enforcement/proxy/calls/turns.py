@@ -21,9 +21,6 @@ from ironcurtain.decision.decide import Prepared
 _LOOKS = frozenset({"read-path"})
 _MOST_REMEMBERED = 1_000
 
-UNSETTLED = "proxy-unsettled-paths"
-"""The rule under which a call is refused whose paths others keep changing."""
-
 PATIENCE = 30.0
 """Seconds that a call waits for others over the same paths."""
 

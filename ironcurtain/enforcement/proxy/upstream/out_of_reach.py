@@ -13,11 +13,11 @@ from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.turns import path_subjects
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Json
 from ironcurtain.system.text import quoted, visible
 
-OUT_OF_REACH = "sandbox-out-of-reach"
 """The rule under which a call is refused that the policy permits and the server's sandbox does not."""
 
 
@@ -110,7 +110,11 @@ def within_reach(judged: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
     if not reason:
         return judged
     reaching.say(f"server {judged.call.server}: {reason}")
-    refused = {"verdict": Verdict.DENY, "rule": OUT_OF_REACH, "reason": f"{reason[:1].upper()}{reason[1:]}."}
+    refused = {
+        "verdict": Verdict.DENY,
+        "rule": ReservedRule.SANDBOX_OUT_OF_REACH.value,
+        "reason": f"{reason[:1].upper()}{reason[1:]}.",
+    }
     return replace(
         judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False
     )

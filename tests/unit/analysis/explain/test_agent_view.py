@@ -12,6 +12,7 @@ from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.analysis.explain.report import AgentState
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.model.verdict import Verdict
 
 SUBJECT = SubjectDecision(at="/path", role="write-path", value="/x", verdict=Verdict.ESCALATE, rule="r")
@@ -80,24 +81,18 @@ def test_a_denied_call(rule: str, arguments: bool, reason: str) -> None:
     assert not agent_view(decision(rule, Verdict.DENY), "d", reachable=False).arguments_may_help
 
 
-@pytest.mark.parametrize(
-    ("reason", "told"),
-    [
-        (
-            "An argument cannot be judged exactly: /path is empty.",
-            "An argument cannot be judged exactly: /path is empty.",
-        ),
-        (
-            "An argument cannot be judged exactly: /path is no repository that git can work in: see /secret.",
-            "An argument cannot be judged exactly: /path is no repository that git can work in.",
-        ),
-        ("It cannot be told whether a path is protected: /secret", "The call cannot be judged exactly."),
-    ],
-)
-def test_what_cannot_be_judged_tells_nothing_of_the_disk(reason: str, told: str) -> None:
-    assert (
-        agent_view(decision("structural-unrepresentable-argument", Verdict.DENY, reason), "d").reason == told
-    )
+@pytest.mark.parametrize("code", list(ReasonCode))
+def test_what_cannot_be_judged_tells_the_public_text_alone(code: ReasonCode) -> None:
+    cause = Reason(code, "/path is no repository that git can work in: see /secret.", "/path is closed.")
+    denied = decision("structural-unrepresentable-argument", Verdict.DENY, cause.private).because(cause)
+    assert agent_view(denied, "d").reason == "/path is closed."
+
+
+def test_a_reason_without_its_cause_is_not_told() -> None:
+    """A decision that was read from JSON holds the reason's text alone."""
+    reason = "An argument cannot be judged exactly: /path is empty."
+    denied = decision("structural-unrepresentable-argument", Verdict.DENY, reason)
+    assert agent_view(denied, "d").reason == "The call cannot be judged exactly."
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.enforcement.audit.recorder import Recorder
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
 
@@ -214,7 +215,7 @@ def test_what_a_record_does_not_hold_is_not_guessed(policy: Policy) -> None:
 
 def test_an_engine_without_an_answer_is_where_the_way_ends(policy: Policy) -> None:
     async def ask(_: Any) -> Any:
-        raise Refusal("engine-dead", "The engine is gone.")
+        raise Refusal(ReservedRule.ENGINE_DEAD, "The engine is gone.")
 
     def decided(calls: Sequence[Call]) -> list[Decision]:
         return [asyncio.run(decide(call, policy.loaded, ask)) for call in calls]
