@@ -40,6 +40,7 @@ myst_fence_as_directive = ["mermaid"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # a field that is also a property is described once
 
 html_theme = "furo"
 html_title = project
