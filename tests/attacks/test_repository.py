@@ -15,6 +15,7 @@ import pytest
 from support.called import answering, bundle, decide_with, described, load
 from support.policies import rule, tool
 
+from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call
 
@@ -215,6 +216,16 @@ def test_a_pipe_that_git_would_wait_for(where: str, place: Place) -> None:
     decision = place.decide("status", place.sandbox)
     assert (decision.verdict, decision.rule) == ("deny", "structural-unrepresentable-argument")
     assert "wait for" in decision.reason or "pipe" in decision.reason
+
+
+def test_what_git_says_of_a_repository_is_for_people_alone(place: Place) -> None:
+    git(place.sandbox, "init", "-q", "-b", "main")
+    git(place.sandbox, "config", "includeIf.onbranch:main.path", "~/pipe")
+    os.mkfifo(place.home / "pipe")
+    decision = place.decide("status", place.sandbox)
+    assert "pipe" in decision.reason
+    unusable = "An argument cannot be judged exactly: /path is no repository that git can work in."
+    assert agent_view(decision, "d").reason == unusable
 
 
 def test_a_core_worktree_outside(place: Place) -> None:

@@ -1,5 +1,5 @@
 """The way of one call: decide, ask a person, decide again, record, forward, record the result.
 
 In: a `Call` and a function that forwards it. Out: the server's result, or `RefusedError` with what the
-agent is told. Open `enforce.py` first; the other modules are its steps, in the order of its imports.
+agent is told. Open `enforce.py` first; the other modules are its steps.
 """
