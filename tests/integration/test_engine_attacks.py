@@ -230,7 +230,7 @@ def test_attack_owner_gone_where_the_kernel_does_not_help(tmp_path: Path) -> Non
     """The supervising launcher of other systems: the end of the owner's pipe is the end of OPA."""
     code = (
         f"import sys; sys.path.insert(0, {str(Path(parent_death.__file__).parent)!r}); "
-        "import launch; launch.supervise(sys.argv[1:])"
+        "import parent_death; parent_death.supervise(sys.argv[1:])"
     )
     script = f"echo $$ > {tmp_path}/pid; exec sleep 300"
     with subprocess.Popen(

@@ -71,8 +71,8 @@ def test_hostile_text_stays_text(
     assert (annotation["title"], annotation["description"]) == (name, description)
     assert annotation["custom"] == {"clause": clause}
     (only,) = tree["rules"]
-    head = [part.get("value") for part in only["head"]["key"]["value"]]
-    assert head[:3] == [1, name, "allow"]
+    match = {key["value"]: value["value"] for key, value in only["head"]["key"]["value"]}
+    assert (match["order"], match["rule"], match["verdict"]) == (1, name, "allow")
     member, equal, ids = [line["terms"] for line in only["body"]]
     assert member[1]["value"] == pattern
     keys = [part["value"] for part in equal[1]["value"]]
