@@ -11,6 +11,8 @@ from ironcurtain.analysis.engine.policies_under_test import load_sides
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.analysis.matrix.report import Row
+from ironcurtain.analysis.onboarding.report import NewTool, Onboarding
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
 from ironcurtain.decision.roles import Registry
@@ -90,3 +92,40 @@ def newcomer_rows(
     sides = load_sides([bundle], world)
     examined = examine([CallSpace(server, tool.tool, sides) for tool in tools], engine)
     return {one.space.tool: tool_table(one).rows for one in examined}
+
+
+def onboarding_report(
+    rules: PublishedRules | None,
+    bundle: Path,
+    shown: Path,
+    name: str,
+    annotations: Annotations,
+    rows: Mapping[str, tuple[Row, ...]],
+) -> Onboarding:
+    """Say how far a server has come.
+
+    Args:
+        rules: What is published; None where nothing is.
+        bundle: Directory of the published bundle.
+        shown: The same directory, as the commands that lead on name it.
+        name: The server.
+        annotations: Its tools, annotated.
+        rows: By tool, what the published rules would decide about it (`newcomer_rows`).
+    """
+    tools = []
+    for tool in annotations.servers[name].tools:
+        old = rules.annotations.find(name, tool.tool) if rules is not None else None
+        same = old is not None and old.schema_digest == tool.schema_digest
+        status = "new" if old is None else "known" if same else "changed"
+        tools.append(
+            NewTool.model_validate({"tool": tool.tool, "status": status, "rows": rows.get(tool.tool, ())})
+        )
+    compiled = bool(tools) and all(tool.status == "known" for tool in tools)
+    follow = (f"ironcurtain verify {shown}", f"ironcurtain matrix {shown}")
+    return Onboarding(
+        server=name,
+        stage="compiled" if compiled else "annotated",
+        revision=Bundle.read(bundle).revision if rules is not None else None,
+        tools=tuple(tools),
+        next=follow if compiled else ("ironcurtain compile", *follow),
+    )

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import FORMAT, KEY, OPA, QUIET, SIGN
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import quoted
+
+if TYPE_CHECKING:
+    from ironcurtain.bundle.archive import Bundle
+    from ironcurtain.model.annotations import Annotations
+
+_ARCHIVE = ".tar.gz"
+
+
+_NAMED = 5
 
 
 @click.command()
@@ -25,7 +38,20 @@ from ironcurtain.errors import Exit
 )
 @FORMAT
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *,
+    policy: str,
+    annotations: str,
+    lists: str | None,
+    custom: str | None,
+    serial: int,
+    sign: bool,
+    key: str | None,
+    opa: str | None,
+    output: str,
+    format_: str,
+    quiet: bool,
+) -> Exit:
     """Build a bundle from rules and annotations, and print its revision.
 
     The rules are rendered to Rego, checked and tested with OPA, and written only if all of that succeeds.
@@ -38,4 +64,87 @@ def command(**options: object) -> Exit:
     Exit: 0 written, 1 OPA rejects the result, 2 a mistake in a file,
     3 no engine or not writable.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.bundle", **options)
+    from ironcurtain.cli.options.signing import chosen_signer
+    from ironcurtain.compiler.annotate.checks import check_annotations
+    from ironcurtain.compiler.render.assemble import Release, assemble
+    from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
+    from ironcurtain.compiler.verify.bundle_checks import check_bundle
+    from ironcurtain.decision.roles import Registry
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.model.annotations import Annotations
+    from ironcurtain.model.lists import Lists
+    from ironcurtain.model.policy import CompiledPolicy
+    from ironcurtain.system.files import load
+
+    if sign and not output.endswith(_ARCHIVE):
+        raise UsageError("a signed bundle is an archive", hint="Let --output end in .tar.gz.")
+    signed = chosen_signer(sign=sign, key=key)
+    annotated = load(Path(annotations), Annotations)
+    registry = Registry(annotated.roles)
+    check_annotations(annotated, registry)
+    compiled = load(Path(policy), CompiledPolicy)
+    named = load(Path(lists), Lists) if lists is not None else None
+    found = find(Path(opa) if opa is not None else None)
+    engine = OpaCommand(found)
+    bundle = assemble(
+        compiled,
+        annotated,
+        named,
+        registry=registry,
+        release=Release(engine_version=found.version, serial=serial),
+        custom=check_modules(read_modules(Path(custom)), engine, registry) if custom is not None else (),
+    )
+    check_bundle(bundle, registry, engine)
+    _write(signed(bundle) if signed else bundle, Path(output))
+    _warn_of_unexamined(annotated)
+    if format_ == "json":
+        click.echo(json.dumps({"revision": bundle.revision, "serial": bundle.serial}))
+    elif not quiet:
+        click.echo(bundle.revision)
+    return Exit.YES
+
+
+def _warn_of_unexamined(annotated: Annotations) -> None:
+    """Say which tools the proxy will refuse: without a digest nothing tells that the live tool is the one."""
+    from ironcurtain.decision.reserved_tools import RESERVED
+
+    named = [
+        f"{server}/{tool.tool}"
+        for server, tools in annotated.servers.items()
+        for tool in tools.tools
+        if tool.schema_digest is None and tool.tool not in RESERVED
+    ]
+    if named:
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        shown = ", ".join(map(quoted, named[:_NAMED])) + more
+        click.echo(f"warning: without a schema_digest `ironcurtain proxy` refuses {shown}", err=True)
+
+
+def _write(bundle: Bundle, output: Path) -> None:
+    from ironcurtain.system.files import atomic_write, unwritten
+
+    try:
+        if output.name.endswith(_ARCHIVE):
+            atomic_write(output, bundle.archive())
+        else:
+            _write_directory(bundle, output.absolute())
+    except OSError as error:
+        raise unwritten("the bundle", output, error) from error
+
+
+def _write_directory(bundle: Bundle, output: Path) -> None:
+    """Write beside the target and swap: a bundle may be replaced, anything else there is left alone."""
+    import tempfile
+
+    from ironcurtain.compiler.publish.publish import replace_directory
+
+    if output.is_symlink() or (output.exists() and not output.is_dir()):
+        raise FileExistsError(17, "something that is no directory is there", str(output))
+    if output.is_dir() and any(output.iterdir()) and not (output / ".manifest").is_file():
+        raise FileExistsError(17, "the directory is not empty and holds no bundle", str(output))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as temporary:
+        fresh = Path(temporary) / "new"
+        bundle.write_directory(fresh)
+        replace_directory(fresh, output)

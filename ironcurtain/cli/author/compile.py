@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import ARGUMENTS, FORMAT, KEY, OPA, QUIET, SIGN, F, Number
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from ironcurtain.cli.options.project import Project
+    from ironcurtain.compiler.baseline import Baseline
+    from ironcurtain.compiler.build import Built
+    from ironcurtain.compiler.llm.ledger import Ledger
+    from ironcurtain.compiler.load.sources import Sources
+    from ironcurtain.compiler.progress import Progress
+    from ironcurtain.compiler.verify.gate_judgement import Gate, GateOutcome
+    from ironcurtain.engine.locate import Opa
+    from ironcurtain.integrations.gate.reading import Standards
 
 _PATHS = {
     "constitution": "The constitution, in Markdown.",
@@ -26,7 +42,7 @@ _PATHS = {
 
 def _load_defaults(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
     """Put what ironcurtain.toml says below flags and environment, where click looks for defaults."""
-    ctx.obj, values = lazy.load("author.compile").read_settings(value)
+    ctx.obj, values = read_settings(value)
     ctx.default_map = {**(ctx.default_map or {}), **values}
 
 
@@ -93,7 +109,30 @@ def _path_options(function: F) -> F:
 @QUIET
 @click.option("--brief", is_flag=True, hidden=True, help="Report failures alone, as a round of --watch does.")
 @click.pass_context
-def command(ctx: click.Context, /, *, watch: bool, **options: object) -> Exit:
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    watch: bool,
+    model: str,
+    judge_model: str | None,
+    max_cost: float | None,
+    serial: int,
+    intent: bool | None,
+    runs: int | None,
+    second_model: str | None,
+    refresh: tuple[str, ...],
+    locked: bool,
+    offline: bool,
+    saved_tools: bool,
+    sign: bool,
+    key: str | None,
+    opa: str | None,
+    format_: str,
+    quiet: bool,
+    brief: bool,
+    **paths: str | None,
+) -> Exit:
     """Compile a constitution and the tools of MCP servers into a verified OPA bundle.
 
     The result is published atomically, and only if every scenario passes; otherwise the published policy
@@ -112,12 +151,123 @@ def command(ctx: click.Context, /, *, watch: bool, **options: object) -> Exit:
     Exit: 0 published, 1 a scenario fails or OPA rejects the policy, 2 wrong settings or files,
     3 a server, model or the engine fails, 4 a question waits for a person (see `ironcurtain answer`).
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.cli.options.signing import chosen_signer
+    from ironcurtain.compiler.build import Options, build
+    from ironcurtain.compiler.llm.ledger import Ledger
+    from ironcurtain.compiler.llm.providers.choose import provider_for
+    from ironcurtain.compiler.llm.question import MANUAL
+    from ironcurtain.compiler.load.sources import sources_of
+    from ironcurtain.compiler.rules.directories import canonical_directories
+    from ironcurtain.decision.roles import Registry
+    from ironcurtain.engine.locate import find
+    from ironcurtain.integrations.gate.reading import Standards
+    from ironcurtain.system import json_text
+
+    settings: Project = ctx.obj
     if watch:
-        given = {name: options[name] for name in (*_PATHS, "output") if _is_given(ctx, name)}
-        return lazy.run("author.compile_watch", project=ctx.obj, given=given, arguments=ctx.meta[ARGUMENTS])
-    return lazy.run("author.compile", settings=ctx.obj, **options)
+        from ironcurtain.cli.author.compile_watch import watch_compile
+
+        given = {name: paths[name] for name in (*_PATHS, "output") if _is_given(ctx, name)}
+        return watch_compile(settings, given, ctx.meta[ARGUMENTS])
+    sources = read_sources(settings.root, paths)
+    questions = Path(str(paths["questions"]))
+    ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
+    _require_asking(refresh, asks_no_model=locked or offline)
+    # A person who answers from files needs no network.
+    asks = [each for each in (model, judge_model, second_model) if each is not None and each != MANUAL]
+    silent = locked or (offline and bool(asks))
+    make = partial(provider_for, judge_model=judge_model, questions=questions, ledger=ledger)
+    engine = find(Path(opa) if opa is not None else None)
+    standards = Standards(settings.root, settings.settings)
+    options = Options(
+        provider=None if silent else partial(make, model),
+        gate=_gate(standards, sources.output, engine),
+        serial=serial,
+        case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
+        sources=sources_of(sources, settings.settings),
+        roles=settings.settings.roles,
+        directories=canonical_directories(settings.settings.directories, Registry(settings.settings.roles)),
+        saved_tools=saved_tools,
+        offline=offline,
+        refresh=frozenset(refresh),
+        intent=intent,
+        # Who answers by hand sees the table of failures, and can correct the answer itself.
+        repair=bool(asks),
+        runs=runs or 1,
+        second=None if silent or second_model is None else partial(make, second_model),
+        sign=chosen_signer(sign=sign, key=key),
+    )
+    with closing(_progress(ledger, quiet=quiet, brief=brief)) as progress:
+        built = build(sources, options, engine, progress)
+        for line in () if brief else _lines(built):
+            progress.show(line)
+        if not brief:
+            signature = "signed" if options.sign is not None else "unsigned"
+            said = f"published {sources.output.name}, verified, {signature}: revision {built.bundle.revision}"
+            progress.show(said)
+    if format_ == "json":
+        click.echo(json_text.pretty(built.verification.model_dump(mode="json")), nl=False)
+    return Exit.YES
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:
     source = ctx.get_parameter_source(name)
     return source in (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+
+
+def read_settings(config: str | None) -> tuple[Project, dict[str, str | int | None]]:
+    """Return the project of a settings file (or the nearest one), and its defaults for options."""
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.settings import defaults
+
+    project = read_project(config)
+    return project, defaults(project.file, project.settings)
+
+
+def _progress(ledger: Ledger, *, quiet: bool, brief: bool) -> Progress:
+    from ironcurtain.compiler.progress import OnFailure, Silent, for_terminal
+
+    if brief:
+        return OnFailure(sys.stderr)
+    return Silent() if quiet else for_terminal(sys.stderr, ledger)
+
+
+def _require_asking(refresh: tuple[str, ...], *, asks_no_model: bool) -> None:
+    if refresh and asks_no_model:
+        raise UsageError(
+            "--refresh asks anew, and a locked or offline compile asks no model",
+            hint="Leave one of them away.",
+        )
+
+
+def _lines(built: Built) -> Iterator[str]:
+    """Yield what became of each clause, and what a person should know."""
+    from ironcurtain.analysis.clauses.outcomes_text import outcome_line
+
+    yield from (f"clause: {outcome_line(outcome)}" for outcome in built.verification.clauses)
+    yield from (f"finding: {finding}" for finding in built.findings)
+
+
+def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
+    """Return the gate of `ironcurtain verify` for what is about to be published."""
+    from ironcurtain.cli.output.report_text import plain_text
+    from ironcurtain.compiler.verify.gate_judgement import GateOutcome
+    from ironcurtain.integrations.gate.checks.all_checks import run_checks
+    from ironcurtain.integrations.gate.reading import unpublished
+    from ironcurtain.integrations.gate.report import gate_report
+
+    def judged(recorded: Baseline) -> GateOutcome:
+        subject = unpublished(recorded, project, output, datetime.now(UTC).date())
+        report = gate_report("verify", subject.bundle, engine, run_checks(subject))
+        return GateOutcome(report, tuple(plain_text(report).splitlines()))
+
+    return judged
+
+
+def read_sources(root: Path, given: Mapping[str, str | None]) -> Sources:
+    """Return where a compile reads from, as options or settings name it."""
+    from ironcurtain.compiler.load.sources import Sources
+
+    paths = {name: Path(value) for name, value in given.items() if value is not None}
+    questions = paths.pop("questions")
+    return Sources(root=root, pending=questions / "kept", custom=paths.pop("custom", None), **paths)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import CONFIG, FORMAT, QUIET
 from ironcurtain.errors import Exit
+from ironcurtain.system.text import counted, printable
+
+if TYPE_CHECKING:
+    from ironcurtain.cli.options.project import Project
+    from ironcurtain.compiler.load.clauses import PlacedClause
 
 
 @click.command()
@@ -16,7 +25,9 @@ from ironcurtain.errors import Exit
 @click.option("--strict", is_flag=True, help="Fail for warnings too.")
 @FORMAT
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *, constitution: str | None, config: str | None, clauses: bool, strict: bool, format_: str, quiet: bool
+) -> Exit:
     """Check CONSTITUTION (default: the project's, with your own guidance) for likely mistakes.
 
     Findings are contradictions, repetitions, and sentences that a call's arguments cannot decide today (they
@@ -31,4 +42,49 @@ def command(**options: object) -> Exit:
     \b
     Exit: 0 no mistakes, 1 there is an error (with --strict: or a warning), 2 wrong options or files.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.lint", **options)
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.compiler.load.linter import LintReport, lint
+    from ironcurtain.system import json_text
+
+    read = _read(constitution, read_project(config))
+    if clauses:
+        return _list(read, format_)
+    findings = lint(read)
+    counts = Counter(finding.severity for finding in findings)
+    ok = not counts["error"] and not (strict and counts["warning"])
+    if format_ == "json":
+        report = LintReport(ok=ok, findings=tuple(findings))
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    else:
+        for finding in findings:
+            click.echo(printable(finding.line))
+        if not quiet:
+            shown = ", ".join(counted(counts[each], each) for each in ("error", "warning", "note"))
+            click.echo(f"{counted(len(read), 'clause')}: {shown}", err=True)
+    return Exit.YES if ok else Exit.NO
+
+
+def _read(constitution: str | None, project: Project) -> tuple[PlacedClause, ...]:
+    from ironcurtain.cli.author.constitution import named_clauses, project_ids
+    from ironcurtain.compiler.load.load import read_constitution
+
+    if constitution is not None:
+        return named_clauses(Path(constitution), project)
+    # Places are shown as an editor finds them from here.
+    base = Path(os.path.relpath(project.path("constitution")))
+    return read_constitution(base, project.existing_guidance, Path.cwd(), project_ids(project))[1]
+
+
+def _list(read: tuple[PlacedClause, ...], format_: str) -> Exit:
+    """Print each clause with its id and place."""
+    from ironcurtain.model.policy import ClauseList
+    from ironcurtain.system import json_text
+
+    listed = ClauseList(clauses=tuple(placed.clause for placed in read))
+    if format_ == "json":
+        click.echo(json_text.pretty(listed.model_dump(mode="json")), nl=False)
+        return Exit.YES
+    width = max((len(each.id) for each in listed.clauses), default=0)
+    for each in listed.clauses:
+        click.echo(printable(f"{each.id.ljust(width)}  {each.source}  {each.text}"))
+    return Exit.YES

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, ListError, UsageError
+from ironcurtain.system.text import counted, printable, quoted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.cli.options.project import Project
+    from ironcurtain.compiler.lists.edit import Edited
+    from ironcurtain.compiler.lists.resolve import ListSite
+    from ironcurtain.model.lists import Lists, NamedList
 
 _TYPE = click.option(
     "--type", "kind", metavar="TYPE", help="For a new list: recipient, domain, repository, or a role's name."
 )
+
+
 _CLAUSE = click.option(
     "--clause", metavar="ID", default="", help="For a new list: the clause that asks for it, as C4."
 )
+
+
+_KEPT = "kept-lists"
 
 
 @click.group()
@@ -33,7 +47,7 @@ def command() -> None:
 @click.argument("name", required=False)
 @CONFIG
 @FORMAT
-def show(**options: object) -> Exit:
+def show(*, name: str | None, config: str | None, format_: str) -> Exit:
     """Print the list NAME, or all lists: each member, and where it comes from.
 
     \b
@@ -43,7 +57,21 @@ def show(**options: object) -> Exit:
     \b
     Exit: 0 printed, 2 there is no such list, or a file is wrong.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.lists", "show", **options)
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.system import json_text
+
+    lists = _lists(read_project(config))
+    if name is not None and name not in lists.lists:
+        raise ListError(f"there is no list {quoted('@' + name)}")
+    shown = {each: found for each, found in lists.lists.items() if name in (None, each)}
+    if format_ == "json":
+        document = lists.model_copy(update={"lists": shown})
+        click.echo(json_text.pretty(document.model_dump(mode="json", exclude_unset=True)), nl=False)
+        return Exit.YES
+    for each, found in shown.items():
+        for line in _shown(each, found):
+            click.echo(line)
+    return Exit.YES
 
 
 @command.command()
@@ -52,7 +80,7 @@ def show(**options: object) -> Exit:
 @_TYPE
 @_CLAUSE
 @CONFIG
-def add(**options: object) -> Exit:
+def add(*, name: str, values: tuple[str, ...], kind: str | None, clause: str, config: str | None) -> Exit:
     """Add VALUES to the list NAME by hand. They stay on it, whatever a refresh finds.
 
     \b
@@ -63,14 +91,22 @@ def add(**options: object) -> Exit:
     \b
     Exit: 0 added, 2 a value is none of the list's type, or a file is wrong.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.lists", "add", **options)
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.compiler.lists.edit import add_values
+    from ironcurtain.decision.roles import Registry
+
+    project = read_project(config)
+    registry, new = Registry(project.settings.roles), _new(kind, clause)
+    if not values and new is None:
+        raise UsageError("nothing to add", hint="Name values, or the --type of a new list.")
+    return _write(project, add_values(_lists(project), name, values, new, registry))
 
 
 @command.command()
 @click.argument("name")
 @click.argument("values", nargs=-1, required=True)
 @CONFIG
-def remove(**options: object) -> Exit:
+def remove(*, name: str, values: tuple[str, ...], config: str | None) -> Exit:
     """Remove VALUES from the list NAME by hand. They stay off it, whatever a refresh finds.
 
     \b
@@ -80,7 +116,12 @@ def remove(**options: object) -> Exit:
     \b
     Exit: 0 removed, 2 there is no such list, or a value is none of its type.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.lists", "remove", **options)
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.compiler.lists.edit import remove_values
+    from ironcurtain.decision.roles import Registry
+
+    project = read_project(config)
+    return _write(project, remove_values(_lists(project), name, values, Registry(project.settings.roles)))
 
 
 @command.command()
@@ -95,7 +136,18 @@ def remove(**options: object) -> Exit:
 )
 @click.option("--ask-again", is_flag=True, help="Choose the tools anew.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
-def refresh(**options: object) -> Exit:
+def refresh(
+    *,
+    names: tuple[str, ...],
+    kind: str | None,
+    clause: str,
+    config: str | None,
+    model: str | None,
+    max_cost: float | None,
+    confirm: tuple[str, ...],
+    ask_again: bool,
+    dry_run: bool,
+) -> Exit:
     """Resolve the lists NAMES (default: those that were resolved before) through MCP servers.
 
     A model, or whoever answers in its place, chooses the tool; the tool is then called, and every
@@ -110,4 +162,96 @@ def refresh(**options: object) -> Exit:
     Exit: 0 refreshed, 2 wrong lists or files, 3 a server or model fails,
     4 a tool has to be confirmed, or a question waits for a person.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.lists", "refresh", **options)
+    from ironcurtain.cli.author.authoring import answer_book, spending
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.compiler.lists.resolve import refresh as refresh_lists
+
+    project = read_project(config)
+    lists = _declared(_lists(project), names, _new(kind, clause), project)
+    chosen = names or tuple(name for name, found in lists.lists.items() if found.resolution is not None)
+    if not chosen:
+        raise UsageError("no list was resolved before", hint="Name the lists to resolve.")
+    with spending(max_cost) as ledger:
+        book = answer_book(project, _KEPT, model, ledger)
+        edited = refresh_lists(lists, chosen, _site(project, confirm, ask_again=ask_again), book)
+    if dry_run:
+        return _say(edited)
+    status = _write(project, edited)
+    book.published()
+    return status
+
+
+def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListSite:
+    from ironcurtain.cli.author.constitution import project_clauses
+    from ironcurtain.cli.run.connecting import visits
+    from ironcurtain.compiler.lists.resolve import ListSite
+    from ironcurtain.decision.roles import Registry
+    from ironcurtain.model.annotations import Annotations
+    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.listing import list_tools
+    from ironcurtain.system.files import load
+
+    servers, starter = load_servers(project.path("servers")), visits()
+    annotations = project.path("output") / "tool-annotations.json"
+    return ListSite(
+        servers=servers,
+        tools=list_tools(servers, starter),
+        starter=starter,
+        annotations=load(annotations, Annotations) if annotations.exists() else None,
+        clauses=project_clauses(project),
+        registry=Registry(project.settings.roles),
+        confirmed=frozenset(confirm),
+        ask_again=ask_again,
+    )
+
+
+def _declared(lists: Lists, names: Sequence[str], new: NamedList | None, project: Project) -> Lists:
+    """Return the lists with those that are named and new."""
+    from ironcurtain.compiler.lists.edit import named_list, with_list
+    from ironcurtain.decision.roles import Registry
+
+    registry = Registry(project.settings.roles)
+    for name in names:
+        lists = with_list(lists, name, named_list(lists, name, new, registry)).lists
+    return lists
+
+
+def _new(kind: str | None, clause: str) -> NamedList | None:
+    from ironcurtain.model.lists import NamedList
+
+    return NamedList(type=kind, added=(), removed=(), source=clause) if kind is not None else None
+
+
+def _lists(project: Project) -> Lists:
+    from ironcurtain.compiler.lists.edit import read_lists
+
+    return read_lists(project.path("lists"), project.path("output"))
+
+
+def _write(project: Project, edited: Edited) -> Exit:
+    from ironcurtain.compiler.lists.edit import write_lists
+
+    write_lists(project.path("lists"), edited.lists)
+    return _say(edited)
+
+
+def _say(edited: Edited) -> Exit:
+    for line in edited.lines or ("nothing changed",):
+        click.echo(printable(line))
+    if any(line.startswith(("+ ", "- ")) for line in edited.lines):
+        click.echo("The policy holds the lists as they were until the next `ironcurtain compile`.", err=True)
+    return Exit.YES
+
+
+def _shown(name: str, named: NamedList) -> list[str]:
+    """Return a list as lines: a heading, then each value with what is known about it."""
+    if named.resolution is not None:
+        origin = f"resolved through {named.resolution.server}/{visible(named.resolution.tool)}"
+    else:
+        origin = "kept by hand" if named.added or named.resolved is not None else "not resolved"
+    source = f", for {visible(named.source)}" if named.source else ""
+    lines = [f"@{name} ({visible(named.type)}{source}; {origin}): {counted(len(named.values), 'member')}"]
+    lines += [
+        f"  {visible(value)}{'  added by hand' if value in named.added else ''}" for value in named.values
+    ]
+    return lines + [f"  ({visible(value)}  removed by hand)" for value in named.removed]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from ironcurtain.cli import lazy
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import quoted
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--write", metavar="DIR", help="Write all of them as DIR/NAME.json.")
-def command(**options: object) -> Exit:
+def command(*, name: str | None, write: str | None) -> Exit:
     """Print the JSON Schema NAME, or without NAME the names that there are.
 
     \b
@@ -21,4 +23,18 @@ def command(**options: object) -> Exit:
     \b
     Exit: 0 printed or written, 2 no such schema, 3 not writable.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("author.schema", **options)
+    from ironcurtain.integrations.schemas import SCHEMAS
+    from ironcurtain.system import json_text
+    from ironcurtain.system.files import atomic_write
+
+    names = sorted(SCHEMAS)
+    if name is not None and name not in SCHEMAS:
+        raise UsageError(f"there is no schema {quoted(name)}", hint=f"There are: {', '.join(names)}.")
+    if write is not None:
+        for each in names:
+            atomic_write(Path(write) / f"{each}.json", json_text.pretty(SCHEMAS[each]()).encode())
+    elif name is None:
+        click.echo("\n".join(names))
+    else:
+        click.echo(json_text.pretty(SCHEMAS[name]()), nl=False)
+    return Exit.YES

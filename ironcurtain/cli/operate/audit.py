@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import FORMAT, MARKDOWN_FORMAT, QUIET
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from ironcurtain.enforcement.audit.log_paths import LogPlace
+    from ironcurtain.enforcement.audit.reader import NumberedLine
+    from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Record
+    from ironcurtain.system.frozen import Frozen
 
 F = TypeVar("F", bound=Callable[..., object])
+
 
 _DIRECTORY = click.option(
     "--directory", metavar="DIR", help="Where logs are found by name (default: ~/.ironcurtain/audit)."
 )
+
+
 _HEAD = click.option("--head", metavar="FILE", help="The log's head file (default: below heads/ beside it).")
+
+
 _KEY = click.option(
     "--key",
     metavar="FILE",
@@ -50,7 +63,16 @@ def command() -> None:
 @click.option("--verdict", type=click.Choice(["allow", "escalate", "deny"]), help="Only such decisions.")
 @click.option("--tool", metavar="SERVER/TOOL", help="Only decisions about this tool.")
 @FORMAT
-def tail(**options: object) -> Exit:
+def tail(
+    *,
+    log: str | None,
+    directory: str | None,
+    lines: int,
+    follow: bool,
+    verdict: str | None,
+    tool: str | None,
+    format_: str,
+) -> Exit:
     """Print the last records of a log, one a line.
 
     \b
@@ -60,14 +82,40 @@ def tail(**options: object) -> Exit:
     \b
     Exit: 0 printed, 2 no such log, 3 a line cannot be trusted, 130 following was interrupted.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.audit", "tail", **options)
+    from ironcurtain.enforcement.audit.reader import parse_line, read_lines
+    from ironcurtain.enforcement.audit.record_types import DecisionRecord
+
+    place = _place(log, directory, None)
+
+    def wanted(record: Record) -> bool:
+        if verdict is None and tool is None:
+            return True
+        return isinstance(record, DecisionRecord) and (
+            verdict in (None, record.verdict) and tool in (None, f"{record.server}/{record.tool}")
+        )
+
+    last: deque[Record] = deque(maxlen=lines)
+    read = 0
+    for line in read_lines(place):
+        read += 1
+        record = parse_line(line).record
+        if wanted(record):
+            last.append(record)
+    for record in last:
+        _print_record(record, format_)
+    if follow:
+        for line in _after(place, read):
+            record = parse_line(line).record
+            if wanted(record):
+                _print_record(record, format_)
+    return Exit.YES
 
 
 @command.command()
 @click.argument("id_", metavar="ID")
 @_log
 @FORMAT
-def show(**options: object) -> Exit:
+def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> Exit:
     """Print the decision ID (or the one whose id begins so) in full, with its result.
 
     \b
@@ -77,7 +125,11 @@ def show(**options: object) -> Exit:
     \b
     Exit: 0 printed, 2 no such log or decision, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.audit", "show", **options)
+    from ironcurtain.enforcement.audit.formatting import entry_lines
+    from ironcurtain.enforcement.audit.summary import find_entry
+
+    entry = find_entry(_place(log, directory, None), id_)
+    return _print(entry, entry_lines(entry), format_)
 
 
 @command.command()
@@ -88,7 +140,17 @@ def show(**options: object) -> Exit:
 @click.option("--no-head", is_flag=True, help="Verify the chain alone: nobody can tell what is cut off.")
 @QUIET
 @FORMAT
-def verify(**options: object) -> Exit:
+def verify(
+    *,
+    log: str | None,
+    directory: str | None,
+    head: str | None,
+    key: str | None,
+    witness: str | None,
+    no_head: bool,
+    quiet: bool,
+    format_: str,
+) -> Exit:
     """Find out whether a log is what was written: nothing changed, removed, added, reordered or cut off.
 
     \b
@@ -99,13 +161,30 @@ def verify(**options: object) -> Exit:
     Exit: 0 intact, 1 not intact, 2 no such log or key,
     3 the chain is intact, but without a head it cannot be told what is cut off.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.audit", "verify", **options)
+    from ironcurtain.enforcement.audit.formatting import verification_lines
+    from ironcurtain.enforcement.audit.log_paths import audit_directory
+    from ironcurtain.enforcement.audit.witness import witnessed
+
+    folder = Path(directory) if directory is not None else audit_directory()
+    missing = _missing(log, folder, key, witness) if witness is not None and log is not None else None
+    if missing is not None:
+        return _print(missing, verification_lines(missing), format_, Exit.NO)
+    place = _place(log, directory, head)
+    told = _told(place, key, witness)
+    found = witnessed(_verified(place, key, use_head=not no_head), place, told)
+    if not found.intact:
+        status = Exit.NO
+    else:
+        status = Exit.YES if no_head or found.truncation == "checked" else Exit.NO_ANSWER
+    if not (quiet and status is Exit.YES):
+        _print(found, verification_lines(found), format_)
+    return status
 
 
 @command.command()
 @_log
 @FORMAT
-def stats(**options: object) -> Exit:
+def stats(*, log: str | None, directory: str | None, format_: str) -> Exit:
     """Count what a log holds: decisions, approvals, results, rules, tools.
 
     \b
@@ -115,7 +194,13 @@ def stats(**options: object) -> Exit:
     \b
     Exit: 0 printed, 2 no such log, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.audit", "stats", **options)
+    from ironcurtain.enforcement.audit.formatting import statistics_lines
+    from ironcurtain.enforcement.audit.reader import read_records
+    from ironcurtain.enforcement.audit.summary import statistics
+
+    place = _place(log, directory, None)
+    found = statistics(place.session, read_records(place))
+    return _print(found, statistics_lines(found), format_)
 
 
 @command.command()
@@ -123,7 +208,9 @@ def stats(**options: object) -> Exit:
 @_HEAD
 @_KEY
 @MARKDOWN_FORMAT
-def report(**options: object) -> Exit:
+def report(
+    *, log: str | None, directory: str | None, head: str | None, key: str | None, format_: str
+) -> Exit:
     """Sum up a session: what was asked of people, what was refused, what went wrong.
 
     \b
@@ -134,4 +221,86 @@ def report(**options: object) -> Exit:
     Exit: 0 printed, 1 printed, but the log is not intact,
     2 no such log or key, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.audit", "report", **options)
+    from ironcurtain.enforcement.audit.formatting import report_lines
+    from ironcurtain.enforcement.audit.reader import read_records
+    from ironcurtain.enforcement.audit.summary import report as sum_up
+
+    place = _place(log, directory, head)
+    found = sum_up(read_records(place), _verified(place, key))
+    _print(found, report_lines(found, markdown=format_ == "markdown"), format_)
+    return Exit.YES if found.verification.intact else Exit.NO
+
+
+def _place(log: str | None, directory: str | None, head: str | None) -> LogPlace:
+    from ironcurtain.enforcement.audit.log_paths import audit_directory, find_log
+
+    folder = Path(directory) if directory is not None else audit_directory()
+    return find_log(log, folder, Path(head) if head is not None else None)
+
+
+def _verified(place: LogPlace, key: str | None, *, use_head: bool = True) -> AuditVerification:
+    """Verify a log with the named key; one of the proxy's own logs without one with the proxy's key."""
+    from ironcurtain.enforcement.audit.keys import read_key
+    from ironcurtain.enforcement.audit.verify import verify as verify_log
+
+    file = _key_file(place, key)
+    found = verify_log(place, key=read_key(file) if file else None, use_head=use_head)
+    return found.model_copy(update={"key": str(file) if found.keyed else None})
+
+
+def _told(place: LogPlace, key: str | None, witness: str | None) -> list[Head] | None:
+    """Return a witness's receipts of a log; None where no witness is asked."""
+    from ironcurtain.enforcement.audit.keys import read_key
+    from ironcurtain.enforcement.audit.witness import receipts
+
+    if witness is None:
+        return None
+    file = _key_file(place, key)
+    return receipts(Path(witness), place.session, read_key(file) if file else None)
+
+
+def _missing(log: str, folder: Path, key: str | None, witness: str) -> AuditVerification | None:
+    """Return what there is to say of a session whose log is gone; None where it is there, or is no name."""
+    from ironcurtain.enforcement.audit.log_paths import log_place
+    from ironcurtain.enforcement.audit.witness import gone
+
+    try:
+        place = log_place(folder, log)
+    except UsageError:
+        return None
+    return gone(place, _told(place, key, witness) or [])
+
+
+def _key_file(place: LogPlace, key: str | None) -> Path | None:
+    """Return the named key; for one of the proxy's own logs without one the proxy's key."""
+    from ironcurtain.enforcement.audit.keys import default_key_path
+    from ironcurtain.enforcement.audit.log_paths import audit_directory
+
+    own = default_key_path()
+    is_own = place.path.absolute().parent == audit_directory().absolute() and own.exists()
+    return Path(key) if key is not None else own if is_own else None
+
+
+def _after(place: LogPlace, read: int) -> Iterable[NumberedLine]:
+    from ironcurtain.enforcement.audit.reader import follow
+
+    return (line for line in follow(place) if line.number > read)
+
+
+def _print(value: Frozen, lines: Iterable[str], format_: str, status: Exit = Exit.YES) -> Exit:
+    from ironcurtain.system import json_text
+
+    if format_ == "json":
+        click.echo(json_text.pretty(value.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(lines))
+    return status
+
+
+def _print_record(record: Record, format_: str) -> None:
+    from ironcurtain.enforcement.audit.formatting import record_line
+
+    if format_ == "json":
+        click.echo(json.dumps(record.model_dump(mode="json"), ensure_ascii=False))
+    else:
+        click.echo(record_line(record))

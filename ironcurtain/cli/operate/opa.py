@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import FORMAT
 from ironcurtain.errors import Exit
+from ironcurtain.system.text import visible
+
+if TYPE_CHECKING:
+    from ironcurtain.engine.locate import Opa
 
 _OPA = click.option("--opa", metavar="PATH", help="This executable and no other.")
 
@@ -24,7 +31,7 @@ def command() -> None:
 @command.command()
 @_OPA
 @FORMAT
-def which(**options: object) -> Exit:
+def which(*, opa: str | None, format_: str) -> Exit:
     """Print the OPA that is used; nothing is installed.
 
     \b
@@ -34,12 +41,12 @@ def which(**options: object) -> Exit:
     \b
     Exit: 0 printed, 3 there is none that can be used.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.opa", "which", **options)
+    return _print_opa(_find(opa), format_)
 
 
 @command.command()
 @FORMAT
-def install(**options: object) -> Exit:
+def install(*, format_: str) -> Exit:
     """Build the pinned OPA with Go, or download it, into the managed cache.
 
     \b
@@ -49,13 +56,15 @@ def install(**options: object) -> Exit:
     \b
     Exit: 0 installed, or was there already, 3 it could not be had.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.opa", "install", **options)
+    from ironcurtain.engine.install import install as install_opa
+
+    return _print_opa(install_opa(report=lambda sentence: click.echo(sentence, err=True)), format_)
 
 
 @command.command()
 @_OPA
 @FORMAT
-def version(**options: object) -> Exit:
+def version(*, opa: str | None, format_: str) -> Exit:
     """Print the version of the OPA that is used, and the pinned one.
 
     \b
@@ -65,4 +74,25 @@ def version(**options: object) -> Exit:
     \b
     Exit: 0 printed, 3 there is none that can be used.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("operate.opa", "version", **options)
+    from ironcurtain.engine.pin import pin
+
+    found, pinned = _find(opa).version, pin().version
+    if format_ == "json":
+        click.echo(json.dumps({"version": found, "pinned": pinned}))
+    else:
+        click.echo(f"{found} (at least {pinned} is required)")
+    return Exit.YES
+
+
+def _find(configured: str | None) -> Opa:
+    from ironcurtain.engine.locate import find
+
+    return find(Path(configured) if configured is not None else None)
+
+
+def _print_opa(opa: Opa, format_: str) -> Exit:
+    if format_ == "json":
+        click.echo(json.dumps({"path": str(opa.path), "version": opa.version, "origin": opa.origin}))
+    else:
+        click.echo(visible(str(opa.path)))
+    return Exit.YES

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
 
-from ironcurtain.cli import lazy
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.signing.keys import read_private_key
+from ironcurtain.bundle.signing.signature import sign as sign_bundle
 from ironcurtain.errors import UsageError
+from ironcurtain.settings import user_directory
 
-if TYPE_CHECKING:
-    from ironcurtain.bundle.archive import Bundle
+_PRIVATE = "signing-key.pem"
 
 
 def chosen_signer(*, sign: bool, key: str | None) -> Callable[[Bundle], Bundle] | None:
@@ -20,8 +23,22 @@ def chosen_signer(*, sign: bool, key: str | None) -> Callable[[Bundle], Bundle] 
         FileError, FormatError: If the key cannot be used.
     """
     if sign:
-        signer: Callable[[Bundle], Bundle] = lazy.load("operate.key").signer(key)
-        return signer
+        return partial(sign_bundle, key=read_private_key(key_file(key)))
     if key is not None:
         raise UsageError("--key signs nothing by itself", hint="Add --sign.")
     return None
+
+
+def key_file(key: str | None) -> Path:
+    """Return the file of the private key that is named, or of the user's own."""
+    return Path(key) if key is not None else default_key()
+
+
+def default_key() -> Path:
+    """Return the file of the user's own private key: beside what no tool call can reach."""
+    return user_directory() / _PRIVATE
+
+
+def public_beside(path: Path) -> Path:
+    """Return the file of the public key that `key new` writes beside a private one."""
+    return path.with_name(f"{path.stem}.pub.pem")

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from ironcurtain.analysis.attack.limits import MAXIMUM
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.attack.bases import Base, Recorded
+    from ironcurtain.analysis.attack.report import Live
+    from ironcurtain.bundle.archive import Bundle
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.model.scenarios import DescribedWorld
+    from ironcurtain.servers.config import ServerConfig
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
@@ -42,7 +54,24 @@ from ironcurtain.errors import Exit
 @FORMAT
 @trust_options
 @OPA
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    config: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    recorded: str | None,
+    home: str | None,
+    sandbox: str | None,
+    directory: str | None,
+    head: str | None,
+    maximum: int,
+    live: bool,
+    servers: str | None,
+    format_: str,
+    opa: str | None,
+    **trust: Json,
+) -> Exit:
     """Search for equivalent spellings of calls that the policy decides more loosely.
 
     Scenarios, recorded calls and an example of each case of the policy are rewritten in ways that tools, the
@@ -62,4 +91,57 @@ def command(**options: object) -> Exit:
     Exit: 0 nothing looser was found, 1 something was, 2 wrong options or files,
     3 the engine or a server gives no answer, nothing contains servers, or the log is not intact.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.attack", **options)
+    from ironcurtain.analysis.attack.bases import gather
+    from ironcurtain.analysis.attack.run import attack, with_live
+    from ironcurtain.analysis.attack.text import report_lines
+    from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.model.guarantees import Guarantees
+    from ironcurtain.servers.config import load_servers
+    from ironcurtain.system import json_text
+
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
+    calls = _recorded(recorded, directory, head, policy.world, home, sandbox)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    examined = analyse_policy(policy.bundle, policy.world, engine, promised)
+    report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
+    if live:
+        bases = gather(policy.scenarios or (), examined, calls).bases
+        started = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
+        report = with_live(report, _live(policy.bundle, policy.world, bases, started, engine))
+    if format_ == "json":
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(report_lines(report)))
+    return Exit.NO if report.outcome == "found" else Exit.YES
+
+
+def _live(
+    bundle: Bundle, world: DescribedWorld, bases: Iterable[Base], config: ServerConfig, engine: OpaCommand
+) -> Live:
+    from ironcurtain.analysis.attack.live import attack_live
+
+    return attack_live(bundle, world, bases, config, engine)
+
+
+def _recorded(
+    log: str | None,
+    directory: str | None,
+    head: str | None,
+    world: DescribedWorld,
+    home: str | None,
+    sandbox: str | None,
+) -> Recorded:
+    from ironcurtain.analysis.attack.bases import Recorded, places_of
+    from ironcurtain.cli.review.recorded_calls import recorded_decisions
+
+    if log is None:
+        return Recorded()
+    _, records, _ = recorded_decisions(log, directory, head, None)
+    place = str(Path(home).absolute()) if home is not None else str(Path.home())
+    inside = str(Path(sandbox).absolute()) if sandbox is not None else None
+    return Recorded(tuple(records), places_of(world, place, inside))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, QUIET, SCENARIOS, Number, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import counted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.coverage.report import CoverageReport
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
@@ -29,7 +37,18 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    config: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    fail_under: float,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+    **trust: Json,
+) -> Exit:
     """Report which cells and deciding rules of a policy are tested, clause by clause.
 
     Handwritten scenarios, answers, a model's scenarios of what the author means, and guarantees count.
@@ -43,4 +62,48 @@ def command(**options: object) -> Exit:
     Exit: 0 enough is reached, 1 less than --fail-under, 2 wrong options or files, or a policy too large
     to examine, 3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.coverage", **options)
+    from ironcurtain.analysis.coverage.coverage import coverage
+    from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.model.guarantees import Guarantees
+    from ironcurtain.system import json_text
+
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    if policy.scenarios is None:
+        raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
+    demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    examined = analyse_policy(policy.bundle, policy.world, engine, demanded)
+    report = coverage(examined, policy.scenarios, engine)
+    enough = report.percent >= fail_under
+    if format_ == "json":
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    elif not (quiet and enough):
+        click.echo("\n".join(_lines(report)))
+    if not enough:
+        click.echo(f"{report.percent} % is reached, less than {fail_under:g} %", err=True)
+    return Exit.YES if enough else Exit.NO
+
+
+def _lines(report: CoverageReport) -> Iterator[str]:
+    for clause in report.clauses:
+        names = ", ".join(visible(rule) for rule in clause.missed)
+        missed = f"; never reached: {names}" if names else ""
+        yield (
+            f"{visible(clause.clause)}: {counted(clause.scenarios, 'scenario')}, "
+            f"{counted(clause.guarantees, 'guarantee')}, "
+            f"{clause.rules.reached} of {clause.rules.total} rules, "
+            f"{clause.cells.reached} of {clause.cells.total} cells{missed}"
+        )
+    for cell in report.missed:
+        where = ", ".join(visible(place) for place in cell.where)
+        yield f"not reached: {visible(cell.server)}/{visible(cell.tool)} {visible(cell.role)}: {where}"
+    for name, share in (("cells", report.cells), ("deciding rules", report.rules)):
+        yield f"{name}: {share.reached} of {share.total} ({share.percent} %)"
+    for tool in report.sampled:
+        yield f"sampled: {visible(tool)}: there may be more to reach, not every kind of call was examined"
+    counting = f"{counted(report.scenarios, 'scenario')} and {counted(report.guarantees, 'guarantee')}"
+    yield f"counted: {counting}; not counted: {counted(report.records, 'record')}"

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options.options import MARKDOWN_FORMAT, policy_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import BundleIntegrityError, Exit, FileError, UsageError
+from ironcurtain.system.text import quoted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.clauses.report import ClauseReport
+    from ironcurtain.analysis.explain.explain import Explainer
+    from ironcurtain.analysis.explain.report import AgentState, Explanation, Reproduction
+    from ironcurtain.decision.decide import Call
+    from ironcurtain.decision.loaded_policy import LoadedPolicy
+    from ironcurtain.enforcement.audit.record_types import DecisionRecord
+    from ironcurtain.model.decision import Decision
+    from ironcurtain.policy import Policy
+    from ironcurtain.system.frozen import Frozen, Json
+
+_NO_ID = "not recorded"
+
+
+ALL = "all"
+
+
+"""What `--clause` names every clause by; no clause has this id."""
 
 
 @click.command()
@@ -37,7 +60,16 @@ from ironcurtain.errors import Exit
     help="For whom: an agent is told no rule, no policy text and no protected place.",
 )
 @MARKDOWN_FORMAT
-def command(**options: object) -> Exit:
+def command(
+    *,
+    server: str | None,
+    tool: str | None,
+    arguments: str | None,
+    bundle: str | None,
+    record: str | None,
+    clause: str | None,
+    **options: Json,
+) -> Exit:
     """Explain the decision of a call, of a recorded call (--record), or all effects of a clause (--clause).
 
     Similar calls are shown only after they were decided. Without --sandbox, a record is decided again in the
@@ -54,4 +86,205 @@ def command(**options: object) -> Exit:
     options or files, or a record that cannot be decided again;
     3 another revision than the record's, or no answer from the engine.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.explain", **options)
+    from ironcurtain.cli.review.policy_argument import bundle_or_project
+
+    if [server is not None, record is not None, clause is not None].count(True) != 1:
+        raise UsageError("give SERVER, TOOL and ARGUMENTS, or --record FILE, or --clause ID")
+    used = {"id_": record, "today": record, "scenarios": clause}
+    for name, needed in used.items():
+        given = options.pop(name) if needed is None else None
+        if given is not None:
+            option = "--clause" if name == "scenarios" else "--record"
+            raise UsageError(f"--{name.rstrip('_')} belongs to {option}")
+    options["bundle"] = bundle_or_project(bundle)
+    if record is not None:
+        return _record(Path(record), **options)
+    if clause is not None:
+        return _clause(clause, **options)
+    if server is None or tool is None or arguments is None:
+        raise UsageError("give SERVER, TOOL and ARGUMENTS")
+    return _call(server, tool, arguments, **options)
+
+
+def _call(
+    server: str,
+    tool: str,
+    arguments: str,
+    *,
+    bundle: str,
+    caller: str | None,
+    view: str,
+    format_: str,
+    **site: Json,
+) -> Exit:
+    from ironcurtain.cli.options.caller import caller_facts
+    from ironcurtain.decision.decide import Call
+    from ironcurtain.policy import Policy
+
+    call = Call(server, tool, arguments, caller_facts(caller))
+    with Policy.load(bundle, **site) as policy:
+        _say_untrusted(policy)
+        if view == "agent":
+            _show_agent(policy.decide_many([call])[0], _NO_ID, None, policy.loaded, format_)
+        else:
+            _show(_explainer(policy).explain(call), format_)
+    return Exit.YES
+
+
+def _explainer(policy: Policy) -> Explainer:
+    from ironcurtain.analysis.explain.explain import Explainer
+
+    return Explainer(policy.bundle, policy.loaded, policy.decide_many)
+
+
+def _say_untrusted(policy: Policy) -> None:
+    if not policy.trusted:
+        click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
+
+
+def _record(
+    path: Path,
+    *,
+    id_: str | None,
+    today: str | None,
+    bundle: str,
+    view: str,
+    format_: str,
+    caller: str | None,
+    **site: Json,
+) -> Exit:
+    from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction
+    from ironcurtain.policy import Policy
+
+    if caller is not None:
+        raise UsageError("--record takes no --caller", hint="The record says who the agent acted for.")
+    record = _find(path, id_)
+    if site["sandbox"] is None:
+        site["sandbox"] = record.sandbox.directory
+    call = recorded_call(record)
+    with Policy.load(bundle, **site) as policy:
+        if policy.revision != record.revision:
+            raise BundleIntegrityError(
+                f"the record was decided under revision {visible(record.revision)}; "
+                f"this bundle has {policy.revision}",
+                where=bundle,
+                hint="Give the bundle of then; --today says what another one decides.",
+            )
+        check_known(record, policy.bundle)
+        explanation = _explainer(policy).explain(call)
+    explanation = explanation.model_copy(update={"reproduction": reproduction(record, explanation.decision)})
+    if today is not None:
+        explanation = explanation.model_copy(update={"today": _today(record, call, today, site)})
+    if view == "agent":
+        _show_agent(explanation.decision, record.id, record, policy.loaded, format_)
+    else:
+        _show(explanation, format_)
+    found = [each for each in (explanation.reproduction, explanation.today) if each is not None]
+    return Exit.YES if all(each.same for each in found) else Exit.NO
+
+
+def _today(record: DecisionRecord, call: Call, bundle: str, site: Mapping[str, Json]) -> Reproduction:
+    from ironcurtain.analysis.explain.record import check_known, reproduction
+    from ironcurtain.policy import Policy
+
+    with Policy.load(bundle, **{**site, "expect_revision": None}) as policy:
+        check_known(record, policy.bundle)
+        return reproduction(record, policy.decide_many([call])[0])
+
+
+def _find(path: Path, id_: str | None) -> DecisionRecord:
+    from ironcurtain.enforcement.audit.log_paths import place_of
+    from ironcurtain.enforcement.audit.reader import read_records
+
+    if not path.is_file():
+        raise FileError("there is no such audit log", where=str(path))
+    decisions = [line.record for line in read_records(place_of(path)) if line.record.kind == "decision"]
+    found = [record for record in decisions if id_ in (None, record.id)]
+    if not found:
+        what = "no decision" if id_ is None else f"no decision {quoted(id_)}"
+        raise UsageError(f"the audit log holds {what}", where=str(path))
+    return found[-1]
+
+
+def _clause(
+    clause: str,
+    *,
+    bundle: str,
+    scenarios: str | None,
+    view: str,
+    format_: str,
+    opa: str | None,
+    **others: Json,
+) -> Exit:
+    from ironcurtain.analysis.clauses.outcomes import clause_report
+    from ironcurtain.analysis.explain.clause import explain_clause
+    from ironcurtain.analysis.explain.text import clause_markdown_lines, clause_text_lines, joined
+    from ironcurtain.bundle.opening import Trust, open_bundle
+    from ironcurtain.cli.review.assumed_facts import assumed_scenarios
+    from ironcurtain.compiler.render.rendered import check_rendered
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+
+    if view == "agent":
+        raise UsageError("an agent is told no policy text", hint="Leave --view out.")
+    trust = Trust.of(**{name: others[name] for name in ("verify_key", "expect_revision", "min_serial")})
+    read = open_bundle(Path(bundle), trust)
+    check_rendered(read)
+    tests = assumed_scenarios(bundle, scenarios)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    if clause == ALL:
+        return _clauses(clause_report(read, tests, engine), format_)
+    found = explain_clause(read, clause, tests, engine)
+    if format_ == "json":
+        _echo_json(found)
+    else:
+        lines = clause_text_lines(found) if format_ == "text" else clause_markdown_lines(found)
+        click.echo(joined(lines))
+    return Exit.YES
+
+
+def _clauses(report: ClauseReport, format_: str) -> Exit:
+    from ironcurtain.analysis.clauses.outcomes_text import report_lines
+    from ironcurtain.analysis.explain.text import joined, report_markdown_lines
+
+    if format_ == "json":
+        _echo_json(report)
+    else:
+        lines = report_lines(report) if format_ == "text" else report_markdown_lines(report)
+        click.echo(joined(lines))
+    return Exit.YES
+
+
+def _show(explanation: Explanation, format_: str) -> None:
+    from ironcurtain.analysis.explain.text import joined, markdown_lines, text_lines
+
+    if format_ == "json":
+        _echo_json(explanation)
+    else:
+        lines = text_lines(explanation) if format_ == "text" else markdown_lines(explanation)
+        click.echo(joined(lines))
+
+
+def _show_agent(
+    decision: Decision, id_: str, record: DecisionRecord | None, loaded: LoadedPolicy, format_: str
+) -> None:
+    from ironcurtain.analysis.explain.agent_view import agent_view
+
+    state: AgentState | None = None
+    if record is not None and record.approval is not None:
+        if record.approval.state == "approved":
+            decision = decision.model_copy(update={"verdict": record.approval.verdict})
+        else:
+            state = record.approval.state
+    tool = loaded.tool(decision.server, decision.tool)
+    found = agent_view(decision, id_, state=state, tool=tool.annotation if tool else None)
+    if format_ == "json":
+        _echo_json(found)
+    else:
+        click.echo(found.text if format_ == "text" else found.text.replace("\n", "\n\n"))
+
+
+def _echo_json(found: Frozen) -> None:
+    from ironcurtain.system import json_text
+
+    click.echo(json_text.pretty(found.model_dump(mode="json")), nl=False)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, MARKDOWN_FORMAT, OPA, QUIET, SCENARIOS, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, IronCurtainError, WaiverError, raise_all
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.findings.report import Severity, StaleWaiver
+    from ironcurtain.analysis.findings.waivers import Waivers
+    from ironcurtain.system.frozen import Json
+
+_WAIVERS = "waivers.yaml"
 
 
 @click.command()
@@ -28,7 +38,18 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    config: str | None,
+    scenarios: str | None,
+    waivers: str | None,
+    fail_on: Severity,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+    **trust: Json,
+) -> Exit:
     """Report likely mistakes in a policy: dead rules, gaps, evasions, clauses without rules.
 
     Each finding has a stable id, an example call, a suggested edit, and a page in docs/findings.
@@ -43,4 +64,42 @@ def command(**options: object) -> Exit:
     an expired waiver, or a policy too large to examine, 3 the bundle is corrupt or the
     engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.findings", **options)
+    from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+    from ironcurtain.analysis.findings import findings, text
+    from ironcurtain.analysis.findings.waivers import Waivers
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.compiler.annotate.embedded_languages import languages
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.system import json_text
+
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    accepted = policy.beside(waivers, _WAIVERS, Waivers) or Waivers(format="ironcurtain/waivers/v1")
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    material = findings.Material(languages, policy.scenarios)
+    examined = analyse_policy(policy.bundle, policy.world, engine)
+    today = datetime.now(tz=UTC).date()
+    report = findings.waived(findings.find(examined, material, engine), accepted, today)
+    failing = report.unwaived(fail_on)
+    if format_ == "json":
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    elif not (quiet and not failing):
+        lines = text.text_lines if format_ == "text" else text.markdown_lines
+        click.echo("\n".join(lines(report)))
+    file = Path(waivers) if waivers is not None else policy.project.root / _WAIVERS
+    raise_all([_error(each, accepted, file) for each in report.stale])
+    return Exit.NO if failing else Exit.YES
+
+
+def _error(stale: StaleWaiver, waivers: Waivers, file: Path) -> IronCurtainError:
+    from ironcurtain.system.files import read_text
+    from ironcurtain.system.yaml_text import place_of
+
+    number = waivers.waivers.index(stale.waiver)
+    place = place_of(read_text(file), str(file), ["waivers", number])
+    if stale.problem == "gone":
+        what = f"the waiver {stale.waiver.id} is for a finding that is gone"
+        return WaiverError(what, where=place, hint="Delete the waiver.")
+    what = f"the waiver {stale.waiver.id} expired on {stale.waiver.expires}"
+    return WaiverError(what, where=place, hint="Mend the finding, or look at it again and give a later day.")

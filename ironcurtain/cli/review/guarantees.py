@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import FORMAT, OPA, QUIET, WORLD, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, FileError
+from ironcurtain.system.text import counted
+
+if TYPE_CHECKING:
+    from ironcurtain.model.guarantees import Guarantees
+    from ironcurtain.system.frozen import Json
+
+_EXAMPLE = """\
+format: ironcurtain/guarantees/v1
+guarantees:
+  - id: documents-are-never-changed
+    never: allow
+    when: {roles: [write-path, delete-path], within: [~/Documents]}
+"""
 
 
 @click.command()
@@ -20,7 +35,16 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    file_: str,
+    scenarios: str | None,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+    **trust: Json,
+) -> Exit:
     """Decide the guarantees of a file about a policy.
 
     \b
@@ -31,4 +55,38 @@ def command(**options: object) -> Exit:
     Exit: 0 all hold, 1 one is broken (the smallest call that breaks it is shown),
     2 wrong options or files, 3 the engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.guarantees", **options)
+    from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
+    from ironcurtain.bundle.opening import Trust, open_bundle
+    from ironcurtain.cli.review.assumed_facts import assumed_world
+    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.compiler.render.rendered import check_rendered
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.model.guarantees import STATUSES
+    from ironcurtain.system import json_text
+
+    guarantees = _guarantees(Path(file_))
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
+    check_rendered(read)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    report = check_guarantees(read, guarantees, assumed_world(path, scenarios), engine)
+    if format_ == "json":
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    elif not (quiet and report.ok):
+        click.echo("\n".join(report_lines(report)))
+        counts = {status: sum(each.status == status for each in report.results) for status in STATUSES}
+        said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        click.echo(f"{counted(len(report.results), 'guarantee')}: {said}", err=True)
+    return Exit.YES if report.ok else Exit.NO
+
+
+def _guarantees(path: Path) -> Guarantees:
+    """Read the guarantees; where there are none yet, say what they look like."""
+    from ironcurtain.model.guarantees import Guarantees
+    from ironcurtain.system.files import load
+
+    if not path.exists():
+        hint = "Say there what the policy must never do, or must always do, such as:"
+        raise FileError("no guarantees are written", where=str(path), hint=hint, block=_EXAMPLE.splitlines())
+    return load(path, Guarantees)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options.options import policy_options
 from ironcurtain.errors import Exit
+from ironcurtain.system.text import printable
+
+if TYPE_CHECKING:
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
 @bundle_argument(*CALL, shown="SERVER TOOL ARGUMENTS", explicit=True)
 @policy_options
-def command(**options: object) -> Exit:
+def command(*, bundle: str, server: str, tool: str, arguments: str, **site: Json) -> Exit:
     """Print the policy input that OPA gets for a call.
 
     A call that ends before OPA is asked has none; then the reason goes to stderr and the exit code is 1.
@@ -28,4 +33,15 @@ def command(**options: object) -> Exit:
     Exit: 0 printed, 1 the call is denied before OPA is asked,
     2 wrong options or files, 3 the bundle cannot be used.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.input", **options)
+    from ironcurtain.cli.review.decisions import exit_of
+    from ironcurtain.decision.decide import Call, Prepared, prepare
+    from ironcurtain.policy import Policy
+    from ironcurtain.system import json_text
+
+    policy = Policy.load(bundle, **site)
+    prepared = prepare(Call(server, tool, arguments), policy.loaded)
+    if isinstance(prepared, Prepared):
+        click.echo(json_text.pretty(prepared.input), nl=False)
+        return Exit.YES
+    click.echo(f"{prepared.verdict} {prepared.rule}: {printable(prepared.reason)}", err=True)
+    return exit_of(prepared)

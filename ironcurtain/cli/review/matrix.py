@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import OPA, WORLD, trust_options
 from ironcurtain.errors import Exit
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.clauses.report import ClauseReport
+    from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.model.scenarios import Scenarios
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
@@ -23,7 +32,9 @@ from ironcurtain.errors import Exit
 )
 @trust_options
 @OPA
-def command(**options: object) -> Exit:
+def command(
+    *, bundle: str | None, scenarios: str | None, format_: str, opa: str | None, **trust: Json
+) -> Exit:
     """Print what a policy decides about every tool, role and place.
 
     \b
@@ -35,4 +46,34 @@ def command(**options: object) -> Exit:
     2 wrong options or files, or a policy that is too large to examine,
     3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.matrix", **options)
+    from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+    from ironcurtain.analysis.matrix.html import html_page
+    from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
+    from ironcurtain.analysis.matrix.text import markdown_lines, text_lines
+    from ironcurtain.bundle.opening import Trust, open_bundle
+    from ironcurtain.cli.review.assumed_facts import assumed_scenarios, assumed_world
+    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.compiler.render.rendered import check_rendered
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
+    check_rendered(read)
+    engine = OpaCommand(find(Path(opa) if opa else None))
+    examined = analyse_policy(read, assumed_world(path, scenarios), engine)
+    matrix = matrix_of(examined)
+    if format_ == "json":
+        click.echo(matrix_json(matrix), nl=False)
+    elif format_ == "html":
+        click.echo(html_page(matrix, _report(examined, assumed_scenarios(path, scenarios), engine)), nl=False)
+    else:
+        lines = text_lines(matrix) if format_ == "text" else markdown_lines(matrix)
+        click.echo("\n".join(lines))
+    return Exit.YES
+
+
+def _report(examined: PolicyAnalysis, tests: Scenarios, engine: OpaCommand) -> ClauseReport:
+    from ironcurtain.analysis.clauses.outcomes import clause_report
+
+    return clause_report(examined.bundle, tests, engine, examined)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, Number, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import counted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.mutation.report import MutationReport
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
@@ -31,7 +39,18 @@ from ironcurtain.errors import Exit
 @FORMAT
 @trust_options
 @OPA
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    config: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    fail_under: float,
+    write: str | None,
+    format_: str,
+    opa: str | None,
+    **trust: Json,
+) -> Exit:
     """Change a policy in many small ways, and say which changes nothing would notice.
 
     Rules are dropped and swapped, verdicts changed, patterns widened and narrowed, bounds moved, roles
@@ -46,4 +65,57 @@ def command(**options: object) -> Exit:
     Exit: 0 enough is noticed, 1 less than --fail-under, 2 wrong options or files,
     3 the engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.mutation", **options)
+    from ironcurtain.analysis.mutation.score import mutation_score, survivors
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.compiler.scenarios.text import append_scenarios
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.model.guarantees import Guarantees
+    from ironcurtain.model.scenarios import Scenarios
+    from ironcurtain.system import json_text
+
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    if policy.scenarios is None:
+        raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
+    promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
+    known = Scenarios(format="ironcurtain/scenarios/v1", world=policy.world, scenarios=policy.scenarios)
+    report = mutation_score(policy.bundle, known, promised, OpaCommand(find(Path(opa) if opa else None)))
+    if format_ == "json":
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(report_lines(report)))
+    if write is not None:
+        missing = survivors(report)
+        if missing:
+            append_scenarios(Path(write), missing)
+        click.echo(f"{counted(len(missing), 'scenario')} appended to {visible(write)}: review them", err=True)
+    return Exit.YES if _is_enough(report, fail_under) else Exit.NO
+
+
+def _is_enough(report: MutationReport, fail_under: float) -> bool:
+    if report.score is None and fail_under > 0:
+        raise UsageError("the policy has no mutants, so nothing can be said about its evidence")
+    return (report.score or 0) >= fail_under
+
+
+def report_lines(report: MutationReport) -> Iterator[str]:
+    """Yield the report as lines of plain text, survivors as scenarios ready to paste."""
+    from ironcurtain.analysis.mutation.score import survivors
+    from ironcurtain.compiler.scenarios.text import item_text
+
+    score = "none to notice" if report.score is None else f"{report.score:g} %"
+    evidence = f"{counted(report.scenarios, 'scenario')} and {counted(report.guarantees, 'guarantee')}"
+    yield f"mutation score: {score} ({evidence})"
+    unproved = f", {report.unproved} not found to differ" if report.unproved else ""
+    yield f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent{unproved}"
+    for result in report.mutants:
+        if result.outcome == "survived":
+            yield f"survived  {result.clause} {visible(result.kind)}: {visible(result.change)}"
+        elif result.outcome == "not found":
+            yield f"not found to differ, not proved  {result.clause} {visible(result.change)}"
+    missing = survivors(report)
+    if missing:
+        yield "missing scenarios, each with the verdict that the policy gives today:"
+        for scenario in missing:
+            yield item_text(scenario).rstrip("\n")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import FORMAT, OPA, WORLD, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import quoted
+
+if TYPE_CHECKING:
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
@@ -18,7 +24,18 @@ from ironcurtain.errors import Exit
 @FORMAT
 @trust_options
 @OPA
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    server: str | None,
+    tool: str | None,
+    scenarios: str | None,
+    home: str | None,
+    sandbox: str | None,
+    format_: str,
+    opa: str | None,
+    **trust: Json,
+) -> Exit:
     """Print what of each tool a policy could allow or escalate.
 
     With SERVER and TOOL, print that tool alone. A call that is denied may still fit the narrowed schema; one
@@ -33,4 +50,33 @@ def command(**options: object) -> Exit:
     2 wrong options or files, 3 the bundle is corrupt or the engine
     gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.narrow", **options)
+    from ironcurtain.analysis.narrowing.narrowing import narrowing
+    from ironcurtain.analysis.narrowing.text import text_lines
+    from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.bundle.opening import Trust, open_bundle
+    from ironcurtain.cli.review.assumed_facts import assumed_scenarios
+    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.compiler.render.rendered import check_rendered
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.system import json_text
+
+    path = bundle_or_project(bundle)
+    read = open_bundle(Path(path), Trust.of(**trust))
+    check_rendered(read)
+    given = {"home": home, "sandbox": sandbox}
+    changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
+    tests = assumed_scenarios(path, scenarios)
+    world = tests.world.model_copy(update=changes)
+    narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)), tests.scenarios)
+    if server is not None:
+        tools = tuple(t for t in narrowed.tools if t.server == server and tool in (None, t.tool))
+        if not tools:
+            wanted = quoted(server if tool is None else f"{server}/{tool}")
+            raise UsageError(f"the bundle has no tool {wanted}", hint="`ironcurtain matrix` names them all.")
+        narrowed = narrowed.model_copy(update={"tools": tools})
+    if format_ == "json":
+        click.echo(json_text.pretty(narrowed.model_dump(mode="json")), nl=False)
+    else:
+        click.echo("\n".join(text_lines(narrowed, PolicyContent.of(read).annotations)))
+    return Exit.YES

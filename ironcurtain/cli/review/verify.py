@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import OPA, QUIET, Number, trust_options
 from ironcurtain.cli.review.gate_options import APPROVALS, OUTPUT, REPORT_FORMAT, SETTINGS
 from ironcurtain.errors import Exit
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.diff.report import Difference
+    from ironcurtain.bundle.archive import Bundle
+    from ironcurtain.compiler.verify.gate_report import Check
+    from ironcurtain.integrations.gate.change_approvals_model import DiffApprovals
+    from ironcurtain.integrations.gate.git import Commit
+    from ironcurtain.integrations.gate.reading import Given
+    from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 _PERCENT = Number(0, 100)
 
@@ -48,7 +61,25 @@ _PERCENT = Number(0, 100)
 @REPORT_FORMAT
 @OUTPUT
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *,
+    bundle: str | None,
+    scenarios: str | None,
+    guarantees: str | None,
+    against: str | None,
+    approvals: str | None,
+    fail_under: float | None,
+    mutation: float | None,
+    attack: bool | None,
+    config: str | None,
+    expect_revision: str | None,
+    verify_key: str | None,
+    min_serial: int | None,
+    opa: str | None,
+    format_: str,
+    output: tuple[str, ...],
+    quiet: bool,
+) -> Exit:
     """Verify a bundle: revision, `opa check`, `opa test`, scenarios, guarantees, matrix, findings, coverage.
 
     What is demanded stands below [verify] in the project's ironcurtain.toml.
@@ -62,4 +93,83 @@ def command(**options: object) -> Exit:
     Exit: 0 verified, 1 something fails, 2 wrong options or files,
     3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("review.verify", **options)
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.options.trust import verify_signed
+    from ironcurtain.cli.output.reports import emit, formats_of
+    from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
+    from ironcurtain.engine.locate import find
+    from ironcurtain.integrations.gate.alone import is_alone, run_alone
+    from ironcurtain.integrations.gate.checks.all_checks import run_published
+    from ironcurtain.integrations.gate.reading import Given, read_subject
+    from ironcurtain.integrations.gate.report import exit_of, gate_report, signature
+
+    files = formats_of(output)
+    engine = find(Path(opa) if opa else None)
+    trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
+    path = bundle_or_project(bundle, config)
+    read = verify_signed(path, trust, engine)
+    given = Given(
+        bundle=Path(path),
+        config=path_or_none(config),
+        scenarios=path_or_none(scenarios),
+        guarantees=path_or_none(guarantees),
+        approvals=path_or_none(approvals),
+        coverage=fail_under,
+        mutation=mutation,
+        attack=attack,
+    )
+    signed = (signature(read, trust),)
+    if is_alone(given):
+        checks = signed + run_alone(
+            read, engine, archived=given.bundle.is_file(), compared=against is not None
+        )
+        report = gate_report("verify", read, engine, checks)
+        emit(report, format_, files, quiet=quiet)
+        return exit_of(report)
+    subject = read_subject(read, given, engine, datetime.now(UTC).date())
+    older = _Older.of(against, given, subject) if against is not None else None
+    checks = signed + run_published(subject)
+    difference = None
+    if older is not None:
+        more, difference = _compare(subject, older)
+        checks += more
+    report = gate_report("verify", read, engine, checks, difference)
+    emit(report, format_, files, quiet=quiet)
+    return exit_of(report)
+
+
+@dataclass(frozen=True)
+class _Older:
+    """What a bundle is compared with; read before any work is done, so that mistakes show at once."""
+
+    commit: Commit
+    bundle: Bundle
+    approvals: DiffApprovals | None
+
+    @classmethod
+    def of(cls, ref: str, given: Given, subject: PolicyUnderReview) -> _Older:
+        from ironcurtain.integrations.gate.approvals_file import read_approvals
+        from ironcurtain.integrations.gate.git import Commit
+
+        commit = Commit.of(ref, given.bundle.absolute().parent)
+        file = subject.approvals_file.path
+        approvals = read_approvals(file, must_exist=given.approvals is not None)
+        return cls(commit, commit.bundle(given.bundle), approvals)
+
+
+def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
+    """Judge what changed since an older policy; no difference where there is none to be had."""
+    from ironcurtain.integrations.gate.approvals import judge
+    from ironcurtain.integrations.gate.checks.all_checks import run_check
+    from ironcurtain.integrations.gate.review import compared, dropped_guarantees
+
+    found: list[Difference] = []
+
+    def judged() -> tuple[Check, ...]:
+        found.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
+        sampled = subject.demands.difference == "sampled"
+        file = subject.approvals_file.path
+        return (judge(found[0], older.approvals, file, subject.today, sampled=sampled),)
+
+    checks = run_check("difference", judged)
+    return (*checks, dropped_guarantees(subject, older.commit)), found[0] if found else None

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import FORMAT
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import quoted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
+    from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
 
 F = TypeVar("F", bound=Callable[..., object])
+
 
 _DIRECTORY = click.option(
     "--dir", "directory", metavar="DIR", help="The approvals directory (default: ~/.ironcurtain/approvals)."
 )
+
+
 _KEY = click.option("--key", metavar="FILE", help="The key's file (default: ~/.ironcurtain/approvals.key).")
+
+
 _YES = click.option(
     "--yes", is_flag=True, help="Answer without asking back; needed where there is no terminal."
 )
+
+
 _ID = click.argument("id_", metavar="ID")
 
 
@@ -37,12 +55,29 @@ _WATCH = click.option(
 )
 
 
+_WATCH_SECONDS = 0.5
+
+
+_QUESTION_LINES = 4
+
+
+_BEGINNING = re.compile(r"[0-9a-f]{1,16}")
+
+
+_PROBLEMS: dict[Recorded, str] = {
+    "answered": "it is answered already; the first answer counts",
+    "expired": "its time is over",
+    "gone": "it is settled, or gone",
+    "clock": "the clock has gone back behind the time of asking; set it right first",
+}
+
+
 @click.group(invoke_without_command=True)
 @_WATCH
 @_place
 @FORMAT
 @click.pass_context
-def command(context: click.Context, /, **options: object) -> Exit | None:
+def command(context: click.Context, /, **options: Any) -> Exit | None:  # noqa: ANN401 - those of `list`
     """Show and answer the calls that wait for a person.
 
     Run it in a terminal of your own, not in the agent's. Without a command it lists what waits.
@@ -56,7 +91,7 @@ def command(context: click.Context, /, **options: object) -> Exit | None:
     others as each command says.
     """  # noqa: D301 - click reads the escape
     if context.invoked_subcommand is None:
-        return lazy.run("run.approvals", "list_", **options)
+        return _list(**options)
     given = [name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if given:
         raise click.UsageError(f"Options stand behind `{context.invoked_subcommand}`, not before it.")
@@ -67,7 +102,7 @@ def command(context: click.Context, /, **options: object) -> Exit | None:
 @_WATCH
 @_place
 @FORMAT
-def list_(**options: object) -> Exit:
+def list_(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
     """List what waits and what each call is about, the oldest first.
 
     \b
@@ -77,14 +112,14 @@ def list_(**options: object) -> Exit:
     \b
     Exit: 0 nothing waits, 2 directory or key cannot be trusted, 4 something waits, 130 interrupted.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.approvals", "list_", **options)
+    return _list(watch=watch, directory=directory, key=key, format_=format_)
 
 
 @command.command()
 @_ID
 @_place
 @FORMAT
-def show(**options: object) -> Exit:
+def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> Exit:
     """Show the request ID (or the beginning of one) in full: every argument, and why it is asked.
 
     A character that cannot be seen is shown as its escape, as in a Python string.
@@ -96,7 +131,23 @@ def show(**options: object) -> Exit:
     \b
     Exit: 0 shown, 1 it is gone or cannot be trusted, 2 wrong id, directory or key.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.approvals", "show", **options)
+    from ironcurtain.enforcement.approvals.describe import describe
+    from ironcurtain.system import json_text
+
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        status = _one(desk, id_)
+    if status is None or status.request is None:
+        return _gone(id_, status)
+    if format_ == "json":
+        click.echo(json_text.pretty(status.model_dump(mode="json")), nl=False)
+    else:
+        click.echo(
+            describe(status.request, width=_size(sys.stdout).columns),
+            nl=False,
+        )
+        click.echo(f"  state: {status.state}")
+    return Exit.YES
 
 
 @command.command()
@@ -105,7 +156,9 @@ def show(**options: object) -> Exit:
 @_YES
 @_place
 @FORMAT
-def approve(**options: object) -> Exit:
+def approve(
+    *, id_: str, session: bool, yes: bool, directory: str | None, key: str | None, format_: str
+) -> Exit:
     """Approve the request ID: this call, once. It is shown in full, and you confirm by typing `approve`.
 
     With --session, calls of the same shape are approved for as long as the proxy runs; the request says
@@ -120,7 +173,24 @@ def approve(**options: object) -> Exit:
     Exit: 0 approved, 1 not approved: answered before, expired, gone, or you did not confirm,
     2 wrong id, directory or key, or no terminal and no --yes.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.approvals", "approve", **options)
+    from ironcurtain.enforcement.approvals.inbox import PersonAnswer
+
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        status = _one(desk, id_)
+        if desk is None or status is None or status.request is None:
+            return _gone(id_, status)
+        request = status.request
+        if session and not request.session_offer.covers:
+            raise UsageError(
+                f"this call cannot be approved for the session: {request.session_offer.why_not}",
+                hint="Approve it once, without --session.",
+            )
+        if not yes and not _confirmed(request, session=session):
+            click.echo("not approved; it still waits", err=True)
+            return Exit.NO
+        answer = PersonAnswer("approved", "session" if session else "once")
+        return _say(request, answer, desk.answer(request, answer), format_)
 
 
 @command.command()
@@ -128,7 +198,7 @@ def approve(**options: object) -> Exit:
 @click.option("--reason", metavar="TEXT", default="", help="Why; the agent is told this.")
 @_place
 @FORMAT
-def deny(**options: object) -> Exit:
+def deny(*, id_: str, reason: str, directory: str | None, key: str | None, format_: str) -> Exit:
     """Deny the request ID.
 
     \b
@@ -138,4 +208,156 @@ def deny(**options: object) -> Exit:
     \b
     Exit: 0 denied, 1 answered before, expired or gone, 2 wrong id, directory or key.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.approvals", "deny", **options)
+    from ironcurtain.enforcement.approvals.inbox import PersonAnswer
+    from ironcurtain.enforcement.approvals.messages import MAX_REASON
+
+    if len(reason) > MAX_REASON:
+        raise UsageError(f"the reason is longer than {MAX_REASON} characters")
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        status = _one(desk, id_)
+        if desk is None or status is None or status.request is None:
+            return _gone(id_, status)
+        answer = PersonAnswer("denied", reason=reason)
+        return _say(status.request, answer, desk.answer(status.request, answer), format_)
+
+
+def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
+    from ironcurtain.cli.output import terminal
+    from ironcurtain.enforcement.approvals.describe import describe
+
+    if not terminal.is_there():
+        raise UsageError(
+            "there is no terminal to confirm on", hint="Look at it with `approvals show`, then use --yes."
+        )
+    size = _size(sys.stderr)
+    text = describe(request, width=size.columns)
+    click.echo(text, err=True)
+    if (lines := text.count("\n")) > size.lines - _QUESTION_LINES:
+        click.echo(
+            f"{lines:,} lines, and the first may be out of sight. They begin with\n"
+            f"`request {request.id}`; `ironcurtain approvals show` shows them, too.",
+            err=True,
+        )
+    what = "this call and, for this session, calls of the shape above" if session else "this one call"
+    return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
+
+
+def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, format_: str) -> Exit:
+    from ironcurtain.system import json_text
+
+    if recorded != "recorded":
+        click.echo(_told(request, answer, recorded), err=True)
+        return Exit.NO
+    if format_ == "json":
+        said = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
+        click.echo(json_text.pretty(said), nl=False)
+    else:
+        click.echo(_told(request, answer, recorded))
+    return Exit.YES
+
+
+def _told(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded) -> str:
+    if recorded != "recorded":
+        return f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}"
+    scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
+    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}"
+
+
+def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
+    why = status.problem if status is not None else _PROBLEMS["gone"]
+    click.echo(f"request {visible(id_)}: {why}", err=True)
+    return Exit.NO
+
+
+def _one(desk: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
+    """Return the request whose id begins so, or None.
+
+    Raises:
+        UsageError: If that is no id, or several begin so.
+    """
+    if not _BEGINNING.fullmatch(beginning):
+        raise UsageError(f"{quoted(beginning)} is no request's id", hint="`approvals list` shows them.")
+    ids = [each for each in desk.ids() if each.startswith(beginning)] if desk is not None else []
+    if len(ids) > 1:
+        raise UsageError(f"{len(ids)} requests begin with {beginning}", hint="Write more of the id.")
+    return desk.status(ids[0]) if desk is not None and ids else None
+
+
+def _desk(stack: ExitStack, directory: str | None, key: str | None) -> ApprovalInbox | None:
+    from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_place
+
+    default_directory, default_key = default_place()
+    desk = ApprovalInbox.open(
+        Path(directory) if directory else default_directory, Path(key) if key else default_key
+    )
+    return stack.enter_context(desk) if desk is not None else None
+
+
+def _found(directory: str | None, key: str | None) -> tuple[ApprovalStatus, ...]:
+    with ExitStack() as stack:
+        desk = _desk(stack, directory, key)
+        return desk.statuses() if desk is not None else ()
+
+
+def _watch(directory: str | None, key: str | None, format_: str) -> NoReturn:
+    """Print the list on each change, until the person interrupts."""
+    shown: list[tuple[str, str]] | None = None
+    known: set[str] = set()
+    with ExitStack() as stack:
+        desk: ApprovalInbox | None = None
+        while True:
+            desk = desk or _desk(stack, directory, key)
+            found = desk.statuses() if desk is not None else ()
+            states = [(each.id, str(each.state)) for each in found]
+            if states != shown:
+                waiting = {each.id for each in found if each.state == "pending"}
+                _print_anew(found, format_, ring=not waiting <= known)
+                shown, known = states, known | waiting
+            time.sleep(_WATCH_SECONDS)
+
+
+def _print_anew(found: tuple[ApprovalStatus, ...], format_: str, *, ring: bool) -> None:
+    _print_list(found, format_)
+    sys.stdout.flush()
+    if ring:
+        click.echo("\a", nl=False, err=True)
+
+
+def _print_list(found: tuple[ApprovalStatus, ...], format_: str) -> None:
+    from ironcurtain.enforcement.approvals.messages import Approvals
+    from ironcurtain.enforcement.approvals.rows import rows
+    from ironcurtain.system import json_text
+
+    if format_ == "json":
+        click.echo(json_text.pretty(Approvals(requests=found).model_dump(mode="json")), nl=False)
+        return
+    now = datetime.now(UTC)
+    width = _size(sys.stdout).columns if sys.stdout.isatty() else None
+    for line in (line for each in found for line in rows(each, now, width)):
+        click.echo(line)
+    if not found:
+        click.echo("nothing waits for you", err=True)
+
+
+def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
+    """List what waits, once, on each change, or on a screen of its own."""
+    from ironcurtain.cli.output import terminal
+    from ironcurtain.cli.run.approvals_screen import Screen
+
+    if watch and format_ == "text" and terminal.is_screen():
+        with ExitStack() as stack:
+            screen = Screen(lambda: _desk(stack, directory, key), _told)
+            return Exit.PERSON if screen.run() else Exit.YES
+    if watch:
+        _watch(directory, key, format_)
+    found = _found(directory, key)
+    _print_list(found, format_)
+    return Exit.PERSON if any(each.state == "pending" for each in found) else Exit.YES
+
+
+def _size(stream: TextIO) -> os.terminal_size:
+    from ironcurtain.cli.output import terminal
+    from ironcurtain.enforcement.approvals.describe import WIDTH
+
+    return terminal.size(stream, os.terminal_size((WIDTH, 24)))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, QUIET, WORLD, Number, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, raise_all
+
+if TYPE_CHECKING:
+    from ironcurtain.system.frozen import Json
 
 
 @click.command()
@@ -21,7 +26,19 @@ from ironcurtain.errors import Exit
 @trust_options
 @OPA
 @QUIET
-def command(**options: object) -> Exit:
+def command(
+    *,
+    only: tuple[str, ...],
+    bundle: str | None,
+    config: str | None,
+    servers: str | None,
+    scenarios: str | None,
+    timeout: float,
+    format_: str,
+    opa: str | None,
+    quiet: bool,
+    **trust: Json,
+) -> Exit:
     """List the tools of live servers that changed since they were annotated.
 
     Reads the tool lists and compares what each tool tells clients (description and schema, and the rest where
@@ -38,4 +55,28 @@ def command(**options: object) -> Exit:
     Exit: 0 no drift, 1 a tool drifted, 2 wrong options or files,
     3 a server cannot be read, or the bundle or the engine fails.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.drift", **options)
+    from ironcurtain.analysis.drift.drift import drift, touched
+    from ironcurtain.analysis.drift.text import text_lines
+    from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.cli.run.connecting import visits
+    from ironcurtain.compiler.annotate.tool_texts import text_findings
+    from ironcurtain.engine.command import OpaCommand
+    from ironcurtain.engine.locate import find
+    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.listing import list_reachable
+    from ironcurtain.system import json_text
+
+    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
+    live, failed = list_reachable(configured, visits(), only=only or None, timeout=timeout)
+    report = drift(PolicyContent.of(policy.bundle), live, text_findings)
+    if report.tools:
+        report = touched(report, policy.bundle, policy.world, OpaCommand(find(Path(opa) if opa else None)))
+    if format_ == "json":
+        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+    elif report.tools or not quiet:
+        click.echo("\n".join(text_lines(report)))
+    raise_all([error for errors in failed.values() for error in errors])
+    return Exit.NO if report.tools else Exit.YES

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
 import click
 
-from ironcurtain.errors import ServerConfigError
-from ironcurtain.servers.config_model import Server
+from ironcurtain.cli.options.project import read_project
+from ironcurtain.cli.run import servers_file
+from ironcurtain.errors import Exit, IronCurtainError, ServerConfigError, UsageError, raise_all
+from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.fetch import fetch, is_there
-from ironcurtain.servers.fetched.lock_model import FetchedServer, Wanted
+from ironcurtain.servers.fetched.lock import (
+    lock_of,
+    lock_text,
+    read_lock,
+    with_fetched,
+    write_lock,
+)
+from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import request_of
-from ironcurtain.system.text import printable, visible
+from ironcurtain.system.files import load
+from ironcurtain.system.text import printable, quoted, visible
 
 
 def wanted_of(server: Server) -> Wanted | None:
@@ -44,6 +57,69 @@ def fetch_aloud(name: str, wanted: Wanted, known: FetchedServer | None) -> Fetch
         scripts = f"note: {name}: install scripts were not run: {', '.join(map(visible, found.unrun))}"
         _say(f"{scripts}; if it does not start, install it yourself")
     return found
+
+
+def fetch_servers(
+    *, names: tuple[str, ...], servers: str | None, update: bool, config: str | None, format_: str
+) -> Exit:
+    """Fetch servers and write down what was fetched; one that fails does not keep the others from it."""
+    file = Path(servers) if servers is not None else read_project(config).path("servers")
+    configured = load(file, Servers).servers
+    for name in names:
+        if name not in configured:
+            raise UsageError(f"there is no server {quoted(name)}", where=str(file))
+    before = read_lock(file)
+    found: dict[str, FetchedServer] = {}
+    failed: list[IronCurtainError] = []
+    for name, wanted in _all_wanted(configured, names, file, failed).items():
+        try:
+            found[name] = fetch_aloud(name, wanted, None if update else before.servers.get(name))
+        except IronCurtainError as error:
+            failed.append(error)
+    if found:
+        _write(file, found)
+    lock = ServerLock(servers=found)
+    if format_ == "json":
+        click.echo(lock_text(lock), nl=False)
+    else:
+        for name, each in found.items():
+            click.echo(f"{name}: {visible(each.package)} {visible(each.version)}")
+        if found:
+            click.echo(f"pinned in {visible(str(lock_of(file)))}")
+        elif not failed:
+            click.echo("no server fetches itself: there is nothing to fetch")
+    raise_all(failed)
+    return Exit.YES
+
+
+def _all_wanted(
+    configured: dict[str, Server], names: tuple[str, ...], file: Path, failed: list[IronCurtainError]
+) -> dict[str, Wanted]:
+    """Return what is to be fetched: of the servers named, or of all that are contained."""
+    found = {}
+    for name in names or configured:
+        try:
+            wanted = wanted_of(configured[name])
+        except IronCurtainError as error:
+            failed.append(error)
+            continue
+        if wanted is None and names:
+            raise UsageError(
+                f"the command of {quoted(name)} fetches nothing",
+                where=str(file),
+                hint="It is started as it is written.",
+            )
+        if wanted is not None and (names or configured[name].sandbox is not False):
+            found[name] = wanted
+    return found
+
+
+def _write(file: Path, found: dict[str, FetchedServer]) -> None:
+    with servers_file.alone(file):
+        lock = read_lock(file)
+        made = with_fetched(lock, found)
+        if made != lock:
+            write_lock(file, made, mode=stat.S_IMODE(file.stat().st_mode) & 0o644)
 
 
 def _say(text: str) -> None:

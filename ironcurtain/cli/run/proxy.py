@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import Number, engine_options, policy_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.text import visible
+
+if TYPE_CHECKING:
+    from ironcurtain.enforcement.approvals.hook import HookCommand
+    from ironcurtain.enforcement.proxy.audit_options import Values
+    from ironcurtain.enforcement.proxy.runner import ProxyOptions
+    from ironcurtain.enforcement.proxy.transport.http import Address
+    from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
+    from ironcurtain.system.frozen import Json
+
+_TRUSTED = {
+    "verify_key": "the key that the signature is checked with",
+    "engine_ca": "the certificates that engines are known by",
+    "engine_token_file": "the engine's token",
+    "http_clients": "the tokens of clients",
+}
+
+
+"""By option: a file that decides whom the proxy trusts."""
 
 
 @click.command()
@@ -74,7 +96,7 @@ from ironcurtain.errors import Exit
     "--witness", metavar="FILE", help="Append there, outside the log's directory, how far the log has come."
 )
 @click.option("--telemetry", is_flag=True, help="Tell OpenTelemetry of decisions, as OTEL_... say.")
-def command(**options: object) -> Exit:
+def command(**chosen: Any) -> Exit:  # noqa: ANN401 - the options of `options_of`
     """Enforce a policy between an agent and its MCP servers: decide, record and forward every call.
 
     Put this command where your client's configuration has its MCP servers. It starts the servers of
@@ -91,4 +113,104 @@ def command(**options: object) -> Exit:
     Exit: 0 the client has gone or a signal came, 2 wrong options or
     files, 3 no engine, no intact bundle or no audit log.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.proxy", **options)
+    from ironcurtain.enforcement.proxy.process import serve
+
+    serve(options_of(**chosen))
+    return Exit.YES
+
+
+def options_of(
+    *,
+    bundle: str,
+    servers: str | None,
+    protected: tuple[str, ...],
+    verify_key: str | None,
+    engine_ca: str | None,
+    engine_token_file: str | None,
+    caller: str | None,
+    session: str | None,
+    http: str | None,
+    http_clients: str | None,
+    http_open: bool,
+    http_anywhere: bool,
+    patience: float,
+    answer_within: float,
+    no_approver: bool,
+    on_approval: str | None,
+    trust_client: bool,
+    observe: bool,
+    audit_values: Values,
+    audit_redact: tuple[str, ...],
+    audit_max_bytes: int,
+    witness: str | None,
+    telemetry: bool,
+    **site: Json,
+) -> ProxyOptions:
+    """Return what the options of the command ask for."""
+    from ironcurtain.cli.options.caller import caller_facts
+    from ironcurtain.enforcement.proxy.configuration import places_that_run
+    from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
+    from ironcurtain.enforcement.proxy.transport.http import Address
+    from ironcurtain.policy import Policy
+
+    if servers is None:
+        raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
+    own = [*own_places(), *places_that_run(site.get("sandbox"))]
+    hook = _hook(on_approval, nobody=no_approver)
+    told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
+    named = filter(None, (verify_key, http_clients, witness))
+    places = [*protected, *map(str, (*own, *told.values())), *named]
+    vouching: dict[str, Json] = {
+        "verify_key": verify_key,
+        "engine_ca": engine_ca,
+        "engine_token_file": engine_token_file,
+    }
+    trusted = {**vouching, "http_clients": http_clients}
+    address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
+    return ProxyOptions(
+        load=partial(Policy.load, bundle, servers=servers, protected=places, **vouching, **site),
+        bundle=Path(bundle),
+        servers=Path(servers),
+        files={_TRUSTED[name]: Path(path) for name, path in trusted.items() if path} | told,
+        session=session,
+        http=address,
+        clients=_clients(address, http_clients, is_open=http_open),
+        patience=patience,
+        seconds=answer_within,
+        approver=not no_approver,
+        on_approval=hook,
+        client_person=trust_client,
+        caller=caller_facts(caller) or {},
+        observe=observe,
+        audit_values=audit_values,
+        audit_redact=frozenset(audit_redact),
+        audit_max_bytes=audit_max_bytes,
+        telemetry=telemetry,
+        witness=Path(witness) if witness is not None else None,
+    )
+
+
+def _hook(command: str | None, *, nobody: bool) -> HookCommand | None:
+    from ironcurtain.enforcement.approvals.hook import HookCommand
+
+    if command is None:
+        return None
+    if nobody:
+        raise UsageError(
+            "--no-approver asks nobody, so --on-approval would tell nobody", hint="Give one of them."
+        )
+    return HookCommand.parse(command)
+
+
+def _clients(address: Address | None, named: str | None, *, is_open: bool) -> HttpClients | None:
+    """Return who may connect; None where nobody is asked, or the kernel says who it is."""
+    from ironcurtain.enforcement.proxy.process import say
+    from ironcurtain.enforcement.proxy.transport.http_clients import clients_file, read_or_make
+
+    if is_open and named is not None:
+        raise UsageError("--http-open and --http-clients exclude each other", hint="Give one of them.")
+    if address is None or address.path is not None or is_open:
+        return None
+    path = Path(named) if named is not None else clients_file()
+    say(f"clients over HTTP show a token of {visible(str(path))} (Authorization: Bearer TOKEN)")
+    return read_or_make(path)

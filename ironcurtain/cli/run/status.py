@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import FORMAT
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, IronCurtainError
+from ironcurtain.system.text import counted, printable, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.enforcement.proxy.status.report import ProxyStatus, ServerStatus
 
 
 @click.command()
 @FORMAT
-def command(**options: object) -> Exit:
+def command(*, format_: str) -> Exit:
     """Show your running proxies: servers, hidden tools, policy, and calls that wait for approval.
 
     \b
@@ -21,4 +28,51 @@ def command(**options: object) -> Exit:
     \b
     Exit: 0 a proxy runs, 1 none does.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.status", **options)
+    from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
+    from ironcurtain.enforcement.proxy.status.report import Status
+    from ironcurtain.settings import status_directory
+    from ironcurtain.system import json_text
+
+    running = [path for path in sorted(status_directory().glob("*.json")) if is_running(path)]
+    status = Status(proxies=tuple(_read(running)))
+    if format_ == "json":
+        click.echo(json_text.pretty(status.model_dump(mode="json")), nl=False)
+    else:
+        for line in (line for proxy in status.proxies for line in _lines(proxy)):
+            click.echo(printable(line))
+        if not running:
+            click.echo("no proxy runs", err=True)
+    return Exit.YES if running else Exit.NO
+
+
+def _read(paths: Iterable[Path]) -> Iterator[ProxyStatus]:
+    """Read what can be read: a proxy of another version hides no other one."""
+    from ironcurtain.enforcement.proxy.status.report import ProxyStatus
+    from ironcurtain.system.files import load
+
+    for path in paths:
+        try:
+            yield load(path, ProxyStatus)
+        except IronCurtainError as error:
+            if path.exists():  # one that has just ended needs no word
+                click.echo(printable(f"{visible(str(path))} cannot be read: {error.what}"), err=True)
+
+
+def _lines(proxy: ProxyStatus) -> Iterator[str]:
+    yield f"{proxy.session}: process {proxy.pid}, since {proxy.since}"
+    yield f"  policy {proxy.revision}" + (", OBSERVING ONLY" if proxy.observe else "")
+    waiting = f"{proxy.pending} {'waits' if proxy.pending == 1 else 'wait'} for a person"
+    yield f"  {proxy.decisions} decided within the last minute, {waiting}"
+    if proxy.trouble:
+        yield f"  EVERY CALL IS REFUSED: {proxy.trouble}"
+    if proxy.http is not None:
+        yield f"  listens on {proxy.http}"
+    yield from (f"  node {node.url}: {'serves' if node.serves else node.reason}" for node in proxy.nodes)
+    yield from (f"  {_server(server)}" for server in proxy.servers)
+
+
+def _server(server: ServerStatus) -> str:
+    if server.starting:
+        return f"{server.name}: not up yet, it starts with the first client"
+    up = "up" if server.up else f"DOWN ({server.reason})"
+    return f"{server.name}: {up}, {counted(server.tools, 'tool')}, {server.hidden} hidden"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import Number
 from ironcurtain.errors import Exit
 
@@ -26,7 +27,7 @@ from ironcurtain.errors import Exit
     show_default=True,
     help="Seconds that the server has to answer.",
 )
-def command(**options: object) -> Exit:
+def command(*, server: str, servers: str, timeout: float) -> Exit:
     """Start SERVER, read its tool list and print it as JSON.
 
     The output is what the key "tools" of a server in mcp-servers.json names, so that a policy can be
@@ -39,4 +40,15 @@ def command(**options: object) -> Exit:
     \b
     Exit: 0 printed, 2 wrong configuration, 3 the server failed.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.tools", **options)
+    from ironcurtain.cli.run.connecting import visits
+    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.listing import list_tools
+    from ironcurtain.servers.saved import saved_document
+    from ironcurtain.system import json_text
+
+    config = load_servers(Path(servers))
+    for note in config.notes:
+        click.echo(f"note: {note}", err=True)
+    tools = list_tools(config, visits(), only=[server], timeout=timeout)
+    click.echo(json_text.pretty(saved_document(tools[server])), nl=False)
+    return Exit.YES

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.options import FORMAT
 from ironcurtain.cli.run.wrap import CLIENT, DRY_RUN, SCOPE
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from ironcurtain.integrations.clients.places import Scope
 
 
 @click.command()
@@ -18,7 +22,7 @@ from ironcurtain.errors import Exit
     "--discard-edits", is_flag=True, help="Put the backup back, whatever the file holds now; that is kept."
 )
 @FORMAT
-def command(**options: object) -> Exit:
+def command(*, client: str, scope: Scope | None, dry_run: bool, discard_edits: bool, format_: str) -> Exit:
     """Restore a client's configuration as it was before `ironcurtain wrap`, byte for byte.
 
     If the file was changed since, its servers are put back and the changes stay. Where that cannot be done,
@@ -32,4 +36,13 @@ def command(**options: object) -> Exit:
     Exit: 0 restored or not wrapped, 2 wrong options, or it cannot be told what the file should be, 3 the file
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.unwrap", **options)
+    from ironcurtain.cli.run.wrap import print_report
+    from ironcurtain.integrations.clients.target import chosen_location
+    from ironcurtain.integrations.clients.unwrap import is_wrapped, restore, unwrap
+
+    if dry_run and discard_edits:
+        raise UsageError("--discard-edits has no dry run", hint="Leave one of the two out.")
+    place = chosen_location(client, scope, is_wrapped)
+    report = restore(place) if discard_edits else unwrap(place, dry_run=dry_run)
+    print_report(report, format_)
+    return Exit.YES

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from ironcurtain.cli import lazy
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import FORMAT, OPA, trust_options
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.extras import need
+from ironcurtain.system.text import printable, quoted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.integrations.clients.places import ConfigLocation, Scope
+    from ironcurtain.integrations.clients.report import ClientReport
+    from ironcurtain.integrations.clients.wrap import ProxyCommand
+    from ironcurtain.model.known import KnownServer
+    from ironcurtain.policy import Policy
+    from ironcurtain.system.frozen import Json
 
 CLIENT = click.argument("client", metavar="CLIENT|FILE")
+
+
 YES = click.option("--yes", is_flag=True, help="Do it without asking; needed where no terminal is.")
+
+
 SCOPE = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
     help="The user's configuration or the project's (default: the one that has servers).",
 )
+
+
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
+
+
+_SITE = ("sandbox", "home", "verify_key")
+
+
+_TRUST = ("expect_revision", "min_serial")
+
+
+_POSITIONS = "positions"
+
+
+_OURS = {_POSITIONS, "bundle", "opa", "servers", "protected", "http", "http_anywhere", *_SITE, *_TRUST}
 
 
 @click.command(context_settings={"allow_interspersed_args": True})
@@ -40,7 +74,19 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the
     "--servers", metavar="FILE", help="With --print and no client: the mcp-servers.json that the entry names."
 )
 @FORMAT
-def command(**options: object) -> Exit:
+def command(
+    *,
+    positions: tuple[str, ...],
+    bundle: str | None,
+    scope: Scope | None,
+    only: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    print_: bool,
+    servers: str | None,
+    format_: str,
+    **site: Json,
+) -> Exit:
     """Rewrite a client's configuration so that its MCP servers run behind `ironcurtain proxy`.
 
     CLIENT is claude-desktop, claude-code, cursor or vscode; FILE is any file of their shape. The servers go
@@ -62,4 +108,244 @@ def command(**options: object) -> Exit:
     a server that would not run, 3 no engine, no intact bundle, a server that cannot be fetched, or the file
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
-    return lazy.run("run.wrap", **options)
+    from ironcurtain.cli.options.bundle_argument import one_bundle
+    from ironcurtain.cli.output import terminal
+    from ironcurtain.cli.run.fetching import fetch_aloud
+    from ironcurtain.cli.run.known_package import known_of
+    from ironcurtain.enforcement.proxy.configuration import check_sandbox
+    from ironcurtain.integrations.clients.program import search_path
+    from ironcurtain.integrations.clients.target import chosen_location, has_servers
+    from ironcurtain.integrations.clients.wrap import wrap
+    from ironcurtain.policy import Policy
+
+    need("mcp")  # a client would be left with a proxy that cannot start
+    first, client, proxy_options = _divided(positions, unnamed=print_ and servers is not None)
+    bundle = one_bundle(bundle, first)
+    if client is None:
+        _check_unnamed(print_=print_, scope=scope, only=only, dry_run=dry_run, yes=yes)
+        return _print_for(servers, _named(bundle), site, proxy_options)
+    if servers is not None:
+        raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
+    place = chosen_location(client, scope, has_servers)
+    policy = Policy.load(_named(bundle), **site)
+    check_sandbox(policy)  # the proxy would not start, and the client have no servers
+    command = _command(policy, _named(bundle), site, proxy_options)
+    known = known_of(place)
+
+    def act(*, dry_run: bool) -> ClientReport:
+        report = wrap(
+            place, command, search_path=search_path(), only=only, dry_run=dry_run, fetch=fetch_aloud
+        )
+        notes = (*report.notes, *_unknown(policy, report, known), *_disagreeing(policy, report))
+        return report.model_copy(update={"notes": notes})
+
+    if print_:
+        report = _print_would_be(act(dry_run=True))
+    elif not (dry_run or yes):
+        preview = act(dry_run=True)
+        if not terminal.is_there():
+            return _unasked(preview, format_)
+        if not _agreed(preview):
+            click.echo("nothing was changed", err=True)
+            return Exit.NO
+        report = act(dry_run=False)
+        print_report(report, format_, told=preview)
+    else:
+        report = act(dry_run=dry_run)
+        print_report(report, format_)
+    return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+
+
+def _divided(positions: Sequence[str], *, unnamed: bool) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """Return bundle, client and the proxy's options; where no client is meant, one name is the bundle."""
+    named = tuple(takewhile(lambda position: not position.startswith("-"), positions))
+    options = tuple(positions[len(named) :])
+    if len(named) > 2:  # noqa: PLR2004 - a bundle and a client
+        raise UsageError(
+            f"unexpected argument {quoted(named[2])}", hint="Options of the proxy stand behind --."
+        )
+    if len(named) == 1 and unnamed:
+        return named[0], None, options
+    bundle, client = (None, None, *named)[-2:]
+    return bundle, client, options
+
+
+def _named(bundle: str | None) -> str:
+    from ironcurtain.cli.options.bundle_argument import no_bundle
+
+    if bundle is None:
+        raise no_bundle()
+    return bundle
+
+
+def _unknown(policy: Policy, report: ClientReport, reviewed: Mapping[str, KnownServer]) -> Iterator[str]:
+    from ironcurtain.bundle.content import PolicyContent
+
+    known = PolicyContent.of(policy.bundle).annotations.servers
+    for name in sorted({*report.moved} - {*known}):
+        found = reviewed.get(name)
+        help_ = (
+            f"; the tools of {found.package.name} are annotated by the collection that ships with "
+            f"IronCurtain: `ironcurtain servers add {name} -- COMMAND` in the policy's project"
+            if found is not None
+            else ""
+        )
+        yield f"{name}: the policy knows no tool of it, so every call is denied{help_}"
+
+
+def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
+    """Say what the policy permits the moved servers and their sandboxes do not, once they are written."""
+    from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.enforcement.sandbox.reach.agreement import disagreements
+    from ironcurtain.servers.config import load_servers
+
+    if report.servers and Path(report.servers).exists():
+        config = load_servers(Path(report.servers))
+        found = disagreements(PolicyContent.of(policy.bundle), config)
+        yield from (each.line for each in found if each.server in report.moved)
+
+
+def _check_unnamed(*, print_: bool, **others: Json) -> None:
+    """See that no client is meant: only --print can do without one, and takes little else then."""
+    from ironcurtain.integrations.clients.places import CLIENTS
+
+    if not print_:
+        found = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
+        known = f"None was found here. Name one ({', '.join(CLIENTS)}), or a file of their shape."
+        hint = f"Found: {visible(', '.join(found))}." if found else known
+        raise UsageError("which client is to be wrapped?", hint=hint)
+    for name, value in others.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} means nothing where no client is named", hint="Leave it out.")
+
+
+def _print_for(servers: str | None, bundle: str, site: dict[str, Json], proxy_options: Sequence[str]) -> Exit:
+    """Print the entry for a client that nobody named."""
+    from ironcurtain.integrations.clients.program import absolute
+    from ironcurtain.integrations.clients.wrap import proxy_entry
+    from ironcurtain.policy import Policy
+    from ironcurtain.servers.config import load_servers
+
+    if servers is None:
+        raise UsageError("--print without a client needs --servers FILE", hint="Name your mcp-servers.json.")
+    load_servers(Path(servers))
+    command = _command(Policy.load(bundle, **site), bundle, site, proxy_options)
+    _print_entry(proxy_entry(command, Path(absolute(servers))))
+    return Exit.YES
+
+
+def _print_would_be(report: ClientReport) -> ClientReport:
+    """Print the entry that a wrap would write, and say what is not done without one."""
+    _print_entry(report.entry or {})
+    _tell(report)
+    if report.servers and not Path(report.servers).exists():
+        click.echo(f"note: {visible(report.servers)} is not there: `ironcurtain wrap` writes it", err=True)
+    return report
+
+
+def _print_entry(entry: dict[str, Json]) -> None:
+    from ironcurtain.integrations.clients.restore_plan import ENTRY
+
+    click.echo(json.dumps({ENTRY: entry}, indent=2, ensure_ascii=False))
+
+
+def _there(name: str) -> list[ConfigLocation]:
+    # In the home directory the project's file can be the user's own.
+    from ironcurtain.integrations.clients.places import places
+    from ironcurtain.integrations.clients.target import file_of
+
+    there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
+    return list({file_of(place): place for place in there}.values())
+
+
+def _unasked(report: ClientReport, format_: str) -> Exit:
+    """Show what would change where nobody can be asked; what is as it should be needs no answer."""
+    print_report(report, format_)
+    if report.status == "unchanged":
+        return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+    click.echo("nothing was changed: nobody is there to be asked, and --yes was not given", err=True)
+    return Exit.NO
+
+
+def _agreed(report: ClientReport) -> bool:
+    """Show what would change and ask; nothing to change needs no answer."""
+    from ironcurtain.cli.output import terminal
+
+    if report.status == "unchanged":
+        return True
+    _print_difference(report, err=True)
+    _tell(report)
+    return terminal.types("yes", f"write {visible(report.file)}; anything else leaves it")
+
+
+def print_report(report: ClientReport, format_: str, told: ClientReport | None = None) -> None:
+    """Print what was done: the result to standard output, what to know of it to standard error.
+
+    Args:
+        report: What was done, or would be.
+        format_: `text` or `json`.
+        told: What was shown of it before; what is to be known of it is not said again.
+    """
+    if format_ == "json":
+        click.echo(report.model_dump_json())
+        return
+    _print_difference(report)
+    if not report.diff:
+        click.echo(f"{report.status.replace('-', ' ')}: {visible(report.file)}")
+        if report.servers and report.status != "unwrapped":
+            click.echo(f"  behind the proxy: {visible(', '.join(report.moved))}")
+            click.echo(f"  their configuration: {visible(report.servers)}")
+        for path in report.kept:
+            click.echo(f"  kept: {visible(path)}")
+    if told is None or (told.left, told.notes) != (report.left, report.notes):
+        _tell(report)
+
+
+def _print_difference(report: ClientReport, *, err: bool = False) -> None:
+    for line in report.diff.split("\n")[:-1]:
+        click.echo(printable(line), err=err)
+
+
+def _tell(report: ClientReport) -> None:
+    for left in report.left:
+        outside = "OUTSIDE the policy" if left.outside else "left alone"
+        click.echo(f"{outside}: {visible(left.name)}: {printable(left.reason)}", err=True)
+    for note in report.notes:
+        click.echo(f"note: {printable(note)}", err=True)
+
+
+def _command(
+    policy: Policy, bundle: str, site: dict[str, Json], proxy_options: Sequence[str]
+) -> ProxyCommand:
+    """Return the proxy's command line with absolute paths, held against the proxy's own options."""
+    from ironcurtain.integrations.clients.program import absolute, program, search_path
+    from ironcurtain.integrations.clients.wrap import ProxyCommand
+
+    options = ["--bundle", absolute(bundle), "--opa", str(policy.opa.path.absolute())]
+    for name in _SITE:
+        if site[name] is not None:
+            options += [f"--{name.replace('_', '-')}", absolute(site[name])]
+    for path in site["protected"]:
+        options += ["--protected", absolute(path)]
+    for name in _TRUST:
+        if site[name] is not None:
+            options += [f"--{name.replace('_', '-')}", str(site[name])]
+    _check(options, list(proxy_options))
+    home = os.environ.get("IRONCURTAIN_HOME")
+    # A desktop client's own path holds neither the sandbox's programs nor git.
+    environment = {"PATH": search_path(), **({"IRONCURTAIN_HOME": absolute(home)} if home else {})}
+    return ProxyCommand((*program(), "proxy"), (*options, *proxy_options), environment)
+
+
+def _check(options: list[str], more: list[str]) -> None:
+    """See that the proxy will take the options, and that none behind -- is one of ours."""
+    from ironcurtain.cli.run.proxy import command as proxy_command
+
+    ours = proxy_command.make_context("proxy", list(options)).params
+    for name, value in proxy_command.make_context("proxy", [*options, *more]).params.items():
+        if name in _OURS and value != ours[name]:
+            what = "a bundle" if name == _POSITIONS else f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{what} cannot stand behind --", hint="Give it to `ironcurtain wrap`, if at all."
+            )

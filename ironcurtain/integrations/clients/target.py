@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
 from ironcurtain.integrations.clients import jsonc
 from ironcurtain.integrations.clients.jsonc import JsonNode
-from ironcurtain.integrations.clients.places import ConfigLocation
+from ironcurtain.integrations.clients.places import ConfigLocation, Scope, places
 from ironcurtain.system.files import atomic_write, read_bytes
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import quoted, visible
 
 MAX_BYTES = 32 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -159,3 +160,39 @@ def _at(root: JsonNode, pointer: tuple[str, ...]) -> JsonNode | None:
         member = node.member(key) if node is not None else None
         node = member.node if member is not None else None
     return node
+
+
+def chosen_location(
+    client: str, scope: Scope | None, fits: Callable[[ConfigLocation], bool]
+) -> ConfigLocation:
+    """Return the one file that a client's name means: of several, the one that fits.
+
+    Raises:
+        UsageError: If two fit.
+        FileError: If there is none.
+    """
+    found = places(client, scope, Path.cwd())
+    if len(found) == 1:
+        return found[0]
+    # In the home directory the project's file can be the user's own.
+    fitting = list({file_of(place): place for place in found if fits(place)}.values())
+    if len(fitting) > 1:
+        names = " and ".join(str(place.path) for place in fitting)
+        raise UsageError(
+            f"{client} has two configurations: {visible(names)}", hint="Choose with --scope user or project."
+        )
+    if not fitting:
+        names = " and ".join(str(place.path) for place in found)
+        raise FileError(
+            f"no configuration of {client} is one: looked at {visible(names)}",
+            hint="Name the file, or choose with --scope.",
+        )
+    return fitting[0]
+
+
+def has_servers(place: ConfigLocation) -> bool:
+    """Tell whether a configuration is there and has servers."""
+    if not place.path.exists():
+        return False
+    servers = read_target(place).document.servers
+    return servers is not None and bool(servers.members)

@@ -9,8 +9,9 @@ import click
 
 from ironcurtain.analysis.matrix.changes import matrix_changes, scenario_changes
 from ironcurtain.analysis.matrix.report import Matrix
-from ironcurtain.cli.author.run_compile import Project, read_settings, read_sources
+from ironcurtain.cli.author.compile import read_settings, read_sources
 from ironcurtain.cli.main import run as run_command
+from ironcurtain.cli.options.project import Project
 from ironcurtain.cli.options.watching import changes, tree
 from ironcurtain.compiler.llm.question_files import ANSWER
 from ironcurtain.compiler.load.sources import Sources, shown_path
@@ -73,7 +74,7 @@ class _Watched:
         return {path.absolute() for path in (*self._fixed, *answers, *custom)}
 
 
-def run(*, project: Project, given: Mapping[str, object], arguments: Sequence[str]) -> Exit:
+def watch_compile(project: Project, given: Mapping[str, object], arguments: Sequence[str]) -> Exit:
     """Compile, and compile again after each change, until Ctrl-C."""
     again = [*(each for each in arguments if each != "--watch"), "--brief"]
     watched = _Watched(project, given)
