@@ -35,7 +35,7 @@ from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
@@ -226,8 +226,8 @@ class Policy:
         self,
         server: str,
         tool: str,
-        arguments: Json,
-        caller: Mapping[str, Json] | None = None,
+        arguments: JsonValue,
+        caller: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call. Every input yields a decision; any failure is a deny.
 
@@ -243,8 +243,8 @@ class Policy:
         self,
         server: str,
         tool: str,
-        arguments: Json,
-        caller: Mapping[str, Json] | None = None,
+        arguments: JsonValue,
+        caller: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call from an event loop, which is not blocked meanwhile."""
         call = Call(server, tool, arguments, caller)
@@ -263,7 +263,7 @@ class Policy:
     async def _decide(self, call: Call) -> Decision:
         return await decide(call, self._loaded, self._ask)
 
-    async def _ask(self, question: dict[str, Json]) -> Json:
+    async def _ask(self, question: dict[str, JsonValue]) -> JsonValue:
         if self._engine is None:
             raise Refusal(ReservedRule.ENGINE_DEAD, "The policy was closed.")
         try:

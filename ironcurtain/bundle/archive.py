@@ -26,7 +26,7 @@ from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_tes
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_regular
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
@@ -106,7 +106,7 @@ class Bundle:
         return {path: data.decode() for path, data in self.files.items() if path.endswith(".rego")}
 
     @cached_property
-    def _data(self) -> dict[str, Json]:
+    def _data(self) -> dict[str, JsonValue]:
         return {}
 
     @cached_property
@@ -119,7 +119,7 @@ class Bundle:
             self._made[make] = make(self)
         return self._made[make]  # type: ignore[return-value]
 
-    def data(self, name: DataName) -> Json:
+    def data(self, name: DataName) -> JsonValue:
         """Return one of the data documents, parsed.
 
         Raises:

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from ironcurtain.errors import BundleIntegrityError, NewerFormatError
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 from ironcurtain.system.text import quoted, visible
 
 FORMAT: Literal["ironcurtain/bundle/v1"] = "ironcurtain/bundle/v1"
@@ -33,7 +33,7 @@ class Metadata(Frozen):
     engine_version: str
     suffixes: str
     digests: dict[str, str] = Field(default_factory=dict)
-    provenance: dict[str, Json] = Field(default_factory=dict)
+    provenance: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Manifest(Frozen):
@@ -74,7 +74,7 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         ) from None
 
 
-def _refuse_newer(value: Json, where: str) -> None:
+def _refuse_newer(value: JsonValue, where: str) -> None:
     metadata = value.get("metadata") if isinstance(value, dict) else None
     found = metadata.get("format") if isinstance(metadata, dict) else None
     newer = re.fullmatch(r"ironcurtain/bundle/v([0-9]{1,9})", found) if isinstance(found, str) else None

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from ironcurtain.compiler.render.input_schema import policy_input_schema
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import CustomModuleError, IronCurtainError, Place
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 Kind: TypeAlias = Literal["resource", "role", "other"]
@@ -49,12 +49,12 @@ class _Module:
         parameters: What the arguments of each function are, wherever it is called.
     """
 
-    rules: list[Json]
-    constants: dict[str, list[Json]] = field(default_factory=dict)
+    rules: list[JsonValue]
+    constants: dict[str, list[JsonValue]] = field(default_factory=dict)
     parameters: dict[tuple[str, int], set[Kind]] = field(default_factory=dict)
 
 
-def name_problems(source: str, tree: dict[str, Json], registry: Registry) -> list[IronCurtainError]:
+def name_problems(source: str, tree: dict[str, JsonValue], registry: Registry) -> list[IronCurtainError]:
     """Return an error for each name in a module that is true of no call.
 
     Args:
@@ -83,13 +83,13 @@ def name_problems(source: str, tree: dict[str, Json], registry: Registry) -> lis
     return [error for _, error in sorted(found.items(), key=lambda item: item[0])]
 
 
-def _problems(source: str, rule: Json, module: _Module, names: _Names) -> Iterator[IronCurtainError]:
+def _problems(source: str, rule: JsonValue, module: _Module, names: _Names) -> Iterator[IronCurtainError]:
     kinds = _kinds(rule, module)
     for node in _nodes(rule):
         if node.get("type") == "ref":
             yield from _of_reference(source, node["value"], kinds, names)
         operator, arguments = _call(node)
-        literals: list[Json] = []
+        literals: list[JsonValue] = []
         if operator in _COMPARISONS and any(_kind(each, kinds) == _ROLE for each in arguments):
             literals = arguments
         elif operator == "member_2" and _kind(arguments[0], kinds) == _ROLE:
@@ -99,7 +99,7 @@ def _problems(source: str, rule: Json, module: _Module, names: _Names) -> Iterat
 
 
 def _of_reference(
-    source: str, terms: Sequence[Json], kinds: Kinds, names: _Names
+    source: str, terms: Sequence[JsonValue], kinds: Kinds, names: _Names
 ) -> Iterator[CustomModuleError]:
     head, *rest = terms
     if head.get("type") != "var":
@@ -119,7 +119,7 @@ def _of_reference(
         yield from _unknown(source, rest[0], names.roles, "role")
 
 
-def _unknown(source: str, term: Json, known: Sequence[str], what: str) -> Iterator[CustomModuleError]:
+def _unknown(source: str, term: JsonValue, known: Sequence[str], what: str) -> Iterator[CustomModuleError]:
     """Yield an error if a term is a string that is none of the known names."""
     if term.get("type") != "string" or term["value"] in known:
         return
@@ -131,8 +131,8 @@ def _unknown(source: str, term: Json, known: Sequence[str], what: str) -> Iterat
     )
 
 
-def _constants(rules: Sequence[Json]) -> dict[str, list[Json]]:
-    found: dict[str, list[Json]] = {}
+def _constants(rules: Sequence[JsonValue]) -> dict[str, list[JsonValue]]:
+    found: dict[str, list[JsonValue]] = {}
     for rule in rules:
         head = rule["head"]
         value = head.get("value", {})
@@ -141,14 +141,14 @@ def _constants(rules: Sequence[Json]) -> dict[str, list[Json]]:
     return found
 
 
-def _members(term: Json, module: _Module) -> list[Json]:
+def _members(term: JsonValue, module: _Module) -> list[JsonValue]:
     """Return the elements of a collection that is written out, here or as a rule of the module."""
     if term.get("type") in ("set", "array"):
         return list(term["value"])
     return module.constants.get(term["value"], []) if term.get("type") == "var" else []
 
 
-def _kinds(rule: Json, module: _Module) -> Kinds:
+def _kinds(rule: JsonValue, module: _Module) -> Kinds:
     """Return what the variables of a rule are; what is bound to two different things is neither."""
     kinds: dict[str, Kind] = {}
     for _ in range(_ROUNDS):
@@ -159,7 +159,7 @@ def _kinds(rule: Json, module: _Module) -> Kinds:
     return kinds
 
 
-def _of_arguments(rule: Json, module: _Module) -> Iterator[tuple[str, Kind]]:
+def _of_arguments(rule: JsonValue, module: _Module) -> Iterator[tuple[str, Kind]]:
     head = rule["head"]
     for place, argument in enumerate(head.get("args", [])):
         if argument.get("type") == "var":
@@ -167,7 +167,7 @@ def _of_arguments(rule: Json, module: _Module) -> Iterator[tuple[str, Kind]]:
                 yield argument["value"], kind
 
 
-def _of_bindings(rule: Json, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
+def _of_bindings(rule: JsonValue, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
     for node in _nodes(rule):
         terms = node.get("terms")
         if isinstance(terms, dict) and "symbols" in terms:
@@ -182,19 +182,19 @@ def _of_bindings(rule: Json, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
             yield arguments[0]["value"], _kind(arguments[1], kinds)
 
 
-def _of_iteration(value: Json, collection: Json) -> Iterator[tuple[str, Kind]]:
+def _of_iteration(value: JsonValue, collection: JsonValue) -> Iterator[tuple[str, Kind]]:
     if value.get("type") == "var":
         yield value["value"], "resource" if _is_input(collection, _SUBJECTS) else "other"
 
 
-def _note_calls(rule: Json, kinds: Kinds, module: _Module) -> None:
+def _note_calls(rule: JsonValue, kinds: Kinds, module: _Module) -> None:
     for node in _nodes(rule):
         operator, arguments = _call(node)
         for place, argument in enumerate(arguments):
             module.parameters.setdefault((operator, place), set()).add(_kind(argument, kinds))
 
 
-def _kind(term: Json, kinds: Kinds) -> Kind:
+def _kind(term: JsonValue, kinds: Kinds) -> Kind:
     if term.get("type") == "var":
         return kinds.get(term["value"], "other")
     if term.get("type") != "ref":
@@ -211,12 +211,12 @@ def _kind(term: Json, kinds: Kinds) -> Kind:
     return "role" if len(rest) == 1 and rest[0].get("value") == _ROLE else "other"
 
 
-def _is_input(term: Json, key: str) -> bool:
+def _is_input(term: JsonValue, key: str) -> bool:
     values = [part.get("value") for part in term["value"]] if term.get("type") == "ref" else []
     return values == ["input", key]
 
 
-def _call(node: Json) -> tuple[str, list[Json]]:
+def _call(node: JsonValue) -> tuple[str, list[JsonValue]]:
     """Return the name of a function and its arguments, of a call as an expression or as a term."""
     terms = node.get("value") if node.get("type") == "call" else node.get("terms")
     if not isinstance(terms, list) or not terms or terms[0].get("type") != "ref":
@@ -224,7 +224,7 @@ def _call(node: Json) -> tuple[str, list[Json]]:
     return str(terms[0]["value"][-1].get("value")), terms[1:]
 
 
-def _nodes(tree: Json) -> Iterator[dict[str, Json]]:
+def _nodes(tree: JsonValue) -> Iterator[dict[str, JsonValue]]:
     if isinstance(tree, dict):
         yield tree
         for key, child in tree.items():

@@ -21,7 +21,7 @@ from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 SHIPPED: Literal["shipped"] = "shipped"
@@ -56,7 +56,7 @@ class Known:
         """The arguments that look like a resource and were found to be none."""
         return self.annotation.confirmed
 
-    def answer(self, registry: Registry) -> Json:
+    def answer(self, registry: Registry) -> JsonValue:
         """Return the annotation as the content of an answer; roles that a project lacks become proposals."""
         declared = {role.name: role for role in self.server.roles if role.name not in registry}
         args, proposed = [], []
@@ -221,6 +221,6 @@ def _differences(recorded: ToolListing, tool: ToolListing) -> Iterator[str]:
         yield "which arguments are required changed"
 
 
-def _arguments(tool: ToolListing) -> dict[str, Json]:
+def _arguments(tool: ToolListing) -> dict[str, JsonValue]:
     found = tool.input_schema.get("properties")
     return found if isinstance(found, dict) else {}

@@ -25,7 +25,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _log = logging.getLogger(__name__)
@@ -48,12 +48,12 @@ class Call:
 
     server: str
     tool: str
-    arguments: Json
-    caller: Mapping[str, Json] | None = None
+    arguments: JsonValue
+    caller: Mapping[str, JsonValue] | None = None
     live_digest: str | None = None
     live_listing: str | None = None
     id: str | None = None
-    meta: Mapping[str, Json] = field(default_factory=dict)
+    meta: Mapping[str, JsonValue] = field(default_factory=dict)
     client: str = ""
 
 
@@ -61,16 +61,16 @@ class Call:
 class Prepared:
     """A call after steps 1 to 5: what OPA is asked, what its answer is merged with, what goes along."""
 
-    input: dict[str, Json]
+    input: dict[str, JsonValue]
     call: Canonical
     floor: structural_checks.MinimumVerdict
     base: Decision
-    meta: Mapping[str, Json] = field(default_factory=dict)
+    meta: Mapping[str, JsonValue] = field(default_factory=dict)
     client: str = ""
 
 
 async def decide(
-    call: Call, policy: LoadedPolicy, ask: Callable[[dict[str, Json]], Awaitable[Json]]
+    call: Call, policy: LoadedPolicy, ask: Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 ) -> Decision:
     """Decide one call. Total: every input yields a decision, and any failure is a deny.
 
@@ -83,7 +83,9 @@ async def decide(
 
 
 async def judge(
-    prepared: Prepared | Decision, policy: LoadedPolicy, ask: Callable[[dict[str, Json]], Awaitable[Json]]
+    prepared: Prepared | Decision,
+    policy: LoadedPolicy,
+    ask: Callable[[dict[str, JsonValue]], Awaitable[JsonValue]],
 ) -> Decision:
     """Do steps 6 and 7 for a call that `prepare` has brought there; total, as `decide` is."""
     if isinstance(prepared, Decision):
@@ -121,7 +123,7 @@ def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
     return Prepared(question, canonical, floor, base, call.meta, call.client)
 
 
-def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision:
+def conclude(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Decision:
     """Do step 7: merge the engine's answer with the structural floor.
 
     Raises:
@@ -132,7 +134,7 @@ def conclude(prepared: Prepared, answer: Json, policy: LoadedPolicy) -> Decision
     return merge(prepared.base, prepared.call.arguments, subjects, prepared.floor, read, policy.clauses)
 
 
-def _parse(call: Call) -> dict[str, Json]:
+def _parse(call: Call) -> dict[str, JsonValue]:
     try:
         is_text = isinstance(call.arguments, str | bytes)
         arguments = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
@@ -150,7 +152,7 @@ def _parse(call: Call) -> dict[str, Json]:
     return arguments
 
 
-def _facts(call: Call) -> dict[str, Json]:
+def _facts(call: Call) -> dict[str, JsonValue]:
     try:
         return json_text.plain(dict(call.caller or {}))  # type: ignore[no-any-return]
     except (json_text.MalformedJsonError, TypeError, ValueError):
@@ -188,8 +190,8 @@ def is_drifted(annotated: ToolAnnotation, digest: str | None, listing: str | Non
 
 
 def _fit(
-    tool: ValidatedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
-) -> dict[str, Json]:
+    tool: ValidatedTool, arguments: dict[str, JsonValue], policy: LoadedPolicy, server: str
+) -> dict[str, JsonValue]:
     try:
         return tool.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
     except InvalidArgumentsError as error:
@@ -197,7 +199,7 @@ def _fit(
 
 
 def _canonicalise(
-    tool: ValidatedTool, arguments: dict[str, Json], policy: LoadedPolicy, server: str
+    tool: ValidatedTool, arguments: dict[str, JsonValue], policy: LoadedPolicy, server: str
 ) -> Canonical:
     try:
         return canonicalise(tool.annotation, arguments, policy.surroundings(server))

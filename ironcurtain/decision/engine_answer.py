@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 
 class SubjectAnswer(Frozen):
@@ -34,7 +34,7 @@ class PolicyAnswer(Frozen):
     subjects: dict[str, SubjectAnswer]
 
 
-def read_answer(answer: Json, subjects: Collection[str]) -> PolicyAnswer:
+def read_answer(answer: JsonValue, subjects: Collection[str]) -> PolicyAnswer:
     """Validate a decision object against the subjects that were asked about.
 
     Raises:

@@ -9,12 +9,12 @@ from ironcurtain.decision.engine_answer import PolicyAnswer
 from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 def merge(
     base: Decision,
-    arguments: Mapping[str, Json],
+    arguments: Mapping[str, JsonValue],
     subjects: tuple[Resource, ...],
     floor: MinimumVerdict,
     answer: PolicyAnswer,

@@ -17,7 +17,7 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import Role
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_BYTES = 8 << 20
 _BYTES_PER_MEMBERSHIP = 16
@@ -35,12 +35,12 @@ class Patterns(Protocol):
 def policy_input(
     server: str,
     tool: ToolAnnotation,
-    arguments: Mapping[str, Json],
-    caller: Mapping[str, Json],
+    arguments: Mapping[str, JsonValue],
+    caller: Mapping[str, JsonValue],
     subjects: tuple[Resource, ...],
     discharged: frozenset[str],
     patterns: Patterns,
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Build the input of one call.
 
     Raises:
@@ -49,7 +49,7 @@ def policy_input(
     size = _Size()
     size.add(_bytes(arguments) + _bytes(caller))
     open_, sandboxed = _Derived(patterns, size), _Derived(patterns, size)
-    listed: dict[str, Json] = {}
+    listed: dict[str, JsonValue] = {}
     for subject in subjects:
         is_discharged = subject.id in discharged
         listed[subject.id] = {
@@ -72,7 +72,7 @@ def policy_input(
     }
 
 
-def _bytes(value: Json) -> int:
+def _bytes(value: JsonValue) -> int:
     return len(_JSON.encode(value).encode())
 
 
@@ -109,6 +109,6 @@ class _Derived:
             within.setdefault(pattern, {})[subject.id] = True
         self._size.add(_BYTES_PER_MEMBERSHIP * len(covering))
 
-    def members(self) -> dict[str, Json]:
+    def members(self) -> dict[str, JsonValue]:
         patterns = {role: sorted(found) for role, found in self._within.items()}
         return {"roles": self._roles, "patterns": patterns, "within": self._within}

@@ -23,7 +23,7 @@ from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 _CHANGING = frozenset({"write-path", "delete-path"})
@@ -128,7 +128,7 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iter
             yield pointer
 
 
-def looks_like_path(value: Json) -> bool:
+def looks_like_path(value: JsonValue) -> bool:
     """Tell whether a leaf without a path role is looked at as a path all the same."""
     return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
 

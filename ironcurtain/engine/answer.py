@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from ironcurtain.model.reserved_rules import ReservedRule
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 HTTP_OK = 200
@@ -41,7 +41,7 @@ class EngineAnswer:
         decision_id: OPA's own id of the decision; only an OPA that logs its decisions gives one.
     """
 
-    result: dict[str, Json]
+    result: dict[str, JsonValue]
     revision: str
     decision_id: str | None = None
 
@@ -75,7 +75,7 @@ def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE
     return EngineAnswer(result, revision, id_ if is_id else None)
 
 
-def _document(status: int, body: bytes) -> dict[str, Json]:
+def _document(status: int, body: bytes) -> dict[str, JsonValue]:
     if status != HTTP_OK:
         shown = quoted(body[:2000].decode("utf-8", "replace"), limit=400)
         raise EngineAnswerError(
@@ -90,8 +90,8 @@ def _document(status: int, body: bytes) -> dict[str, Json]:
     return document
 
 
-def _revision(document: dict[str, Json], bundle: str) -> Json:
-    found: Json = document
+def _revision(document: dict[str, JsonValue], bundle: str) -> JsonValue:
+    found: JsonValue = document
     for key in ("provenance", "bundles", bundle, "revision"):
         if not isinstance(found, dict) or key not in found:
             return None

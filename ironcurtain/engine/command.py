@@ -22,7 +22,7 @@ from ironcurtain.errors import (
     raise_all,
 )
 from ironcurtain.system import assets
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import visible
 
@@ -128,7 +128,7 @@ class OpaCommand:
         data: Sequence[Path] = (),
         policy_input: bytes | None = None,
         capabilities: Path | None = CAPABILITIES,
-    ) -> Json:
+    ) -> JsonValue:
         """Evaluate a query and return its value: `opa eval --strict-builtin-errors`.
 
         Args:
@@ -193,7 +193,7 @@ class OpaCommand:
             _reject_text(output)
         return output.stdout.decode()
 
-    def parse(self, path: Path, *, locations: bool = False) -> Json:
+    def parse(self, path: Path, *, locations: bool = False) -> JsonValue:
         """Return the syntax tree of a module: `opa parse`.
 
         Args:
@@ -224,7 +224,7 @@ class OpaCommand:
         return output
 
 
-def _json(text: bytes, output: Output) -> Json:
+def _json(text: bytes, output: Output) -> JsonValue:
     try:
         return json.loads(text)
     except ValueError:
@@ -268,19 +268,19 @@ def _locations(paths: Sequence[Path], *, bundle: bool) -> list[str]:
     return [path.absolute().as_uri() for path in paths]
 
 
-def _test(row: dict[str, Json]) -> RegoTest:
+def _test(row: dict[str, JsonValue]) -> RegoTest:
     outcome = next((name for key, name in _OUTCOMES if row.get(key)), "passed")
     return RegoTest(f"{row['package']}.{row['name']}", _place(row["location"]), outcome)
 
 
-def _cases(row: dict[str, Json]) -> int:
+def _cases(row: dict[str, JsonValue]) -> int:
     if row.get("skip"):
         return 0
     children = row.get("sub_results")
     return sum(_cases(child) for child in children.values()) if children else 1
 
 
-def _place(location: dict[str, Json]) -> Place:
+def _place(location: dict[str, JsonValue]) -> Place:
     return Place(visible(location.get("file") or "query"), location.get("row"), location.get("col"))
 
 

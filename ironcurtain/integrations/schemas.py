@@ -49,17 +49,17 @@ from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock_model import ServerLock
 from ironcurtain.settings import Settings
 from ironcurtain.system.files import SCHEMA_KEY
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
-def _of(model: type[BaseModel]) -> Callable[[], Json]:
+def _of(model: type[BaseModel]) -> Callable[[], JsonValue]:
     return lambda: model.model_json_schema(by_alias=True)
 
 
-def _written(model: type[BaseModel]) -> Callable[[], Json]:
+def _written(model: type[BaseModel]) -> Callable[[], JsonValue]:
     """Make the schema of a file that people write, which may name its schema for an editor."""
 
-    def make() -> Json:
+    def make() -> JsonValue:
         schema = model.model_json_schema(by_alias=True)
         key = {"description": "Where an editor finds this schema.", "title": "Schema", "type": "string"}
         return {**schema, "properties": {SCHEMA_KEY: key, **schema["properties"]}}
@@ -67,7 +67,7 @@ def _written(model: type[BaseModel]) -> Callable[[], Json]:
     return make
 
 
-SCHEMAS: dict[str, Callable[[], Json]] = {
+SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "agent-view": _of(AgentView),
     "annotations": _written(Annotations),
     "answer": _of(Answer),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ironcurtain.system.frozen import Digest, Frozen, Json, ServerName
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName
 
 Codec = Literal["comma", "json", "json-or-comma", "addresses"]
 
@@ -34,8 +34,8 @@ class When(Frozen):
     """One branch of a conditional role: `arg` names another argument and exactly one test of it."""
 
     arg: str
-    equals: Json = None
-    in_: tuple[Json, ...] | None = Field(default=None, alias="in", min_length=1)
+    equals: JsonValue = None
+    in_: tuple[JsonValue, ...] | None = Field(default=None, alias="in", min_length=1)
     present: bool | None = None
     roles: tuple[str, ...] = Field(min_length=1)
 
@@ -134,7 +134,7 @@ class ToolAnnotation(Frozen):
     comment: str = ""
     schema_digest: Digest | None = None
     listing_digest: Digest | None = None
-    input_schema: dict[str, Json] | None = None
+    input_schema: dict[str, JsonValue] | None = None
     args: tuple[Argument, ...] = ()
     composites: tuple[Composite, ...] = ()
     confirmed: tuple[Confirmation, ...] = ()

@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr
 
 from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 
 class SubjectDecision(Frozen):
@@ -57,7 +57,7 @@ class Decision(Frozen):
     reason: str
     revision: str
     subjects: tuple[SubjectDecision, ...] = ()
-    arguments: dict[str, Json] | None = Field(default=None)
+    arguments: dict[str, JsonValue] | None = Field(default=None)
     drift_checked: bool = False
     _cause: Reason | None = PrivateAttr(default=None)
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, Json, ServerName
+from ironcurtain.system.frozen import Frozen, JsonValue, ServerName
 
 
 class GuaranteeScope(Frozen):
@@ -83,8 +83,8 @@ class WitnessCall(Frozen):
 
     server: str
     tool: str
-    arguments: dict[str, Json]
-    caller: dict[str, Json] = Field(default_factory=dict)
+    arguments: dict[str, JsonValue]
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
     subject: str
     verdict: Verdict
     rule: str

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.system.frozen import Digest, Frozen, Json, ServerName, Slug
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName, Slug
 
 
 class Resolution(Frozen):
@@ -21,7 +21,7 @@ class Resolution(Frozen):
 
     server: ServerName
     tool: str
-    arguments: dict[str, Json] = Field(default_factory=dict)
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
     values: str
     schema_digest: Digest
     confirmed: bool = False

@@ -10,7 +10,7 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 
 from ironcurtain.model.plain_schemas import is_plainly_a_schema
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _MAX_WORDS = 200
@@ -18,7 +18,7 @@ _MAX_WORDS = 200
 _LONGEST_KEPT = 1 << 14
 
 
-def schema_fault(schema: Json) -> str | None:
+def schema_fault(schema: JsonValue) -> str | None:
     """Say in plain words why a value is no schema of the dialect that it names (2020-12 by default).
 
     Checking one takes milliseconds and is asked for the same tools again and again; so what was found is

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _MOST_LEVELS: Final = 16
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _REFERENCE: Final = re.compile(r"#/\$defs/[A-Za-z0-9_.-]+\Z")
 
 
-def is_plainly_a_schema(value: Json, level: int = 0) -> bool:
+def is_plainly_a_schema(value: JsonValue, level: int = 0) -> bool:
     """Tell whether a value is sure to be a schema of dialect 2020-12; where it is not sure, it may be one.
 
     Args:
@@ -30,7 +30,7 @@ def is_plainly_a_schema(value: Json, level: int = 0) -> bool:
     return all(_is_plain(word, each, level + 1) for word, each in value.items())
 
 
-def _is_plain(word: str, value: Json, level: int) -> bool:
+def _is_plain(word: str, value: JsonValue, level: int) -> bool:
     check = _CHECKS.get(word)
     if check is not None:
         return check(value)
@@ -43,49 +43,49 @@ def _is_plain(word: str, value: Json, level: int) -> bool:
     return False
 
 
-def _are_plain(values: Iterable[Json], level: int) -> bool:
+def _are_plain(values: Iterable[JsonValue], level: int) -> bool:
     return all(is_plainly_a_schema(each, level) for each in values)
 
 
-def _is_text(value: Json) -> bool:
+def _is_text(value: JsonValue) -> bool:
     return isinstance(value, str)
 
 
-def _is_truth_value(value: Json) -> bool:
+def _is_truth_value(value: JsonValue) -> bool:
     return isinstance(value, bool)
 
 
-def _is_list(value: Json) -> bool:
+def _is_list(value: JsonValue) -> bool:
     return isinstance(value, list)
 
 
-def _is_count(value: Json) -> bool:
+def _is_count(value: JsonValue) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_number(value: Json) -> bool:
+def _is_number(value: JsonValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_names(value: Json) -> bool:
+def _is_names(value: JsonValue) -> bool:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         return False
     return len(set(map(str, value))) == len(value)
 
 
-def _is_type(value: Json) -> bool:
+def _is_type(value: JsonValue) -> bool:
     return isinstance(value, str) and value in _TYPES
 
 
-def _is_reference(value: Json) -> bool:
+def _is_reference(value: JsonValue) -> bool:
     return isinstance(value, str) and _REFERENCE.match(value) is not None
 
 
-def _is_anything(_: Json) -> bool:
+def _is_anything(_: JsonValue) -> bool:
     return True
 
 
-_CHECKS: Final[Mapping[str, Callable[[Json], bool]]] = {
+_CHECKS: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
     "type": _is_type,
     "$ref": _is_reference,
     "required": _is_names,

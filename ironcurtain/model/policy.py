@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, Json, OneOrMany, ServerName, Slug
+from ironcurtain.system.frozen import Frozen, JsonValue, OneOrMany, ServerName, Slug
 
 Operator: TypeAlias = Literal[
     "equals", "not_equals", "in", "not_in", "lt", "le", "gt", "ge", "matches", "present"
@@ -59,7 +59,7 @@ class ArgCondition(Frozen):
 
     name: str = Field(min_length=1)
     op: Operator
-    value: Json
+    value: JsonValue
     over: Literal["every", "some"] = "every"
     or_absent: bool = False
     measure: Literal["count", "length"] | None = None

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Frozen, Json, Slug
+from ironcurtain.system.frozen import Frozen, JsonValue, Slug
 
 
 class DescribedFile(Frozen):
@@ -58,12 +58,12 @@ class ScenarioCall(Frozen):
 
     server: str
     tool: str
-    arguments: dict[str, Json] = Field(default_factory=dict)
-    caller: dict[str, Json] | None = None
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    caller: dict[str, JsonValue] | None = None
 
     @field_validator("arguments", "caller")
     @classmethod
-    def _are_strict(cls, value: Json) -> Json:
+    def _are_strict(cls, value: JsonValue) -> JsonValue:
         """Refuse what no call can hold: a file may state larger numbers than a call."""
         json_text.check(value)
         return value

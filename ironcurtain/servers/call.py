@@ -18,7 +18,7 @@ from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 MAX_RESULT_BYTES = 8 << 20
@@ -30,10 +30,10 @@ def call_tool(
     starter: ServerLauncher,
     server: str,
     tool: str,
-    arguments: dict[str, Json],
+    arguments: dict[str, JsonValue],
     *,
     timeout: float = DEFAULT_TIMEOUT,
-) -> Json:
+) -> JsonValue:
     """Call a tool and return its result as JSON: structured content, or else its text parsed as JSON.
 
     Several texts that are JSON each become an array.
@@ -71,7 +71,7 @@ def call_tool(
     return _content(server, tool, result)
 
 
-def _content(server: str, tool: str, result: CallToolResult) -> Json:
+def _content(server: str, tool: str, result: CallToolResult) -> JsonValue:
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
     if result.is_error:
         raise ServerFailedError(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ironcurtain.errors import raise_all
 from ironcurtain.servers.tools import ToolListing, check_tools
 from ironcurtain.system.files import load
-from ironcurtain.system.frozen import Digest, Json
+from ironcurtain.system.frozen import Digest, JsonValue
 
 
 class _SavedTool(BaseModel):
@@ -21,8 +21,8 @@ class _SavedTool(BaseModel):
 
     name: str
     description: str | None = None
-    input_schema: dict[str, Json] = Field(alias="inputSchema")
-    annotations: dict[str, Json] | None = None
+    input_schema: dict[str, JsonValue] = Field(alias="inputSchema")
+    annotations: dict[str, JsonValue] | None = None
     listing_digest: Digest | None = Field(default=None, alias="listingDigest")
 
 
@@ -57,7 +57,7 @@ def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> tu
     return tools
 
 
-def saved_document(tools: Iterable[ToolListing]) -> dict[str, Json]:
+def saved_document(tools: Iterable[ToolListing]) -> dict[str, JsonValue]:
     """Return the document that `read_saved_tools` reads, for writing as JSON."""
     return {
         "format": "ironcurtain/tools/v1",

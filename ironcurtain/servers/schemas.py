@@ -10,7 +10,7 @@ from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_wi
 
 from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples", "example"})
@@ -20,7 +20,7 @@ _MAX_BYTES = 1 << 18
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def schema_problem(schema: dict[str, Json]) -> str | None:
+def schema_problem(schema: dict[str, JsonValue]) -> str | None:
     """Say in plain words why a tool's input schema cannot be used, or None if it can.
 
     Checked: strict JSON of at most 64 levels and 256 KiB; the meta-schema of its dialect; type `object`;
@@ -40,16 +40,16 @@ def schema_problem(schema: dict[str, Json]) -> str | None:
     return schema_fault(schema) or _reference_problem(schema)
 
 
-def _known(dialect: Json) -> bool:
+def _known(dialect: JsonValue) -> bool:
     try:
         return isinstance(dialect, str) and bool(specification_with(dialect))
     except UnknownDialect:
         return False
 
 
-def _reference_problem(schema: dict[str, Json]) -> str | None:
+def _reference_problem(schema: dict[str, JsonValue]) -> str | None:
     dialect = schema.get("$schema")
-    specification: Specification[Json] = specification_with(dialect) if dialect else DRAFT202012
+    specification: Specification[JsonValue] = specification_with(dialect) if dialect else DRAFT202012
     resolver = Registry().resolver_with_root(specification.create_resource(schema))
     for reference in _references(schema):
         if not reference.startswith("#"):
@@ -61,7 +61,7 @@ def _reference_problem(schema: dict[str, Json]) -> str | None:
     return None
 
 
-def _references(node: Json, *, names: bool = False) -> Iterator[str]:
+def _references(node: JsonValue, *, names: bool = False) -> Iterator[str]:
     """Yield every reference of a schema; in an object of `names` the keys are names, not keywords."""
     if isinstance(node, list):
         for item in node:

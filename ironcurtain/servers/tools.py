@@ -11,7 +11,7 @@ from pydantic import Field
 from ironcurtain.errors import IronCurtainError, ServerFailedError
 from ironcurtain.servers.schemas import schema_problem
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}\Z")
@@ -31,12 +31,12 @@ class ToolListing(Frozen):
 
     name: str
     description: str = ""
-    input_schema: dict[str, Json]
-    annotations: dict[str, Json] = Field(default_factory=dict)
+    input_schema: dict[str, JsonValue]
+    annotations: dict[str, JsonValue] = Field(default_factory=dict)
     listing_digest: str | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Json]) -> ToolListing:
+    def of(cls, told: Mapping[str, JsonValue]) -> ToolListing:
         """Return the listing of a tool as the protocol writes it, with the digest of the whole of it."""
         return cls(
             name=told["name"],

@@ -30,7 +30,7 @@ from ironcurtain.errors import (
     raise_all,
 )
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def unwritten(what: str, where: Path, error: OSError) -> PublishError:
     )
 
 
-def _json_value(text: str, source: str) -> Json:
+def _json_value(text: str, source: str) -> JsonValue:
     try:
         return json_text.parse(text, max_bytes=MAX_BYTES, any_double=True)
     except json_text.MalformedJsonError as error:
@@ -224,7 +224,7 @@ def _yaml() -> ModuleType:
     return importlib.import_module("ironcurtain.system.yaml_text")
 
 
-def _check_format(value: Json, source: str, model: type[BaseModel]) -> None:
+def _check_format(value: JsonValue, source: str, model: type[BaseModel]) -> None:
     """Tell a document of a newer version, or of another kind, from one with mistakes in it."""
     field = model.model_fields.get("format")
     if field is None or not isinstance(value, dict) or not isinstance(value.get("format"), str):

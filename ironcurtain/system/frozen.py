@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
-Json: TypeAlias = Any
+JsonValue: TypeAlias = Any
 """Any JSON value: object, array, string, number, true, false or null."""
 
 

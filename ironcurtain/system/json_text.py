@@ -17,7 +17,7 @@ from itertools import islice
 import re2
 import rfc8785
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import in_quotes
 
 MAX_BYTES = 1 << 20
@@ -47,7 +47,7 @@ class MalformedJsonError(ValueError):
         self.column = column
 
 
-def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = False) -> Json:
+def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = False) -> JsonValue:
     """Parse strict JSON.
 
     Args:
@@ -85,7 +85,7 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
     return value
 
 
-def check(value: Json, *, any_double: bool = False) -> None:
+def check(value: JsonValue, *, any_double: bool = False) -> None:
     """Hold an already parsed value to the same rules as `parse`, size in bytes aside.
 
     Args:
@@ -107,7 +107,7 @@ def check(value: Json, *, any_double: bool = False) -> None:
     raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels")
 
 
-def plain(value: Json) -> Json:
+def plain(value: JsonValue) -> JsonValue:
     """Return an already parsed value as `parse` would have returned it: a copy of plain lists and dicts.
 
     What a Python value can be beyond JSON (a tuple, a subclass of a dictionary that answers differently
@@ -125,7 +125,7 @@ def plain(value: Json) -> Json:
         raise MalformedJsonError("a value that is no JSON") from None
 
 
-def canonical(value: Json) -> bytes:
+def canonical(value: JsonValue) -> bytes:
     """Serialise canonically (RFC 8785): one byte string for one value, on every machine."""
     try:
         data = _PLAIN.encode(value).encode()
@@ -136,7 +136,7 @@ def canonical(value: Json) -> bytes:
     return data
 
 
-def digest(value: Json) -> str:
+def digest(value: JsonValue) -> str:
     """Return `sha256:<hex>` of the canonical serialisation."""
     return digest_bytes(canonical(value))
 
@@ -146,12 +146,12 @@ def digest_bytes(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def pretty(value: Json) -> str:
+def pretty(value: JsonValue) -> str:
     """Serialise for people and for git: sorted keys, two spaces, a final newline, byte-stable."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def shown(value: Json) -> str:
+def shown(value: JsonValue) -> str:
     """Return a value as people read it, in one line: JSON but for backslashes that can stay as they are."""
     if isinstance(value, str):
         return in_quotes(value)
@@ -162,7 +162,7 @@ def shown(value: Json) -> str:
     return json.dumps(value)
 
 
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
@@ -170,7 +170,7 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return result
 
 
-def _constant(name: str) -> Json:
+def _constant(name: str) -> JsonValue:
     raise MalformedJsonError(f"{name} is not JSON")
 
 
@@ -194,7 +194,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _children(value: Json, largest: float) -> Iterator[Json]:
+def _children(value: JsonValue, largest: float) -> Iterator[JsonValue]:
     if isinstance(value, dict):
         for key, child in value.items():
             if not isinstance(key, str):
@@ -207,7 +207,7 @@ def _children(value: Json, largest: float) -> Iterator[Json]:
         _check_scalar(value, largest)
 
 
-def _check_scalar(value: Json, largest: float) -> None:
+def _check_scalar(value: JsonValue, largest: float) -> None:
     if isinstance(value, str):
         _check_string(value)
     elif isinstance(value, float):

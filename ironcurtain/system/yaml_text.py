@@ -16,18 +16,18 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from ironcurtain.errors import FormatError, Place
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 
-def parse(text: str, source: str) -> Json:
+def parse(text: str, source: str) -> JsonValue:
     """Parse a YAML document that holds nothing but JSON values.
 
     Raises:
         FormatError: With the place of the mistake, where it has one.
     """
     try:
-        value: Json = YAML(typ="safe", pure=True).load(text)
+        value: JsonValue = YAML(typ="safe", pure=True).load(text)
         json_text.check(value, any_double=True)
     except MarkedYAMLError as error:
         mark = error.problem_mark

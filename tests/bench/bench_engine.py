@@ -15,13 +15,13 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import find
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 pytestmark = pytest.mark.bench
 SIZES = (50, 2_000, 10_000)
 
 
-def question(made: Bundle, home: Path, tool: str, arguments: Json) -> bytes:
+def question(made: Bundle, home: Path, tool: str, arguments: JsonValue) -> bytes:
     prepared = prepare(Call(SERVER, tool, arguments), load(made, home))
     assert isinstance(prepared, Prepared)
     return json.dumps(prepared.input).encode()

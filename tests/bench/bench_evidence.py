@@ -26,7 +26,7 @@ from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenarios
 from ironcurtain.system import assets
 from ironcurtain.system.files import load, parse_document
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 pytestmark = pytest.mark.bench
 SERVERS = 10
@@ -49,7 +49,7 @@ class KeepsInputs(OpaCommand):
         self.directory = directory
         self.kept: list[Path] = []
 
-    def eval(self, query: str, *, bundles: Any = (), data: Any = (), **more: Any) -> Json:
+    def eval(self, query: str, *, bundles: Any = (), data: Any = (), **more: Any) -> JsonValue:
         """Keep the data files, then evaluate."""
         for file in data:
             if file.suffix == ".json":

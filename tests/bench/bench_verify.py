@@ -18,7 +18,7 @@ from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import assets
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 pytestmark = pytest.mark.bench
 SCENARIOS = 10_000
@@ -46,7 +46,7 @@ def scenarios() -> Scenarios:
     )
 
 
-def write_inputs(directory: Path, archive: bytes, questions: Mapping[str, Json]) -> list[str]:
+def write_inputs(directory: Path, archive: bytes, questions: Mapping[str, JsonValue]) -> list[str]:
     """Write what a bare `opa eval` reads; return its command."""
     (directory / "bundle.tar.gz").write_bytes(archive)
     (directory / "inputs.json").write_text(json.dumps({"ironcurtain_inputs": questions}))

@@ -20,7 +20,7 @@ from ironcurtain.compiler.known import LISTS, Collection
 from ironcurtain.model.known import KnownServer
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 def main(wanted: dict[str, str]) -> int:
@@ -89,11 +89,11 @@ def _keep(server: KnownServer, version: str, path: Path, text: str) -> None:
             return
 
 
-def _pretty(document: Json) -> str:
+def _pretty(document: JsonValue) -> str:
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _entry(server: KnownServer, version: str) -> dict[str, Json]:
+def _entry(server: KnownServer, version: str) -> dict[str, JsonValue]:
     start, package = server.start, f"{server.package.name}@{version}"
     more = [word for beside in start.with_ for word in ("--with", beside)]
     command = ["npx", "-y", package] if server.package.registry == "npm" else ["uvx", *more, package]

@@ -11,7 +11,7 @@ from ironcurtain.analysis.engine.search import CallSearch
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _EFFORT = 500
 """So many combinations of guards are tried for one witness."""
@@ -27,7 +27,7 @@ class Base:
 
     origin: str
     step: Step
-    caller: Mapping[str, Json] = field(default_factory=dict)
+    caller: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _witnesses(examined: PolicyAnalysis) -> Iterator[Base]:
                     yield Base("witness", Step(server, tool, call.arguments), call.caller)
 
 
-def placed(value: Json, places: Mapping[str, str]) -> Json:
+def placed(value: JsonValue, places: Mapping[str, str]) -> JsonValue:
     """Return a value with the paths in it that lie in some directories moved to others."""
     if isinstance(value, dict):
         return {key: placed(each, places) for key, each in value.items()}

@@ -45,7 +45,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults
 from ironcurtain.servers.connect import LastWords, cause, parameters
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAXIMUM = 300
 """So many respelled calls are sent at most."""
@@ -58,7 +58,7 @@ _ALL = _CHANGES | {"read-path"}
 class _Sent:
     server: str
     tool: str
-    arguments: dict[str, Json]
+    arguments: dict[str, JsonValue]
     decision: Decision
 
 
@@ -161,7 +161,7 @@ class _Attack:
         roles = [self._registry[role] for argument in tool.args for role in argument.possible_roles]
         return not tool.composites and all(r.category == "path" for r in roles if r.resource)
 
-    def _spelled(self, server: str, tool: str, arguments: dict[str, Json], leaf: Leaf) -> Iterator[Call]:
+    def _spelled(self, server: str, tool: str, arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Call]:
         for spelling in leaf.spellings(self._ground):
             changed = leaf.with_value(arguments, spelling.value)
             if changed is not None and spelling.scene is not Scene.FOLDED:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 Found: TypeAlias = Literal["found", "not found"]
 """An attack is a search: that it found nothing is no proof that there is nothing."""
@@ -22,8 +22,8 @@ class AttackCall(Frozen):
 
     server: str
     tool: str
-    arguments: Json
-    caller: dict[str, Json] = Field(default_factory=dict)
+    arguments: JsonValue
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
     verdict: Verdict
     rule: str
     clause: str | None = None
@@ -71,8 +71,8 @@ class Stray(Frozen):
 
     server: str
     tool: str
-    arguments: Json
-    sent: dict[str, Json]
+    arguments: JsonValue
+    sent: dict[str, JsonValue]
     judged: tuple[str, ...]
     touched: tuple[str, ...]
 

@@ -27,7 +27,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _NOTHING = Recorded()
 
@@ -148,7 +148,7 @@ class _Judge:
         return _key([found.input, found.floor.escalated, sorted(found.floor.discharged)]), found
 
 
-def _key(value: Json) -> str:
+def _key(value: JsonValue) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -156,7 +156,7 @@ def _own_call(base: Base) -> Call:
     return _call(base.step.server, base.step.tool, base.step.arguments, base)
 
 
-def _call(server: str, tool: str, arguments: Json, base: Base) -> Call:
+def _call(server: str, tool: str, arguments: JsonValue, base: Base) -> Call:
     return Call(server, tool, arguments, dict(base.caller))
 
 
@@ -180,7 +180,7 @@ def _break(trial: Trial, base: Base, stands_for: Decision, got: Sequence[Decisio
 
 
 def _told(
-    server: str, tool: str, arguments: Json, caller: Mapping[str, Json], decision: Decision
+    server: str, tool: str, arguments: JsonValue, caller: Mapping[str, JsonValue], decision: Decision
 ) -> AttackCall:
     return AttackCall(
         server=server,

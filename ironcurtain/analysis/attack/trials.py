@@ -21,7 +21,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _NO_CALL = frozenset(
     {
@@ -50,7 +50,7 @@ class Trial:
     base: int
     kind: str
     taken_by: str
-    calls: tuple[tuple[str, str, Json], ...]
+    calls: tuple[tuple[str, str, JsonValue], ...]
     scene: Scene = Scene.DESCRIBED
     neighbour: bool = False
     reached: bool = False
@@ -158,7 +158,7 @@ class Trials:
                         )
                         yield from _spelled(each, leaf, both)
 
-    def _milder(self, each: Decided) -> dict[str, Json] | None:
+    def _milder(self, each: Decided) -> dict[str, JsonValue] | None:
         """Return the arguments of a call of the tool that gets further."""
         step = each.base.step
         severity = each.decision.verdict.severity
@@ -254,8 +254,10 @@ def _spelled(each: Decided, leaf: Leaf, spelling: Spelling) -> Iterator[Trial]:
         )
 
 
-def _with(arguments: Mapping[str, Json], steps: tuple[str, ...], value: Json) -> dict[str, Json]:
-    changed: dict[str, Json] = copy.deepcopy(dict(arguments))
+def _with(
+    arguments: Mapping[str, JsonValue], steps: tuple[str, ...], value: JsonValue
+) -> dict[str, JsonValue]:
+    changed: dict[str, JsonValue] = copy.deepcopy(dict(arguments))
     pointers.assign(changed, steps, value)
     return changed
 

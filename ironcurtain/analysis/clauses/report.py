@@ -11,7 +11,7 @@ from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.model.guarantees import WitnessCall
 from ironcurtain.model.policy import Claim
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 
 OutcomeKind: TypeAlias = Literal[
     "enforced", "structural", "merged", "asked", "partly-asked", "not-kept", "principle", "unaccounted"
@@ -23,8 +23,8 @@ class ExampleCall(Frozen):
 
     server: str
     tool: str
-    arguments: dict[str, Json]
-    caller: dict[str, Json]
+    arguments: dict[str, JsonValue]
+    caller: dict[str, JsonValue]
     verdict: Verdict
 
 

@@ -12,13 +12,13 @@ from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool: no part of what its annotation means."""
 
 
-def cell_content(cell: EquivalenceClass) -> Json:
+def cell_content(cell: EquivalenceClass) -> JsonValue:
     """Return what each policy knows of a cell's subjects; lists are named with their members' digest."""
     known = [
         None if key is None else {"in": sorted(key.patterns), "free": key.discharged, "floor": key.floor}
@@ -27,7 +27,7 @@ def cell_content(cell: EquivalenceClass) -> Json:
     return {"role": cell.role, "known": known}
 
 
-def space_content(space: CallSpace) -> Json:
+def space_content(space: CallSpace) -> JsonValue:
     """Return what a tool's cells are cut by: its annotation, patterns, tests, guards and custom modules."""
     guards = [[sorted(g.roles), sorted(g.patterns), g.anywhere] for g in space.guards]
     return {
@@ -40,12 +40,12 @@ def space_content(space: CallSpace) -> Json:
     }
 
 
-def tool_content(sides: PoliciesUnderTest, server: str, tool: str) -> Json:
+def tool_content(sides: PoliciesUnderTest, server: str, tool: str) -> JsonValue:
     """Return all that both policies say about a tool whose cells cannot be compared."""
     return [_tool_of(side, server, tool) for side in sides.sides]
 
 
-def _tool_of(side: PolicyUnderTest, server: str, tool: str) -> Json:
+def _tool_of(side: PolicyUnderTest, server: str, tool: str) -> JsonValue:
     annotation = side.content.annotations.find(server, tool)
     if annotation is None:
         return None
@@ -57,16 +57,16 @@ def _tool_of(side: PolicyUnderTest, server: str, tool: str) -> Json:
     }
 
 
-def _rule(rule: RuleOfTool) -> Json:
+def _rule(rule: RuleOfTool) -> JsonValue:
     condition = rule.condition.model_dump(mode="json", exclude_defaults=True)
     return {"if": condition, "patterns": sorted(rule.patterns), "then": rule.then.value}
 
 
-def _annotation(annotation: ToolAnnotation) -> Json:
+def _annotation(annotation: ToolAnnotation) -> JsonValue:
     return annotation.model_dump(mode="json", exclude=TOLD)
 
 
-def _custom(side: PolicyUnderTest) -> Json:
+def _custom(side: PolicyUnderTest) -> JsonValue:
     """Return a digest of the modules that a project wrote itself: they may read anything."""
     own = {path: text for path, text in side.bundle.modules.items() if path.startswith("ironcurtain/custom/")}
     return json_text.digest(own) if own else None

@@ -36,7 +36,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SAME = ("same",)
@@ -378,5 +378,5 @@ def _as_decided(decision: Decision) -> Decided:
     return Decided(verdict=decision.verdict, rule=decision.rule, clause=decision.clause)
 
 
-def _id(content: Json) -> str:
+def _id(content: JsonValue) -> str:
     return json_text.digest(content).removeprefix("sha256:")[:12]

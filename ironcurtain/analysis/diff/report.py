@@ -9,7 +9,7 @@ from pydantic import Field
 from ironcurtain.analysis.engine.proof import Exactness, Proof
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 Direction = Literal["loosened", "tightened"]
 
@@ -27,8 +27,8 @@ class DifferentCall(Frozen):
 
     server: str
     tool: str
-    arguments: dict[str, Json]
-    caller: dict[str, Json] = Field(default_factory=dict)
+    arguments: dict[str, JsonValue]
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
     old: Decided
     new: Decided
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ironcurtain.analysis.diff.report import Change, Difference, DifferentCall
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import marked, printable, visible
 
 _FEW = 3
@@ -92,7 +92,7 @@ def _call(call: DifferentCall) -> str:
     )
 
 
-def _json(value: Json) -> str:
+def _json(value: JsonValue) -> str:
     return marked(json.dumps(value, ensure_ascii=False))
 
 

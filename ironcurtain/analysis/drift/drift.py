@@ -20,7 +20,7 @@ from ironcurtain.model.policy import If
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 Reader = Callable[[str, ToolListing], Iterable[str]]
 """Says what in a tool's texts speaks to the model, given its server's name."""
@@ -116,7 +116,7 @@ def _changed(
         yield "schema"
 
 
-def changed_arguments(old: Mapping[str, Json], new: Mapping[str, Json]) -> ChangedArguments:
+def changed_arguments(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> ChangedArguments:
     """Return what became of the top-level arguments between two input schemas."""
     before, after = _properties(old), _properties(new)
     added, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
@@ -128,12 +128,12 @@ def changed_arguments(old: Mapping[str, Json], new: Mapping[str, Json]) -> Chang
     return ChangedArguments(added=tuple(added), gone=tuple(gone), renamed=renamed, schema_changed=changed)
 
 
-def _properties(schema: Mapping[str, Json]) -> dict[str, Json]:
+def _properties(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     found = schema.get("properties")
     return found if isinstance(found, dict) else {}
 
 
-def _shape(schema: Json) -> Json:
+def _shape(schema: JsonValue) -> JsonValue:
     """Return a schema without the words in it."""
     if not isinstance(schema, dict):
         return schema

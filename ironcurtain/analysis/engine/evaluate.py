@@ -25,7 +25,7 @@ from ironcurtain.errors import EngineFailedError, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import assets
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import visible
 
@@ -69,7 +69,7 @@ def decide_prepared(
     return {id_: _decision(id_, p, answers, policy) for id_, p in prepared.items()}
 
 
-def evaluate(questions: Mapping[str, Json], bundle: Bundle, opa: OpaCommand) -> dict[str, Json]:
+def evaluate(questions: Mapping[str, JsonValue], bundle: Bundle, opa: OpaCommand) -> dict[str, JsonValue]:
     """Return OPA's decision object for each policy input, by id; shards run side by side on the cores.
 
     Raises:
@@ -95,8 +95,8 @@ def evaluate(questions: Mapping[str, Json], bundle: Bundle, opa: OpaCommand) -> 
 
 
 def _evaluate_shard(
-    questions: Mapping[str, Json], directory: Path, number: int, archive: Path, opa: OpaCommand
-) -> dict[str, Json]:
+    questions: Mapping[str, JsonValue], directory: Path, number: int, archive: Path, opa: OpaCommand
+) -> dict[str, JsonValue]:
     data = directory / f"inputs-{number}.json"
     data.write_text(json.dumps({"ironcurtain_inputs": questions}), encoding="utf-8")
     found = opa.eval(
@@ -108,7 +108,7 @@ def _evaluate_shard(
 
 
 def _decision(
-    id_: str, prepared: Prepared | Decision, answers: Mapping[str, Json], policy: LoadedPolicy
+    id_: str, prepared: Prepared | Decision, answers: Mapping[str, JsonValue], policy: LoadedPolicy
 ) -> Decision:
     if isinstance(prepared, Decision):
         return prepared

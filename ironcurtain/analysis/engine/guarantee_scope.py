@@ -17,7 +17,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "sandbox"
@@ -173,7 +173,7 @@ def _named(scope: GuaranteeScope) -> Iterator[tuple[str, str]]:
                 yield referred
 
 
-def _describes(name: str, node: Json) -> bool:
+def _describes(name: str, node: JsonValue) -> bool:
     """Tell whether a schema has a property of this name anywhere."""
     if isinstance(node, dict):
         properties = node.get("properties")

@@ -27,7 +27,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _BATCH = 1_000
@@ -172,7 +172,7 @@ def _ask(questions: list[_Question], side: int, opa: OpaCommand) -> dict[int, Ou
     for number, question in enumerate(questions):
         if question.cell.keys[side] is not None:
             batches.setdefault(_batch_key(question), []).append(number)
-    inputs: dict[str, Json] = {}
+    inputs: dict[str, JsonValue] = {}
     places: dict[str, dict[str, int]] = {}
     for numbers in batches.values():
         for start in range(0, len(numbers), _BATCH):
@@ -200,7 +200,7 @@ def _batch_key(question: _Question) -> tuple[object, ...]:
 
 def _input(
     questions: list[_Question], numbers: list[int], side: int
-) -> tuple[dict[str, Json], dict[str, int]]:
+) -> tuple[dict[str, JsonValue], dict[str, int]]:
     """Return one policy input with the subjects of several questions, and which id asks which of them."""
     first = questions[numbers[0]]
     space = first.space
@@ -258,7 +258,7 @@ def _subject(question: _Question, side: int) -> tuple[SubjectKey, Resource]:
 
 
 def _read(
-    questions: list[_Question], table: Mapping[str, int], answer: Json, side: int, ids: set[str]
+    questions: list[_Question], table: Mapping[str, int], answer: JsonValue, side: int, ids: set[str]
 ) -> Iterator[tuple[int, Outcome]]:
     try:
         read = read_answer(answer, ids)

@@ -23,7 +23,7 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument, ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _WORD = re.compile(r"[\w-]*")
 # What steps 4 and 5 do not read of a tool and of an argument; everything else tells calls apart.
@@ -68,7 +68,9 @@ class PrepareCache:
             self._tools[place] = StepsOfTool(self, server, tool, registry)
         return self._tools[place]
 
-    def fit(self, server: str, tool: ValidatedTool, arguments: dict[str, Json]) -> dict[str, Json] | None:
+    def fit(
+        self, server: str, tool: ValidatedTool, arguments: dict[str, JsonValue]
+    ) -> dict[str, JsonValue] | None:
         """Do step 3; return the filled arguments, None if they do not fit."""
         has_root = self._policy.site.working_root(server) is not None
         try:
@@ -77,14 +79,14 @@ class PrepareCache:
             return None
 
     def reached(
-        self, server: str, tool: ToolAnnotation, filled: dict[str, Json], read: Hashable
+        self, server: str, tool: ToolAnnotation, filled: dict[str, JsonValue], read: Hashable
     ) -> Reached | None:
         """Do steps 4 and 5, once for calls of which they read the same; None if the call ends there."""
         if read not in self._reached:
             self._reached[read] = self._run(server, tool, filled)
         return self._reached[read]
 
-    def _run(self, server: str, tool: ToolAnnotation, filled: dict[str, Json]) -> Reached | None:
+    def _run(self, server: str, tool: ToolAnnotation, filled: dict[str, JsonValue]) -> Reached | None:
         try:
             canonical = canonicalise(tool, filled, self._policy.surroundings(server))
             floor = structural_checks.check(tool, canonical, self._policy.boundaries(server))
@@ -100,28 +102,28 @@ class StepsOfTool:
         self._steps, self._server, self._tool = steps, server, tool
         self._annotation = tool.annotation
         self._shapes = Shapes(tool.schema.schema) if tool.schema else None
-        self._filled: dict[Hashable, dict[str, Json] | None] = {}
+        self._filled: dict[Hashable, dict[str, JsonValue] | None] = {}
         self._about_tool = tool.annotation.model_dump_json(exclude=_UNREAD_TOOL)
         self._about = [(a, a.model_dump_json(exclude=_UNREAD_ARGUMENT)) for a in tool.annotation.args]
         self._read = _read_always(tool.annotation, registry)
 
-    def of(self, arguments: dict[str, Json], top: str) -> Reached | None:
+    def of(self, arguments: dict[str, JsonValue], top: str) -> Reached | None:
         """Do the steps for a call that differs from others in the argument `top`; None if it ends early."""
         filled = self._fit(arguments, top)
         if filled is None:
             return None
         return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
 
-    def of_filled(self, filled: dict[str, Json]) -> Reached | None:
+    def of_filled(self, filled: dict[str, JsonValue]) -> Reached | None:
         """Do steps 4 and 5 for filled arguments, valid or not; None if the call ends there."""
         return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
 
-    def accepts(self, arguments: dict[str, Json]) -> bool:
+    def accepts(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether a call gets as far as the policy."""
         filled = self._steps.fit(self._server, self._tool, arguments)
         return filled is not None and self.of_filled(filled) is not None
 
-    def _fit(self, arguments: dict[str, Json], top: str) -> dict[str, Json] | None:
+    def _fit(self, arguments: dict[str, JsonValue], top: str) -> dict[str, JsonValue] | None:
         value = arguments.get(top)
         # Texts that fit have all that step 3 asks of them in common, and so have those that do not.
         fits = self._shapes.takes_text(top, value) if self._shapes and isinstance(value, str) else None
@@ -133,7 +135,7 @@ class StepsOfTool:
         filled = self._filled[same]
         return None if filled is None else {**filled, top: value}
 
-    def _reads(self, filled: Mapping[str, Json]) -> Hashable:
+    def _reads(self, filled: Mapping[str, JsonValue]) -> Hashable:
         """Return all that steps 4 and 5 read of a call."""
         values = {
             name: repr(value)
@@ -165,6 +167,6 @@ def _is_read(argument: Argument, registry: Registry) -> bool:
     )
 
 
-def _names_nothing(value: Json) -> bool:
+def _names_nothing(value: JsonValue) -> bool:
     """Tell whether a value is too plain to name a place of the disk."""
     return all(not isinstance(leaf, str) or _WORD.fullmatch(leaf) for _, leaf in pointers.leaves(value))

@@ -24,7 +24,7 @@ from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
 from ironcurtain.analysis.engine.whole_calls import Chosen, Roles, Sums, TooManyStatesError
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_TRIED = 20_000
 MAX_REFUSED = 40
@@ -45,8 +45,8 @@ ANY_PATH = DiagramPath((), (), ())
 class FoundCall:
     """A whole call that a search found, with the value of the subject it is about."""
 
-    arguments: dict[str, Json]
-    caller: dict[str, Json]
+    arguments: dict[str, JsonValue]
+    caller: dict[str, JsonValue]
     role: str
     value: str
 

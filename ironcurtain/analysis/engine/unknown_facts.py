@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 Root: TypeAlias = Literal["args", "caller"]
 """Where a pointer begins: at the arguments, or at the caller facts."""
@@ -76,7 +76,7 @@ def holds_unknown(then: Verdict) -> bool:
     return then is not Verdict.ALLOW
 
 
-def reference(value: Json) -> tuple[str, str] | None:
+def reference(value: JsonValue) -> tuple[str, str] | None:
     """Return (`caller` or `arg`, pointer) if an operand refers to another value, else None."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, pointer),) = value.items()
@@ -95,7 +95,7 @@ def demanded_type(test: ArgCondition) -> str | None:
     return _TYPE_OF_OPERATOR.get(test.op) or json_type(sample)
 
 
-def json_type(value: Json) -> str | None:
+def json_type(value: JsonValue) -> str | None:
     """Return the JSON type of a value, None for null, which counts as absent."""
     if value is None:
         return None

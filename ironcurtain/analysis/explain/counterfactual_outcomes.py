@@ -10,7 +10,7 @@ from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 class Outcomes:
@@ -25,7 +25,9 @@ class Outcomes:
         caller_classes: The classes of what only the caller's facts decide, which no agent can change.
     """
 
-    def __init__(self, space: CallSpace, arguments: Mapping[str, Json], caller: Mapping[str, Json]) -> None:
+    def __init__(
+        self, space: CallSpace, arguments: Mapping[str, JsonValue], caller: Mapping[str, JsonValue]
+    ) -> None:
         self._space = space
         resources = {name for source in space.sources if source.argument for name in source.places}
         asked = {name: PRESENT if name in resources else value for name, value in arguments.items()}

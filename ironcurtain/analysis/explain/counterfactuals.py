@@ -33,7 +33,7 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 Decide: TypeAlias = Callable[[Sequence[Call]], Sequence[Decision]]
 """Decides calls where they would happen, in order."""
@@ -59,8 +59,8 @@ class Refused:
     """
 
     call: Call
-    given: dict[str, Json]
-    filled: dict[str, Json]
+    given: dict[str, JsonValue]
+    filled: dict[str, JsonValue]
     decision: Decision
 
 
@@ -100,7 +100,7 @@ class Nearest:
         kept = found[Verdict.ALLOW] or (found[Verdict.ESCALATE] if enough else [])
         return tuple(sorted(kept, key=lambda each: len(each.changed))[:_WANTED])
 
-    def _decided(self, refused: Refused, arguments: dict[str, Json]) -> Suggestion | None:
+    def _decided(self, refused: Refused, arguments: dict[str, JsonValue]) -> Suggestion | None:
         call = refused.call
         (decision,) = self._decide([Call(call.server, call.tool, arguments, call.caller)])
         if decision.verdict is Verdict.DENY:
@@ -126,7 +126,7 @@ class Nearest:
         return self._spaces[server, tool]
 
 
-def _unseen(proposals: Iterable[dict[str, Json]], tried: set[bytes]) -> Iterator[dict[str, Json]]:
+def _unseen(proposals: Iterable[dict[str, JsonValue]], tried: set[bytes]) -> Iterator[dict[str, JsonValue]]:
     for arguments in proposals:
         text = json_text.canonical(arguments)
         if text not in tried:
@@ -134,13 +134,13 @@ def _unseen(proposals: Iterable[dict[str, Json]], tried: set[bytes]) -> Iterator
             yield arguments
 
 
-def _changed(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
+def _changed(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> Iterator[str]:
     for name in sorted(old.keys() | new.keys()):
         if name not in old or name not in new or old[name] != new[name]:
             yield pointers.join((name,))
 
 
-def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, Json]]:
+def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]:
     """Yield calls that probably get further, the most promising first."""
     outcomes = Outcomes(space, refused.filled, refused.call.caller or {})
     goals = [Verdict.ALLOW]
@@ -158,7 +158,7 @@ def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, Json]]:
 
 def _places(
     space: CallSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
-) -> Iterator[dict[str, Json]]:
+) -> Iterator[dict[str, JsonValue]]:
     """Replace what was refused by the nearest places that the goal may be reached at."""
     tops = {pointers.tokens(pointer)[0] for pointer in _refused_pointers(refused, goal)}
     choices = []
@@ -178,7 +178,7 @@ def _places(
         yield changed
 
 
-def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, Json]]:
+def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, JsonValue]]:
     """Leave refused elements out of arrays, where something is left of them."""
     found = set(_refused_pointers(refused, goal))
     changed = dict(refused.given)
@@ -199,7 +199,7 @@ def _refused_pointers(refused: Refused, goal: Verdict) -> Iterator[str]:
 
 def _replacements(
     space: CallSpace, index: int, refused: Refused, outcomes: Outcomes, goal: Verdict
-) -> Iterator[dict[str, Json]]:
+) -> Iterator[dict[str, JsonValue]]:
     source = space.sources[index]
     own: tuple[str, ...] = (source.composite.role,) if source.composite else ()
     if source.argument is not None:
@@ -217,7 +217,7 @@ def _is_plain(element: Element) -> bool:
     return witness is not None and not witness.whole and witness.label != SECOND_NAME
 
 
-def _distance(old: Json, element: Element) -> tuple[int, str]:
+def _distance(old: JsonValue, element: Element) -> tuple[int, str]:
     """Return how far a value lies from what was given: fewer common steps are farther."""
     text = str(element.values[0])
     given = old if isinstance(old, str) else ""
@@ -229,7 +229,7 @@ def _distance(old: Json, element: Element) -> tuple[int, str]:
     return -common, text
 
 
-def _with_name(value: Json, old: Json, fresh: str) -> Json:
+def _with_name(value: JsonValue, old: JsonValue, fresh: str) -> JsonValue:
     """Return a proposed place under the name that was given, where the name was only made up."""
     name = posixpath.basename(old) if isinstance(old, str) else ""
     made_up = isinstance(value, str) and value.endswith(f"/{fresh}") and value.startswith("/")
@@ -241,7 +241,7 @@ def _with_name(value: Json, old: Json, fresh: str) -> Json:
 # -- other modes ---------------------------------------------------------------------------------
 
 
-def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, Json]]:
+def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]:
     """Change one tested argument, or leave it out."""
     resources = {name for source in space.sources for name in source.places}
     for variable in space.variables:
@@ -262,7 +262,7 @@ def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, Json]]:
 
 def _searched(
     space: CallSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
-) -> Iterator[dict[str, Json]]:
+) -> Iterator[dict[str, JsonValue]]:
     """Search for whole calls, with the caller as it is; what no rule tests stays as it was given."""
     modes = 1
     for variable in space.variables:

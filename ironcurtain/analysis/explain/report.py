@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 
 AgentState: TypeAlias = Literal["denied", "pending", "invalid", "expired", "no-approver", "withdrawn", "void"]
 """What became of a call that was not allowed: refused by the policy or a person, waiting for a person,
@@ -115,10 +115,10 @@ class Suggestion(Frozen):
 
     server: str
     tool: str
-    arguments: dict[str, Json]
+    arguments: dict[str, JsonValue]
     verdict: Verdict
     changed: tuple[str, ...]
-    caller: dict[str, Json] = Field(default_factory=dict)
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Reproduction(Frozen):

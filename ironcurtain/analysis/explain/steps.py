@@ -12,7 +12,7 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import reserved
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import cut, quoted, visible
 
 NAMES = (
@@ -51,7 +51,7 @@ def steps(
     )
 
 
-def parsed(call: Call) -> dict[str, Json] | None:
+def parsed(call: Call) -> dict[str, JsonValue] | None:
     """Return the arguments of a call as an object, None if they are none."""
     try:
         is_text = isinstance(call.arguments, str | bytes)
@@ -61,7 +61,7 @@ def parsed(call: Call) -> dict[str, Json] | None:
     return found if isinstance(found, dict) else {} if found is None else None
 
 
-def filled(tool: ValidatedTool, call: Call, policy: LoadedPolicy) -> dict[str, Json] | None:
+def filled(tool: ValidatedTool, call: Call, policy: LoadedPolicy) -> dict[str, JsonValue] | None:
     """Return the arguments of a call with defaults filled in, None if they do not fit."""
     given = parsed(call)
     if given is None:
@@ -178,7 +178,7 @@ class _Found:
         return tool
 
 
-def _shown(value: Json) -> str:
+def _shown(value: JsonValue) -> str:
     return cut(json_text.shown(value))
 
 

@@ -16,7 +16,7 @@ from ironcurtain.analysis.explain.report import (
 )
 from ironcurtain.analysis.matrix.text import exactness_mark
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import marked, printable, visible
 
 _MARKS = {True: "passed", False: "ended here", None: "not reached"}
@@ -112,7 +112,7 @@ def _call(suggestion: Suggestion) -> str:
     return f"{visible(suggestion.server)} {visible(suggestion.tool)} {_json(suggestion.arguments)}"
 
 
-def _json(value: Mapping[str, Json]) -> str:
+def _json(value: Mapping[str, JsonValue]) -> str:
     # JSON has its own escapes for what a person could not see; backslashes of others must stay single.
     return marked(json.dumps(value, ensure_ascii=False))
 

@@ -16,11 +16,11 @@ from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SHOWN = 3
-_OTHERS: tuple[Json, ...] = ("other", 7, True, ["other"])
+_OTHERS: tuple[JsonValue, ...] = ("other", 7, True, ["other"])
 """A value of each type, to be tried where a test compares with another type."""
 
 
@@ -38,7 +38,7 @@ class _Evasion:
     how: str
     variable: int
     class_: int
-    value: Json
+    value: JsonValue
 
 
 def strict_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
@@ -190,7 +190,7 @@ def _evasions(one: Examined, atom: Predicate) -> Iterator[_Evasion]:
 
 def _absence(atom: Predicate, class_: Class) -> str | None:
     """Return which side of a test is absent in a class, None if it has all that it compares."""
-    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for (root, name), value in class_.values:
         values[root][name] = value
     if find(values[atom.root], _plain(atom.path)) is None:
@@ -199,7 +199,7 @@ def _absence(atom: Predicate, class_: Class) -> str | None:
     return "compared with what is absent" if other and find(values[other[0]], other[1]) is None else None
 
 
-def _odd_values(atom: Predicate) -> Iterator[tuple[str, Json]]:
+def _odd_values(atom: Predicate) -> Iterator[tuple[str, JsonValue]]:
     test = atom.condition
     if test is None:
         return
@@ -213,14 +213,14 @@ def _odd_values(atom: Predicate) -> Iterator[tuple[str, Json]]:
     yield from (("of another type", value) for value in _OTHERS if _type(value) != _type(wanted))
 
 
-def _class_of(variable: Variable, root: Root, name: str, value: Json) -> int | None:
-    own: dict[str, Json] = {name: value}
+def _class_of(variable: Variable, root: Root, name: str, value: JsonValue) -> int | None:
+    own: dict[str, JsonValue] = {name: value}
     return variable.class_of(
         {"args": own if root == "args" else {}, "caller": own if root == "caller" else {}}
     )
 
 
-def _with_value(found: WitnessQuery, atom: Predicate, value: Json) -> WitnessQuery:
+def _with_value(found: WitnessQuery, atom: Predicate, value: JsonValue) -> WitnessQuery:
     """Put the very value that evades the test into a call; the policy cannot tell it from the other."""
     if value is None:
         return found
@@ -236,7 +236,7 @@ def _plain(path: tuple[str, ...]) -> tuple[str, ...]:
     return path[: path.index("*")] if "*" in path else path
 
 
-def _type(value: Json) -> str:
+def _type(value: JsonValue) -> str:
     names = {bool: "boolean", int: "number", float: "number", str: "string", dict: "object"}
     return names.get(type(value), "array")
 

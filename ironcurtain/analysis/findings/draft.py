@@ -23,7 +23,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 EFFORT = 60
@@ -59,7 +59,7 @@ class FindingDraft:
 
     kind: Kind
     severity: Severity
-    about: Json
+    about: JsonValue
     where: str
     message: str
     suggestion: str
@@ -217,7 +217,7 @@ class FindingContext:
         name: str,
         kind: Kind,
         severity: Severity,
-        *more: Json,
+        *more: JsonValue,
         message: str,
         suggestion: str,
         witness: WitnessQuery | None = None,
@@ -252,7 +252,7 @@ def answers_of(one: Examined) -> Iterator[tuple[EquivalenceClass, SubjectKey, An
                 yield cell, key, answered
 
 
-def rule_content(rule: RuleText) -> Json:
+def rule_content(rule: RuleText) -> JsonValue:
     """Return what a rule says, without its name, its place and its words."""
     condition = rule.if_.model_dump(mode="json", exclude_defaults=True) if rule.if_ is not None else {}
     return [rule.then.value, condition]

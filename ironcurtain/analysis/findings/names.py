@@ -18,7 +18,7 @@ from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _LISTED = ("in", "not_in")
@@ -117,7 +117,7 @@ def _names(tool: ToolAnnotation) -> set[str]:
     return {*(tool.input_schema or {}).get("properties", {}), *tool.argument_names}
 
 
-def _can_be(one: Examined, test: ArgCondition, value: Json) -> bool:
+def _can_be(one: Examined, test: ArgCondition, value: JsonValue) -> bool:
     """Tell whether an argument of a tool can be, or have an element that is, a value."""
     over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
     equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
@@ -132,7 +132,7 @@ def _can_be(one: Examined, test: ArgCondition, value: Json) -> bool:
     return not _is_misspelt(value, _known_values(one.space.annotation, atom.path[0]))
 
 
-def _known_values(tool: ToolAnnotation, argument: str) -> list[Json]:
+def _known_values(tool: ToolAnnotation, argument: str) -> list[JsonValue]:
     """Return the values that the schema or the annotation of a tool names for an argument."""
     schema = (tool.input_schema or {}).get("properties", {}).get(argument)
     items = schema.get("items") if isinstance(schema, dict) else None
@@ -141,7 +141,7 @@ def _known_values(tool: ToolAnnotation, argument: str) -> list[Json]:
     return [*named, *(value for w in branches if w.present is None for value in w.in_ or (w.equals,))]
 
 
-def _is_misspelt(value: Json, known: Collection[Json]) -> bool:
+def _is_misspelt(value: JsonValue, known: Collection[JsonValue]) -> bool:
     """Tell whether a value that the schema takes is like, but not, one that the tool is known to take."""
     texts = [each for each in known if isinstance(each, str)]
     return (
@@ -151,5 +151,5 @@ def _is_misspelt(value: Json, known: Collection[Json]) -> bool:
     )
 
 
-def _text(value: Json) -> str:
+def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json_text.canonical(value).decode()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.findings.report import SEVERITIES, Finding, FindingReport
 from ironcurtain.model.guarantees import WitnessCall
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import marked, printable, visible
 
 _MARKS = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~"})
@@ -84,5 +84,5 @@ def _plain(text: str) -> str:
     return visible(text).translate(_MARKS)
 
 
-def _json(value: Json) -> str:
+def _json(value: JsonValue) -> str:
     return marked(json.dumps(value, ensure_ascii=False, sort_keys=True))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.model.policy import Rule
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 
 class ProfileCall(Frozen):
@@ -20,8 +20,8 @@ class ProfileCall(Frozen):
 
     server: str
     tool: str
-    arguments: dict[str, Json] = Field(default_factory=dict)
-    caller: dict[str, Json] = Field(default_factory=dict)
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
     count: int = Field(default=1, ge=1)
 
 

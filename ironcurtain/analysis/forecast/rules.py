@@ -18,7 +18,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_CANDIDATES = 24
 _KEYS = {"path": ("paths", "within"), "url": ("domains", "allowed"), "identifier": ("lists", "allowed")}
@@ -144,7 +144,7 @@ def _candidate(
     weight: int,
 ) -> Candidate:
     asking = content.rules[before]
-    condition: dict[str, Json] = {"server": [server], "tool": [tool]}
+    condition: dict[str, JsonValue] = {"server": [server], "tool": [tool]}
     for role, patterns in sorted(places.items()):
         key, field = _KEYS[registry[role].category]
         condition.setdefault(key, []).append({"roles": [role], field: sorted(patterns)})

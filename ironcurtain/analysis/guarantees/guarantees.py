@@ -35,7 +35,7 @@ from ironcurtain.model.guarantees import (
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import marked, visible
 
 
@@ -293,5 +293,5 @@ def _witness_lines(witness: WitnessCall) -> Iterator[str]:
     yield f"      {visible(witness.subject)}: {decided}"
 
 
-def _json(value: Json) -> str:
+def _json(value: JsonValue) -> str:
     return marked(json.dumps(value, ensure_ascii=False))

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ironcurtain.analysis.matrix.report import Matrix, Row
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import printable, visible
 
 _Place: TypeAlias = tuple[str, str, str, str]
@@ -45,7 +45,7 @@ def scenario_changes(before: Sequence[Scenario], after: Sequence[Scenario]) -> I
 
 
 def _call(scenario: Scenario) -> bytes:
-    call: Json = scenario.call.model_dump(mode="json", exclude_unset=True)
+    call: JsonValue = scenario.call.model_dump(mode="json", exclude_unset=True)
     return json_text.canonical(call)
 
 

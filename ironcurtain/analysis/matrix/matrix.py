@@ -21,7 +21,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Matrix:
@@ -66,13 +66,13 @@ def matrix_json(matrix: Matrix) -> str:
 _COMMA = ",\n"
 
 
-def _table_text(table: dict[str, Json]) -> str:
+def _table_text(table: dict[str, JsonValue]) -> str:
     head = ", ".join(f"{_line(key)}: {_line(value)}" for key, value in table.items() if key != "rows")
     rows = _COMMA.join(f"  {_line(row)}" for row in table["rows"])
     return f' {{{head}, "rows": [\n{rows}\n ]}}' if rows else f' {{{head}, "rows": []}}'
 
 
-def _line(value: Json) -> str:
+def _line(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 

@@ -19,7 +19,7 @@ from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import CompiledPolicy, If, RoleCondition, Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _BOUNDS = frozenset({"lt", "le", "gt", "ge"})
 _CONDITIONS = {"paths": "within", "domains": "allowed", "lists": "allowed"}
@@ -209,5 +209,5 @@ def _conditions(condition: If) -> Iterator[tuple[str, int, RoleCondition]]:
             yield key, number, one
 
 
-def _can_meet(one: Sequence[Json] | None, other: Sequence[Json] | None) -> bool:
+def _can_meet(one: Sequence[JsonValue] | None, other: Sequence[JsonValue] | None) -> bool:
     return one is None or other is None or bool({*one} & {*other})

@@ -20,7 +20,7 @@ from ironcurtain.errors import VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import ArgCondition, If, Rule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _FACT = "ironcurtain-mutant"
@@ -108,7 +108,7 @@ def _passes(scenario: Scenario, decided: Decision) -> bool:
 
 
 def _as(prepared: Prepared, mutant: str) -> Prepared:
-    caller: Json = {**prepared.input["caller"], _FACT: mutant}
+    caller: JsonValue = {**prepared.input["caller"], _FACT: mutant}
     return replace(prepared, input={**prepared.input, "caller": caller})
 
 

@@ -16,15 +16,15 @@ from ironcurtain.analysis.narrowing.pattern import portable_pattern
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _NEGATED = {"le": "gt", "lt": "ge", "ge": "lt", "gt": "le"}
 _SIZES = {"length": ("minLength", "maxLength"), "count": ("minItems", "maxItems")}
 
 
-def below(described: dict[str, Json], steps: Iterable[str]) -> dict[str, Json] | None:
+def below(described: dict[str, JsonValue], steps: Iterable[str]) -> dict[str, JsonValue] | None:
     """Return the schema at a pointer below an argument's, None where it is not written out."""
-    found: Json = described
+    found: JsonValue = described
     for step in steps:
         members = found.get("properties")
         listed = members if isinstance(members, dict) else {}
@@ -35,7 +35,7 @@ def below(described: dict[str, Json], steps: Iterable[str]) -> dict[str, Json] |
     return found  # type: ignore[no-any-return]
 
 
-def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -> list[Json] | None:
+def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -> list[JsonValue] | None:
     """Return the only values that live classes can hold, None where they are not that few.
 
     Args:
@@ -43,7 +43,7 @@ def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -
         live: For each live class the keys of the tests that hold.
     """
     listed = {atom.key: values for atom in atoms if (values := _listed(atom)) is not None}
-    found: dict[bytes, Json] = {}
+    found: dict[bytes, JsonValue] = {}
     for true in live:
         own = [listed[key] for key in sorted(true & listed.keys())]
         if not own:
@@ -52,7 +52,7 @@ def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -
     return list(found.values())
 
 
-def _listed(atom: Predicate) -> list[Json] | None:
+def _listed(atom: Predicate) -> list[JsonValue] | None:
     """Return the values of a test that holds for nothing but them."""
     if atom.when is not None:
         if atom.when.in_ is not None:
@@ -74,7 +74,7 @@ def presence(atom: Predicate) -> bool | None:
     return test.value if test is not None and test.op == "present" and len(atom.path) == 1 else None
 
 
-def add_keywords(described: dict[str, Json], atom: Predicate, shapes: Shapes, *, truth: bool) -> None:
+def add_keywords(described: dict[str, JsonValue], atom: Predicate, shapes: Shapes, *, truth: bool) -> None:
     """Write a test that comes out the same for all live values into an argument's schema.
 
     Args:
@@ -102,7 +102,7 @@ def add_keywords(described: dict[str, Json], atom: Predicate, shapes: Shapes, *,
         _pattern(target, test.value)
 
 
-def _bound(target: dict[str, Json], op: str, value: Json, *, whole: bool) -> None:
+def _bound(target: dict[str, JsonValue], op: str, value: JsonValue, *, whole: bool) -> None:
     if not is_number(value):
         return
     if op in ("le", "lt"):
@@ -111,7 +111,7 @@ def _bound(target: dict[str, Json], op: str, value: Json, *, whole: bool) -> Non
         _raise(target, "minimum", math.floor(value) + 1 if whole and op == "gt" else value)
 
 
-def _size(target: dict[str, Json], test: ArgCondition, *, truth: bool) -> None:
+def _size(target: dict[str, JsonValue], test: ArgCondition, *, truth: bool) -> None:
     least, most = _SIZES[test.measure or "length"]
     value, op = test.value, test.op
     if not is_number(value):
@@ -128,27 +128,27 @@ def _size(target: dict[str, Json], test: ArgCondition, *, truth: bool) -> None:
         _raise(target, least, math.ceil(value) if op == "ge" else math.floor(value) + 1)
 
 
-def _lower(target: dict[str, Json], key: str, value: Json) -> None:
+def _lower(target: dict[str, JsonValue], key: str, value: JsonValue) -> None:
     if key.startswith("max") and key != "maximum" and value < 0:
         return  # no schema can say it, and no value has such a size
     known = target.get(key)
     target[key] = min(known, value) if is_number(known) else value
 
 
-def _raise(target: dict[str, Json], key: str, value: Json) -> None:
+def _raise(target: dict[str, JsonValue], key: str, value: JsonValue) -> None:
     if key != "minimum" and value <= 0:
         return
     known = target.get(key)
     target[key] = max(known, value) if is_number(known) else value
 
 
-def _values(target: dict[str, Json], values: list[Json]) -> None:
+def _values(target: dict[str, JsonValue], values: list[JsonValue]) -> None:
     if isinstance(target.get("enum"), list) or "const" in target:
         return  # the schema has its own list, whose values need not be spelled like the rule's
     target["enum"] = values
 
 
-def _pattern(target: dict[str, Json], value: Json) -> None:
+def _pattern(target: dict[str, JsonValue], value: JsonValue) -> None:
     pattern = portable_pattern(value) if isinstance(value, str) else None
     if pattern is None:
         return

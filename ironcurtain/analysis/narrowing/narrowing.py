@@ -24,7 +24,7 @@ from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 def narrowing(
@@ -89,7 +89,7 @@ def _permitted(
     return found
 
 
-def _shown(tool: NarrowedTool, schema: dict[str, Json] | None, scenario: str | None) -> NarrowedTool:
+def _shown(tool: NarrowedTool, schema: dict[str, JsonValue] | None, scenario: str | None) -> NarrowedTool:
     """Return a tool that was hidden as the server says it, where a scenario shows that it must not be."""
     if scenario is None:
         return tool

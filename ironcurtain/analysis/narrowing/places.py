@@ -12,7 +12,7 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.narrowing.live import Live
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SHOWN = 8
@@ -27,7 +27,7 @@ _DOING = {
 }
 
 
-def describe_places(target: dict[str, Json], source: int, space: CallSpace, live: Live) -> None:
+def describe_places(target: dict[str, JsonValue], source: int, space: CallSpace, live: Live) -> None:
     """Add to an argument's description what of it could be permitted.
 
     Args:

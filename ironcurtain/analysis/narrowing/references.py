@@ -9,19 +9,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _DEFINITIONS = ("#/$defs/", "#/definitions/")
 _DATA = frozenset({"enum", "const", "default", "examples"})
 
 
-def detached(schema: dict[str, Json]) -> dict[str, Json]:
+def detached(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a copy of a tool's schema whose arguments can be changed one by one.
 
     References to definitions stay: those are not changed. All others lead into a copy of the whole schema,
     which stands among the definitions.
     """
-    copied: dict[str, Json] = copy.deepcopy(schema)
+    copied: dict[str, JsonValue] = copy.deepcopy(schema)
     tied = [node for node in _referring(copied) if not node["$ref"].startswith(_DEFINITIONS)]
     if not tied:
         return copied
@@ -36,7 +36,7 @@ def detached(schema: dict[str, Json]) -> dict[str, Json]:
     return copied
 
 
-def _referring(value: Json) -> Iterator[dict[str, Json]]:
+def _referring(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
     """Yield every schema in a schema that refers to another place of it."""
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str) and value["$ref"].startswith("#"):

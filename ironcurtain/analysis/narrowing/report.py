@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.system.frozen import Digest, Frozen, Json, ServerName
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName
 
 
 class NarrowedTool(Frozen):
@@ -22,7 +22,7 @@ class NarrowedTool(Frozen):
     server: ServerName
     tool: str
     reachable: bool
-    input_schema: dict[str, Json] | None = None
+    input_schema: dict[str, JsonValue] | None = None
     reasons: tuple[str, ...] = ()
 
 

@@ -15,10 +15,10 @@ from ironcurtain.analysis.narrowing.live import Live
 from ironcurtain.analysis.narrowing.places import describe_places
 from ironcurtain.analysis.narrowing.references import detached
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
-def narrowed_schema(tool: ToolAnnotation, space: CallSpace, live: Live) -> dict[str, Json] | None:
+def narrowed_schema(tool: ToolAnnotation, space: CallSpace, live: Live) -> dict[str, JsonValue] | None:
     """Return a tool's schema with what the policy leaves of it, None if the tool has none."""
     if tool.input_schema is None:
         return None
@@ -35,8 +35,8 @@ class _Narrower:
 
     def __init__(
         self,
-        schema: dict[str, Json],
-        properties: dict[str, Json],
+        schema: dict[str, JsonValue],
+        properties: dict[str, JsonValue],
         tool: ToolAnnotation,
         space: CallSpace,
         live: Live,
@@ -71,7 +71,7 @@ class _Narrower:
     # -- arguments that are tested ----------------------------------------------------------------
 
     def _value(
-        self, name: str, described: dict[str, Json], variable: Variable, alive: frozenset[int]
+        self, name: str, described: dict[str, JsonValue], variable: Variable, alive: frozenset[int]
     ) -> None:
         default = self._space.default(name)
         if default is None:
@@ -112,7 +112,7 @@ class _Narrower:
         if name not in required:
             self._schema["required"] = [*required, name]
 
-    def _remove(self, name: str, described: dict[str, Json]) -> None:
+    def _remove(self, name: str, described: dict[str, JsonValue]) -> None:
         """Leave out an argument that no permitted call gives; null counts as not given."""
         if self._shapes.may_be_null(described):
             described["enum"] = [None]
@@ -134,7 +134,7 @@ class _Narrower:
             if target is not None:
                 describe_places(target, index, self._space, self._live)
 
-    def _unusable(self, name: str, described: dict[str, Json], *, many: bool) -> None:
+    def _unusable(self, name: str, described: dict[str, JsonValue], *, many: bool) -> None:
         if not many:
             if described.get("type") == "string" and described.get("default") is None:
                 self._properties.pop(name)
@@ -151,13 +151,13 @@ def _never_given(variable: Variable, live: list[frozenset[str]]) -> bool:
     return False
 
 
-def _holds(variable: Variable, alive: frozenset[int], name: str, value: Json) -> bool:
+def _holds(variable: Variable, alive: frozenset[int], name: str, value: JsonValue) -> bool:
     """Tell whether a value belongs to a live class; one that was not examined counts as live."""
     class_ = variable.class_of({"args": {name: value}, "caller": {}})
     return class_ is None or class_ in alive
 
 
-def _finite(described: dict[str, Json]) -> list[Json] | None:
+def _finite(described: dict[str, JsonValue]) -> list[JsonValue] | None:
     """Return all values that a schema permits, where it lists them."""
     if isinstance(described.get("enum"), list):
         return list(described["enum"])
@@ -166,7 +166,7 @@ def _finite(described: dict[str, Json]) -> list[Json] | None:
     return [False, True] if described.get("type") == "boolean" else None
 
 
-def _replace_values(described: dict[str, Json], values: list[Json]) -> None:
+def _replace_values(described: dict[str, JsonValue], values: list[JsonValue]) -> None:
     for key in ("enum", "const"):
         described.pop(key, None)
     if len(values) == 1 and values[0] is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import cut, visible
 
 
@@ -31,7 +31,7 @@ def text_lines(narrowed: Narrowing, annotations: Annotations) -> Iterator[str]:
         yield from (f"  not followed: {visible(reason)}" for reason in tool.reasons)
 
 
-def _differences(own: Mapping[str, Json], tool: NarrowedTool) -> Iterator[str]:
+def _differences(own: Mapping[str, JsonValue], tool: NarrowedTool) -> Iterator[str]:
     new = tool.input_schema or {}
     added = [name for name in new.get("required", []) if name not in own.get("required", [])]
     if added:
@@ -44,7 +44,7 @@ def _differences(own: Mapping[str, Json], tool: NarrowedTool) -> Iterator[str]:
             yield from (f"{visible(name)}: {line}" for line in _changed(old, after[name]))
 
 
-def _changed(old: Json, new: Json) -> Iterator[str]:
+def _changed(old: JsonValue, new: JsonValue) -> Iterator[str]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return
     for key in dict.fromkeys((*old, *new)):

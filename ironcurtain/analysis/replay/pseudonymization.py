@@ -32,7 +32,7 @@ from ironcurtain.enforcement.audit.recorder import annotation_of
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 STRING, NUMBER, MEMBER = "string:", "number:", "$"
 LIMIT = "The call names more than can be judged."
@@ -66,7 +66,7 @@ class Digests:
             found.append(above)
         return tuple(found)
 
-    def scalar(self, value: Json) -> Json:
+    def scalar(self, value: JsonValue) -> JsonValue:
         """Return what stands for a scalar: itself if it is true, false or null."""
         if value is None or isinstance(value, bool):
             return value
@@ -76,7 +76,7 @@ class Digests:
         """Return what stands for a member's name."""
         return f"{MEMBER}{self._digest(['member', name])}"
 
-    def skeleton(self, value: Json, known: frozenset[str]) -> Json:
+    def skeleton(self, value: JsonValue, known: frozenset[str]) -> JsonValue:
         """Return a value's skeleton; the names in `known` are kept."""
         if isinstance(value, dict):
             return {
@@ -87,7 +87,7 @@ class Digests:
             return [self.skeleton(one, known) for one in value]
         return self.scalar(value)
 
-    def _digest(self, value: Json) -> str:
+    def _digest(self, value: JsonValue) -> str:
         return hmac.digest(self._key, json_text.canonical(value), "sha256").hex()[:_DIGITS]
 
 
@@ -215,7 +215,7 @@ def _known_names(tool: ToolAnnotation, atoms: Iterable[Predicate]) -> Iterator[s
             yield from atom.reference[1]
 
 
-def _schema_names(schema: Json) -> Iterator[str]:
+def _schema_names(schema: JsonValue) -> Iterator[str]:
     if isinstance(schema, dict):
         properties = schema.get("properties")
         if isinstance(properties, dict):

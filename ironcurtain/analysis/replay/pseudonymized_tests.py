@@ -14,9 +14,9 @@ from ironcurtain.analysis.engine.unknown_facts import Root, json_type
 from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, Digests
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
-Skeletons: TypeAlias = Mapping[Root, Mapping[str, Json]]
+Skeletons: TypeAlias = Mapping[Root, Mapping[str, JsonValue]]
 """The skeletons of the arguments and of the caller facts of a call."""
 
 _NOTHING = frozenset[str]()
@@ -56,14 +56,16 @@ class SkeletonReader:
         found = [self._compare(atom, test, self._find(each, path[star + 1 :]), operand) for each in elements]
         return _any(found) if test.over == "some" else _negated(_any([_negated(each) for each in found]))
 
-    def _find(self, value: Json, path: tuple[str, ...]) -> Json:
+    def _find(self, value: JsonValue, path: tuple[str, ...]) -> JsonValue:
         for token in path:
             if not isinstance(value, Mapping):
                 return None
             value = value.get(token, value.get(self._digests.member(token)))
         return value
 
-    def _compare(self, atom: Predicate, test: ArgCondition, value: Json, operand: Json) -> bool | None:
+    def _compare(
+        self, atom: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue
+    ) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
         if atom.needs.unknown(_type(value), _type(operand)):
             return atom.unknown
@@ -77,7 +79,7 @@ class SkeletonReader:
             return _compare_size(test, value)
         return self._compare_typed(test.op, value, operand)
 
-    def _compare_typed(self, op: str, value: Json, operand: Json) -> bool | None:
+    def _compare_typed(self, op: str, value: JsonValue, operand: JsonValue) -> bool | None:
         operands = operand if op in ("in", "not_in") else [operand]
         if _type(value) != _type(operands[0]):
             return False
@@ -89,7 +91,7 @@ class SkeletonReader:
             return None
         return False
 
-    def _uniform(self, value: Json) -> Json:
+    def _uniform(self, value: JsonValue) -> JsonValue:
         """Return a skeleton with every member's name as its digest, and true told apart from 1."""
         if isinstance(value, Mapping):
             return {
@@ -101,7 +103,7 @@ class SkeletonReader:
         return value
 
 
-def _compare_size(test: ArgCondition, value: Json) -> bool | None:
+def _compare_size(test: ArgCondition, value: JsonValue) -> bool | None:
     """Compare a number of elements, which is known, or of characters, which is not."""
     if _type(value) != ("array" if test.measure == "count" else "string"):
         return False
@@ -109,7 +111,7 @@ def _compare_size(test: ArgCondition, value: Json) -> bool | None:
     return compare(test, value, test.value) if is_known else None
 
 
-def _type(value: Json) -> str | None:
+def _type(value: JsonValue) -> str | None:
     """Return the JSON type of what a skeleton stands for, None for null."""
     if isinstance(value, str):
         return "number" if value.startswith(NUMBER) else "string"

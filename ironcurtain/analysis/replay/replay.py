@@ -41,7 +41,7 @@ from ironcurtain.errors import VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Json
+from ironcurtain.system.frozen import Digest, JsonValue
 from ironcurtain.system.text import visible
 
 _DIGEST = re.compile(r"\$[0-9a-f]{32}")
@@ -67,7 +67,7 @@ class Outcome:
 class _Asked:
     """One question about a record, with what its answer is merged with."""
 
-    input: dict[str, Json]
+    input: dict[str, JsonValue]
     subjects: tuple[Resource, ...]
     floor: structural_checks.MinimumVerdict
     base: Decision
@@ -246,7 +246,7 @@ class Replayer:
         )
 
     def _concluded(
-        self, record: DecisionRecord, asked: Mapping[str, _Asked], answers: Mapping[str, Json]
+        self, record: DecisionRecord, asked: Mapping[str, _Asked], answers: Mapping[str, JsonValue]
     ) -> Outcome:
         decisions = [self._merged(one, answers[id_]) for id_, one in asked.items()]
         verdicts = {decision.verdict for decision in decisions}
@@ -265,7 +265,7 @@ class Replayer:
         update = {"verdict": replayed.verdict, "rule": replayed.rule or "", "reason": record.reason}
         return self._base(record).model_copy(update=update)
 
-    def _merged(self, asked: _Asked, answer: Json) -> Decision:
+    def _merged(self, asked: _Asked, answer: JsonValue) -> Decision:
         try:
             read = read_answer(answer, {subject.id for subject in asked.subjects})
         except Refusal as refusal:

@@ -25,7 +25,7 @@ from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_COMPLETIONS = 64
 
@@ -34,8 +34,8 @@ MAX_COMPLETIONS = 64
 class Completion:
     """Arguments and caller facts that stand for all that a recorded call may have had."""
 
-    args: Mapping[str, Json]
-    caller: Mapping[str, Json]
+    args: Mapping[str, JsonValue]
+    caller: Mapping[str, JsonValue]
 
 
 class Completions:
@@ -120,7 +120,7 @@ def _possible(variable: Variable, known: Mapping[str, bool]) -> list[Class]:
 
 
 def _completion(classes: Iterable[Class]) -> Completion:
-    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for each in classes:
         for (root, name), value in each.values:
             values[root][name] = value

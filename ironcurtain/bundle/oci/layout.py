@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Digest, Json
+from ironcurtain.system.frozen import Digest, JsonValue
 from ironcurtain.system.text import quoted
 
 SCHEME = "oci://"
@@ -188,5 +188,5 @@ def layer_of(content: bytes, where: str) -> Descriptor:
     return layers[0]
 
 
-def _described(content: bytes, media_type: str) -> dict[str, Json]:
+def _described(content: bytes, media_type: str) -> dict[str, JsonValue]:
     return {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}

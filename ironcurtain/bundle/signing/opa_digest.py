@@ -13,7 +13,7 @@ from json.encoder import encode_basestring
 from pathlib import PurePosixPath
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _STRUCTURED = {"data.json", ".manifest"}
 # Go escapes these two inside strings, Python does not.
@@ -39,7 +39,7 @@ class _Number(str):
     __slots__ = ()
 
 
-def _text(value: Json) -> str:
+def _text(value: JsonValue) -> str:
     if isinstance(value, dict):
         members = (f"{_text(key)}:{_text(value[key])}" for key in sorted(value))
         return "{" + ",".join(members) + "}"

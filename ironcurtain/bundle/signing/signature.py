@@ -29,7 +29,7 @@ from ironcurtain.bundle.signing.keys import Algorithm, PrivateKey, PublicKey
 from ironcurtain.bundle.signing.opa_digest import opa_digest
 from ironcurtain.errors import BundleSignatureError, SystemFailedError
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted, visible
 
 M = TypeVar("M", bound=Frozen)
@@ -189,7 +189,7 @@ def _decoded(segment: str, where: str) -> bytes:
 
 def _parse(content: bytes, model: type[M], what: str, where: str) -> M:
     try:
-        value: Json = json_text.parse(content, max_bytes=_MAX_BYTES)
+        value: JsonValue = json_text.parse(content, max_bytes=_MAX_BYTES)
         return model.model_validate_json(json_text.canonical(value))
     except json_text.MalformedJsonError as error:
         reason = str(error)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.reading import Given
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 _SCHEMES = ("http://", "https://")
 
@@ -92,7 +92,7 @@ def command(
     signed = open_bundle(path, trust)
     given = Given(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
     _require_accepted(signed, given, find(path_or_none(opa)))
-    facts: dict[str, Json] = {}
+    facts: dict[str, JsonValue] = {}
     if target.lower().startswith(SCHEME):
         reference = Reference.parse(target)
         access = Access.of(

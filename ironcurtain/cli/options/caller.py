@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ironcurtain.errors import UsageError
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 
-def caller_facts(text: str | None) -> dict[str, Json] | None:
+def caller_facts(text: str | None) -> dict[str, JsonValue] | None:
     """Read what `--caller` says.
 
     Raises:

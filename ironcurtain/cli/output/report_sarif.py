@@ -10,7 +10,7 @@ from ironcurtain.cli.output.report_json import ascii_json
 from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
 from ironcurtain.integrations.gate.report import exit_of
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -41,14 +41,14 @@ def sarif_text(report: GateReport) -> str:
     return ascii_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _invocation(report: GateReport) -> Json:
+def _invocation(report: GateReport) -> JsonValue:
     """Say how it ended, and what it could not look at."""
     said = [
         {"level": "warning", "message": {"text": printable(f"{check.name}: not examined: {check.summary}")}}
         for check in report.checks
         if check.status == "unexamined"
     ]
-    ended: Json = {"executionSuccessful": True, "exitCode": int(exit_of(report))}
+    ended: JsonValue = {"executionSuccessful": True, "exitCode": int(exit_of(report))}
     return {**ended, "toolExecutionNotifications": said} if said else ended
 
 
@@ -62,12 +62,12 @@ def _rule_id(check: Check, problem: Problem) -> str:
     return printable(problem.clause or check.name)
 
 
-def _rule(rule: str, report: GateReport) -> Json:
+def _rule(rule: str, report: GateReport) -> JsonValue:
     words = printable(report.clauses.get(rule, f"The check `{rule}` of the policy."))
     return {"id": rule, "shortDescription": {"text": words}}
 
 
-def _result(check: Check, problem: Problem, rules: list[str]) -> Json:
+def _result(check: Check, problem: Problem, rules: list[str]) -> JsonValue:
     rule = _rule_id(check, problem)
     lines = [problem.message, *problem.details]
     if problem.suggestion:
@@ -84,12 +84,12 @@ def _result(check: Check, problem: Problem, rules: list[str]) -> Json:
     }
 
 
-def _place(problem: Problem) -> Json:
+def _place(problem: Problem) -> JsonValue:
     region = {"region": {"startLine": problem.line}} if problem.line else {}
     return {"artifactLocation": _artifact(problem.file or _NO_PLACE), **region}
 
 
-def _artifact(file: str) -> Json:
+def _artifact(file: str) -> JsonValue:
     path = PurePosixPath(file)
     encoded = quote(file.encode("utf-8", "surrogatepass"), safe="/")
     return {"uri": f"file://{encoded}"} if path.is_absolute() else {"uri": encoded, "uriBaseId": _ROOT}

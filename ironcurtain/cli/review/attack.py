@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import DescribedWorld
     from ironcurtain.servers.config import ServerConfig
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -70,7 +70,7 @@ def command(
     servers: str | None,
     format_: str,
     opa: str | None,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Search for equivalent spellings of calls that the policy decides more loosely.
 

@@ -9,13 +9,13 @@ from ironcurtain.decision.decide import Call
 from ironcurtain.errors import UsageError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _MAX_BYTES = 1 << 30
 _KEYS = {"id", "server", "tool", "arguments", "caller"}
 
 
-def read_batch(path: Path, caller: dict[str, Json] | None) -> list[Call]:
+def read_batch(path: Path, caller: dict[str, JsonValue] | None) -> list[Call]:
     """Return a call for each line of a file, so that line N of the result is about line N of the file.
 
     Args:
@@ -34,7 +34,7 @@ def read_batch(path: Path, caller: dict[str, Json] | None) -> list[Call]:
     return [_call(line, caller) for line in data.removesuffix(b"\n").split(b"\n")]
 
 
-def _call(line: bytes, caller: dict[str, Json] | None) -> Call:
+def _call(line: bytes, caller: dict[str, JsonValue] | None) -> Call:
     """Read one line; what is no call becomes one that is denied as malformed."""
     try:
         value = json_text.parse(line, max_bytes=2 * json_text.MAX_BYTES)
@@ -51,11 +51,11 @@ def _call(line: bytes, caller: dict[str, Json] | None) -> Call:
     )
 
 
-def _is_call(value: dict[str, Json]) -> bool:
+def _is_call(value: dict[str, JsonValue]) -> bool:
     texts = isinstance(value.get("server"), str) and isinstance(value.get("tool"), str)
     return texts and value.keys() <= _KEYS and isinstance(value.get("caller", {}), dict)
 
 
-def _id(value: Json) -> str | None:
+def _id(value: JsonValue) -> str | None:
     found = value.get("id") if isinstance(value, dict) else None
     return found if found is None or isinstance(found, str) else json.dumps(found)

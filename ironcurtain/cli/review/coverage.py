@@ -15,7 +15,7 @@ from ironcurtain.system.text import counted, visible
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.coverage.report import CoverageReport
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -47,7 +47,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Report which cells and deciding rules of a policy are tested, clause by clause.
 

@@ -15,7 +15,7 @@ from ironcurtain.errors import Exit, IronCurtainError, UsageError
 if TYPE_CHECKING:
     from ironcurtain.decision.decide import Call
     from ironcurtain.model.decision import Decision
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 _WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.PERSON, Exit.YES)
 
@@ -38,7 +38,7 @@ def command(
     batch: str | None,
     watch: bool,
     format_: str,
-    **site: Json,
+    **site: JsonValue,
 ) -> Exit:
     """Decide one call, or with --batch a file of calls.
 
@@ -84,7 +84,7 @@ def command(
     return next(each for each in _WORST_FIRST if each in exits)
 
 
-def _decided(bundle: str | Path, calls: Sequence[Call], site: dict[str, Json]) -> list[Decision]:
+def _decided(bundle: str | Path, calls: Sequence[Call], site: dict[str, JsonValue]) -> list[Decision]:
     from ironcurtain.policy import Policy
 
     with Policy.load(bundle, **site) as policy:
@@ -94,7 +94,7 @@ def _decided(bundle: str | Path, calls: Sequence[Call], site: dict[str, Json]) -
 
 
 def _watch(
-    bundle: Path, calls: Sequence[Call], show: Callable[[Decision], str], site: dict[str, Json]
+    bundle: Path, calls: Sequence[Call], show: Callable[[Decision], str], site: dict[str, JsonValue]
 ) -> Exit:
     """Decide the calls by each new bundle until Ctrl-C; print those that come out otherwise than before."""
     from ironcurtain.cli.options.watching import changes, tree

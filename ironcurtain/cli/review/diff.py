@@ -16,7 +16,7 @@ from ironcurtain.system.text import counted
 if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Change
     from ironcurtain.integrations.gate.change_approvals_model import DiffApproval
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -69,7 +69,7 @@ def command(
     opa: str | None,
     format_: str,
     output: tuple[str, ...],
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Compare the policies in the bundles OLD and NEW by what they decide.
 

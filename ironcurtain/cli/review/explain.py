@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.audit.record_types import DecisionRecord
     from ironcurtain.model.decision import Decision
     from ironcurtain.policy import Policy
-    from ironcurtain.system.frozen import Frozen, Json
+    from ironcurtain.system.frozen import Frozen, JsonValue
 
 _NO_ID = "not recorded"
 
@@ -68,7 +68,7 @@ def command(
     bundle: str | None,
     record: str | None,
     clause: str | None,
-    **options: Json,
+    **options: JsonValue,
 ) -> Exit:
     """Explain the decision of a call, of a recorded call (--record), or all effects of a clause (--clause).
 
@@ -115,7 +115,7 @@ def _call(
     caller: str | None,
     view: str,
     format_: str,
-    **site: Json,
+    **site: JsonValue,
 ) -> Exit:
     from ironcurtain.cli.options.caller import caller_facts
     from ironcurtain.decision.decide import Call
@@ -151,7 +151,7 @@ def _record(
     view: str,
     format_: str,
     caller: str | None,
-    **site: Json,
+    **site: JsonValue,
 ) -> Exit:
     from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction
     from ironcurtain.policy import Policy
@@ -183,7 +183,7 @@ def _record(
     return Exit.YES if all(each.same for each in found) else Exit.NO
 
 
-def _today(record: DecisionRecord, call: Call, bundle: str, site: Mapping[str, Json]) -> Reproduction:
+def _today(record: DecisionRecord, call: Call, bundle: str, site: Mapping[str, JsonValue]) -> Reproduction:
     from ironcurtain.analysis.explain.record import check_known, reproduction
     from ironcurtain.policy import Policy
 
@@ -214,7 +214,7 @@ def _clause(
     view: str,
     format_: str,
     opa: str | None,
-    **others: Json,
+    **others: JsonValue,
 ) -> Exit:
     from ironcurtain.analysis.clauses.outcomes import clause_report
     from ironcurtain.analysis.explain.clause import explain_clause

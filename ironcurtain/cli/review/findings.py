@@ -15,7 +15,7 @@ from ironcurtain.errors import Exit, IronCurtainError, WaiverError, raise_all
 if TYPE_CHECKING:
     from ironcurtain.analysis.findings.report import Severity, StaleWaiver
     from ironcurtain.analysis.findings.waivers import Waivers
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 _WAIVERS = "waivers.yaml"
 
@@ -48,7 +48,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Report likely mistakes in a policy: dead rules, gaps, evasions, clauses without rules.
 

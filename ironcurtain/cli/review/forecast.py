@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import DescribedWorld
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
     _DecideAll = Callable[[Bundle], list[Weighed]]
 
@@ -59,7 +59,7 @@ def command(
     key: str | None,
     opa: str | None,
     format_: str,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Estimate how many approvals a session needs, by clause.
 

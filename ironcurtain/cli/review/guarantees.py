@@ -14,7 +14,7 @@ from ironcurtain.system.text import counted
 
 if TYPE_CHECKING:
     from ironcurtain.model.guarantees import Guarantees
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 _EXAMPLE = """\
 format: ironcurtain/guarantees/v1
@@ -43,7 +43,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Decide the guarantees of a file about a policy.
 

@@ -12,13 +12,13 @@ from ironcurtain.errors import Exit
 from ironcurtain.system.text import printable
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
 @bundle_argument(*CALL, shown="SERVER TOOL ARGUMENTS", explicit=True)
 @policy_options
-def command(*, bundle: str, server: str, tool: str, arguments: str, **site: Json) -> Exit:
+def command(*, bundle: str, server: str, tool: str, arguments: str, **site: JsonValue) -> Exit:
     """Print the policy input that OPA gets for a call.
 
     A call that ends before OPA is asked has none; then the reason goes to stderr and the exit code is 1.

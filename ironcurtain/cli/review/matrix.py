@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import Scenarios
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @trust_options
 @OPA
 def command(
-    *, bundle: str | None, scenarios: str | None, format_: str, opa: str | None, **trust: Json
+    *, bundle: str | None, scenarios: str | None, format_: str, opa: str | None, **trust: JsonValue
 ) -> Exit:
     """Print what a policy decides about every tool, role and place.
 

@@ -15,7 +15,7 @@ from ironcurtain.system.text import counted, visible
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.mutation.report import MutationReport
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -49,7 +49,7 @@ def command(
     write: str | None,
     format_: str,
     opa: str | None,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Change a policy in many small ways, and say which changes nothing would notice.
 

@@ -13,7 +13,7 @@ from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -34,7 +34,7 @@ def command(
     sandbox: str | None,
     format_: str,
     opa: str | None,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Print what of each tool a policy could allow or escalate.
 

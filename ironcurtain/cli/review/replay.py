@@ -12,7 +12,7 @@ from ironcurtain.cli.options.options import FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -36,7 +36,7 @@ def command(
     key: str | None,
     opa: str | None,
     format_: str,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """Decide the calls of an audit log again under another bundle, and group changes by clause.
 

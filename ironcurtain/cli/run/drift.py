@@ -12,7 +12,7 @@ from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, QUIET, WORLD, N
 from ironcurtain.errors import Exit, raise_all
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -37,7 +37,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: Json,
+    **trust: JsonValue,
 ) -> Exit:
     """List the tools of live servers that changed since they were annotated.
 

@@ -10,7 +10,7 @@ from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.target import read_target
 from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.fetched.request import request_of
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _VERSION = re.compile(r"(?<=.)(?:@|\[|\s*[<>=!~]).*")
 """What follows a package's name: a version, a range, extras."""
@@ -24,7 +24,7 @@ def known_of(place: ConfigLocation) -> dict[str, KnownServer]:
     return {name: by_package[package] for name, package in found.items() if package in by_package}
 
 
-def _package(server: Json) -> tuple[str, str]:
+def _package(server: JsonValue) -> tuple[str, str]:
     """Return registry and name of the package that a server's command runs; empty if it names none."""
     command, arguments = (
         (server.get("command"), server.get("args")) if isinstance(server, dict) else (None, None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.proxy.runner import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 _TRUSTED = {
     "verify_key": "the key that the signature is checked with",
@@ -144,7 +144,7 @@ def options_of(
     audit_max_bytes: int,
     witness: str | None,
     telemetry: bool,
-    **site: Json,
+    **site: JsonValue,
 ) -> ProxyOptions:
     """Return what the options of the command ask for."""
     from ironcurtain.cli.options.caller import caller_facts
@@ -160,7 +160,7 @@ def options_of(
     told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
     named = filter(None, (verify_key, http_clients, witness))
     places = [*protected, *map(str, (*own, *told.values())), *named]
-    vouching: dict[str, Json] = {
+    vouching: dict[str, JsonValue] = {
         "verify_key": verify_key,
         "engine_ca": engine_ca,
         "engine_token_file": engine_token_file,

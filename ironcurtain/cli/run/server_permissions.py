@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ironcurtain.enforcement.sandbox.profile import can_be_let_through
 from ironcurtain.errors import UsageError
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 
@@ -51,7 +51,7 @@ class Permissions:
             *(f"may contact {visible(domain)}" for domain in self.domains),
         ]
 
-    def added_to(self, sandbox: Mapping[str, Json], permitted: Iterable[str]) -> dict[str, Json]:
+    def added_to(self, sandbox: Mapping[str, JsonValue], permitted: Iterable[str]) -> dict[str, JsonValue]:
         """Return the key `sandbox` with these permissions more.
 
         Args:

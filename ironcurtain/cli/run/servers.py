@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.config_model import Server, Servers
     from ironcurtain.servers.fetched.lock_model import FetchedServer
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 
 @click.group()
@@ -286,7 +286,7 @@ def _file(project: Project) -> Path:
     return project.path("servers")
 
 
-def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dict[str, Json] | None:
+def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dict[str, JsonValue] | None:
     """Return the entry that the command line asks for; None if it asks to go on with one that is there."""
     if not words:
         if env or cwd:
@@ -295,7 +295,7 @@ def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dic
     variables = dict(each.partition("=")[::2] for each in env)
     if not all(variables) or not all("=" in each for each in env):
         raise UsageError("--env wants KEY=VALUE")
-    entry: dict[str, Json] = {"command": words[0]}
+    entry: dict[str, JsonValue] = {"command": words[0]}
     if words[1:]:
         entry["args"] = list(words[1:])
     if variables:
@@ -305,7 +305,7 @@ def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dic
     return entry
 
 
-def _proposed(project: Project, name: str, entry: dict[str, Json] | None) -> Servers:
+def _proposed(project: Project, name: str, entry: dict[str, JsonValue] | None) -> Servers:
     """Return the servers as they will be; nothing is written before the new one has shown its tools.
 
     Raises:
@@ -317,7 +317,7 @@ def _proposed(project: Project, name: str, entry: dict[str, Json] | None) -> Ser
     return parse_document(_with_entry(project, name, entry), str(_file(project)), Servers)
 
 
-def _with_entry(project: Project, name: str, entry: dict[str, Json] | None) -> str:
+def _with_entry(project: Project, name: str, entry: dict[str, JsonValue] | None) -> str:
     from ironcurtain.cli.run import servers_file
     from ironcurtain.servers.config_model import Server, Servers
     from ironcurtain.system import json_text
@@ -355,7 +355,7 @@ def _fetched(project: Project, name: str, server: Server) -> dict[str, FetchedSe
 
 
 def _write_down(
-    project: Project, name: str, entry: dict[str, Json] | None, fetched: dict[str, FetchedServer]
+    project: Project, name: str, entry: dict[str, JsonValue] | None, fetched: dict[str, FetchedServer]
 ) -> bool:
     """Write the server into the file as that is now; tell whether it was not there yet."""
     from ironcurtain.cli.run import servers_file

@@ -16,7 +16,7 @@ from ironcurtain.errors import FormatError, PublishError, ServerConfigError
 from ironcurtain.integrations.clients.jsonc import JsonNode, parse
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, read_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 _HOLDER = "mcpServers"
@@ -45,7 +45,7 @@ def read_or_start(path: Path) -> str:
     return read_text(path) if has_content(path) else json_text.pretty({_HOLDER: {}})
 
 
-def with_server(text: str, source: str, name: str, entry: Json) -> str:
+def with_server(text: str, source: str, name: str, entry: JsonValue) -> str:
     """Return the text with a server more, behind the others.
 
     Args:
@@ -157,7 +157,7 @@ def _holder(text: str, source: str) -> JsonNode:
     return member.node
 
 
-def _member(name: str, entry: Json, indent: str | None) -> str:
+def _member(name: str, entry: JsonValue, indent: str | None) -> str:
     if indent is None:
         return f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}"
     lines = json.dumps(entry, ensure_ascii=False, indent=len(_UNIT)).replace("\n", f"\n{indent}")

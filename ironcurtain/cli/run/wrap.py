@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ironcurtain.integrations.clients.wrap import ProxyCommand
     from ironcurtain.model.known import KnownServer
     from ironcurtain.policy import Policy
-    from ironcurtain.system.frozen import Json
+    from ironcurtain.system.frozen import JsonValue
 
 CLIENT = click.argument("client", metavar="CLIENT|FILE")
 
@@ -85,7 +85,7 @@ def command(
     print_: bool,
     servers: str | None,
     format_: str,
-    **site: Json,
+    **site: JsonValue,
 ) -> Exit:
     """Rewrite a client's configuration so that its MCP servers run behind `ironcurtain proxy`.
 
@@ -205,7 +205,7 @@ def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
         yield from (each.line for each in found if each.server in report.moved)
 
 
-def _check_unnamed(*, print_: bool, **others: Json) -> None:
+def _check_unnamed(*, print_: bool, **others: JsonValue) -> None:
     """See that no client is meant: only --print can do without one, and takes little else then."""
     from ironcurtain.integrations.clients.places import CLIENTS
 
@@ -220,7 +220,9 @@ def _check_unnamed(*, print_: bool, **others: Json) -> None:
             raise UsageError(f"{option} means nothing where no client is named", hint="Leave it out.")
 
 
-def _print_for(servers: str | None, bundle: str, site: dict[str, Json], proxy_options: Sequence[str]) -> Exit:
+def _print_for(
+    servers: str | None, bundle: str, site: dict[str, JsonValue], proxy_options: Sequence[str]
+) -> Exit:
     """Print the entry for a client that nobody named."""
     from ironcurtain.integrations.clients.program import absolute
     from ironcurtain.integrations.clients.wrap import proxy_entry
@@ -244,7 +246,7 @@ def _print_would_be(report: ClientReport) -> ClientReport:
     return report
 
 
-def _print_entry(entry: dict[str, Json]) -> None:
+def _print_entry(entry: dict[str, JsonValue]) -> None:
     from ironcurtain.integrations.clients.restore_plan import ENTRY
 
     click.echo(json.dumps({ENTRY: entry}, indent=2, ensure_ascii=False))
@@ -316,7 +318,7 @@ def _tell(report: ClientReport) -> None:
 
 
 def _command(
-    policy: Policy, bundle: str, site: dict[str, Json], proxy_options: Sequence[str]
+    policy: Policy, bundle: str, site: dict[str, JsonValue], proxy_options: Sequence[str]
 ) -> ProxyCommand:
     """Return the proxy's command line with absolute paths, held against the proxy's own options."""
     from ironcurtain.integrations.clients.program import absolute, program, search_path

@@ -15,25 +15,25 @@ from ironcurtain.compiler.questions.schema_parts import array_of, closed_object,
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Codec
 from ironcurtain.servers.tools import ToolListing
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
-_STRING: dict[str, Json] = {"type": "string"}
-_BOOLEAN: dict[str, Json] = {"type": "boolean"}
+_STRING: dict[str, JsonValue] = {"type": "string"}
+_BOOLEAN: dict[str, JsonValue] = {"type": "boolean"}
 
 
 def annotation_schema(
     tools: Sequence[ToolListing], registry: Registry, *, servers: Sequence[str]
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Return the schema for a batch of tools; with several servers each entry names its own."""
     places = sorted({leaf.name for tool in tools for leaf in schema_leaves(tool.input_schema)})
-    definitions: dict[str, Json] = {
+    definitions: dict[str, JsonValue] = {
         "place": {"enum": places} if places else _STRING,
         "roles": array_of({"enum": [role.name for role in registry.all]}),
         "scalar": {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]},
     }
     name = reference("place")
     identifiers = [role.name for role in registry.resources if role.category == "identifier"]
-    of_server: dict[str, Json] = {"server": {"enum": list(servers)}} if len(servers) > 1 else {}
+    of_server: dict[str, JsonValue] = {"server": {"enum": list(servers)}} if len(servers) > 1 else {}
     tool = closed_object(
         required={
             **of_server,
@@ -53,7 +53,7 @@ def annotation_schema(
     return with_definitions(closed_object({"tools": array_of(tool)}), definitions)
 
 
-def _argument(places: Sequence[str]) -> dict[str, Json]:
+def _argument(places: Sequence[str]) -> dict[str, JsonValue]:
     name, roles, scalar = reference("place"), reference("roles"), reference("scalar")
     branch = closed_object(
         required={"arg": name, "roles": roles},
@@ -74,14 +74,14 @@ def _argument(places: Sequence[str]) -> dict[str, Json]:
     )
 
 
-def _base(places: Sequence[str]) -> Json:
+def _base(places: Sequence[str]) -> JsonValue:
     """Return what `relative_to` can name: a place by its name, and a top-level one by its pointer too."""
     names = [place for place in places if not place.startswith("/")]
     pointers = ["/" + name.replace("~", "~0").replace("/", "~1") for name in names]
     return {"anyOf": [reference("place"), {"enum": pointers}]} if pointers else reference("place")
 
 
-def _proposal(name: Json) -> dict[str, Json]:
+def _proposal(name: JsonValue) -> dict[str, JsonValue]:
     return closed_object(
         required={
             "arg": name,

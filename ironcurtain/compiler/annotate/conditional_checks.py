@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from ironcurtain.compiler.annotate.schema_leaves import Leaf
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.annotations import Argument, ToolAnnotation, When
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 # Words by which a description says what happens when an argument is not given.
@@ -58,13 +58,13 @@ def _branch_problems(
         )
 
 
-def _tested(branch: When) -> tuple[Json, ...]:
+def _tested(branch: When) -> tuple[JsonValue, ...]:
     if "equals" in branch.model_fields_set:
         return (branch.equals,)
     return branch.in_ or ()
 
 
-def _value_schema(leaf: Leaf) -> dict[str, Json]:
+def _value_schema(leaf: Leaf) -> dict[str, JsonValue]:
     return {key: leaf.schema[key] for key in ("type", "enum", "const") if key in leaf.schema}
 
 

@@ -15,7 +15,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model.annotations import Annotations, IdentifierRole, ToolAnnotation
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -254,7 +254,7 @@ def _is_resource(leaf: Leaf, tool: ToolAnnotation, registry: Registry) -> bool:
     )
 
 
-def _entry(server: str, tool: ToolAnnotation, leaf: Leaf) -> dict[str, Json]:
+def _entry(server: str, tool: ToolAnnotation, leaf: Leaf) -> dict[str, JsonValue]:
     digest = tool.schema_digest or "sha256:…"
     return {
         "server": server,
@@ -266,20 +266,20 @@ def _entry(server: str, tool: ToolAnnotation, leaf: Leaf) -> dict[str, Json]:
     }
 
 
-def _items(schema: dict[str, Json]) -> dict[str, Json]:
+def _items(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     items = schema.get("items")
     return items if isinstance(items, dict) else {}
 
 
-def _samples(schema: dict[str, Json]) -> list[Json]:
+def _samples(schema: dict[str, JsonValue]) -> list[JsonValue]:
     return [schema[key] for key in _VALUE_KEYS if key in schema] + _listed(schema.get("examples"))
 
 
-def _listed(value: Json) -> list[Json]:
+def _listed(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-def _strings(value: Json) -> list[str]:
+def _strings(value: JsonValue) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [item for item in _listed(value) if isinstance(item, str)]

@@ -19,7 +19,7 @@ from ironcurtain.errors import IronCurtainError, ProposedRoleError
 from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.servers.tools import tool_digest
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _DEL, _LAST_PLAIN = "\x7f", "\uffff"
@@ -117,7 +117,7 @@ def open_proposals(
     return tuple(Proposal(role, tuple(places[name])) for name, role in roles.items())
 
 
-def _toml(value: Json) -> str:
+def _toml(value: JsonValue) -> str:
     """Return a text or boolean in TOML: as in JSON, but for DEL and what JSON writes as two surrogates."""
     if not isinstance(value, str):
         return json.dumps(value)

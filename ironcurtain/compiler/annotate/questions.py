@@ -26,7 +26,7 @@ from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 BATCH = 25
@@ -72,7 +72,7 @@ def batches(listed: Sequence[Listed], registry: Registry) -> list[BatchedQuestio
     return [_joint(number, chunk, registry) for number, chunk in enumerate(chunks, 1)]
 
 
-def read_annotation(content: Json, listed: Listed) -> ToolAnnotation:
+def read_annotation(content: JsonValue, listed: Listed) -> ToolAnnotation:
     """Join what was answered about a tool with what its server says of it.
 
     Raises:
@@ -86,7 +86,7 @@ def read_annotation(content: Json, listed: Listed) -> ToolAnnotation:
     return ToolAnnotation.model_validate_json(json_text.canonical(complete))
 
 
-def read_proposals(content: Json) -> list[tuple[str, IdentifierRole]]:
+def read_proposals(content: JsonValue) -> list[tuple[str, IdentifierRole]]:
     """Return the identifier roles that an answer proposes, each with the argument it is for.
 
     Raises:
@@ -109,7 +109,7 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQ
     mixed = len(servers) > 1
     parts = tuple(tool_question(one, registry) for one in chunk)
 
-    def divide(content: Json) -> list[Json]:
+    def divide(content: JsonValue) -> list[JsonValue]:
         return [
             {"tools": [_without_server(entry)]}
             for one in chunk
@@ -117,14 +117,14 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQ
             if _names(entry, one)
         ]
 
-    def narrow(content: Json) -> Json:
+    def narrow(content: JsonValue) -> JsonValue:
         entries = content.get("tools") if isinstance(content, dict) else None
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             return content
         about = [entry for entry in entries if any(_names(entry, one) for one in chunk)]
         return {"tools": about if mixed else [_without_server(entry) for entry in about]}
 
-    def check(content: Json) -> list[str]:
+    def check(content: JsonValue) -> list[str]:
         given = [
             (one, part, [entry for entry in content["tools"] if _names(entry, one)])
             for one, part in zip(chunk, parts, strict=True)
@@ -143,7 +143,7 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQ
     )
 
 
-def _without_server(entry: Json) -> Json:
+def _without_server(entry: JsonValue) -> JsonValue:
     return {key: value for key, value in entry.items() if key != "server"}
 
 
@@ -153,7 +153,7 @@ def _file_name(tool: str) -> str:
     return safe if safe == tool else f"{safe}-{json_text.digest(tool)[-8:]}"
 
 
-def _names(entry: Json, listed: Listed) -> bool:
+def _names(entry: JsonValue, listed: Listed) -> bool:
     """Tell whether an entry is about a tool; in a batch of one server it names no server."""
     return bool(entry.get("tool") == listed.tool.name and entry.get("server", listed.server) == listed.server)
 
@@ -205,7 +205,7 @@ def _roles_text(registry: Registry) -> str:
     )
 
 
-def _count_mistakes(entries: Sequence[Json], chunk: Sequence[Listed]) -> list[str]:
+def _count_mistakes(entries: Sequence[JsonValue], chunk: Sequence[Listed]) -> list[str]:
     """Return what is wrong with the number of entries: every tool has to be there once."""
     mistakes = []
     for one in chunk:
@@ -221,7 +221,7 @@ def _count_mistakes(entries: Sequence[Json], chunk: Sequence[Listed]) -> list[st
     return mistakes
 
 
-def _entry_mistakes(entries: Sequence[Json], listed: Listed, registry: Registry) -> list[str]:
+def _entry_mistakes(entries: Sequence[JsonValue], listed: Listed, registry: Registry) -> list[str]:
     if len(entries) != 1:
         return _count_mistakes(entries, [listed])
     content = {"tools": entries}

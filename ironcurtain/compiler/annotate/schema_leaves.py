@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _MAX_DEPTH = 8
 _COMBINERS = ("anyOf", "oneOf", "allOf")
@@ -24,7 +24,7 @@ class Leaf:
     """
 
     name: str
-    schema: dict[str, Json]
+    schema: dict[str, JsonValue]
     inner: bool = False
 
     @property
@@ -63,7 +63,7 @@ def leaves(tool: ToolAnnotation) -> list[Leaf]:
     return schema_leaves(tool.input_schema)
 
 
-def schema_leaves(schema: dict[str, Json]) -> list[Leaf]:
+def schema_leaves(schema: dict[str, JsonValue]) -> list[Leaf]:
     """Return every place that an input schema describes: `path`, `edits`, `/edits/*/oldText`, …."""
     found: list[Leaf] = []
     for name, child in _properties(schema, schema).items():
@@ -74,7 +74,9 @@ def schema_leaves(schema: dict[str, Json]) -> list[Leaf]:
     return list({leaf.name: leaf for leaf in found}.values())
 
 
-def _below(pointer: str, node: dict[str, Json], root: dict[str, Json], depth: int) -> Iterator[Leaf]:
+def _below(
+    pointer: str, node: dict[str, JsonValue], root: dict[str, JsonValue], depth: int
+) -> Iterator[Leaf]:
     """Yield what lies below a place; recursive schemas end at a fixed depth."""
     if depth > _MAX_DEPTH:
         return
@@ -88,7 +90,7 @@ def _below(pointer: str, node: dict[str, Json], root: dict[str, Json], depth: in
         yield from below
 
 
-def _properties(node: dict[str, Json], root: dict[str, Json]) -> dict[str, dict[str, Json]]:
+def _properties(node: dict[str, JsonValue], root: dict[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     merged = _merged(node, root, 0)
     properties = merged.get("properties")
     if not isinstance(properties, dict):
@@ -96,7 +98,7 @@ def _properties(node: dict[str, Json], root: dict[str, Json]) -> dict[str, dict[
     return {name: _merged(child, root, 0) for name, child in properties.items()}
 
 
-def _merged(node: Json, root: dict[str, Json], depth: int) -> dict[str, Json]:
+def _merged(node: JsonValue, root: dict[str, JsonValue], depth: int) -> dict[str, JsonValue]:
     """Return a schema node with its reference followed and its alternatives laid over one another.
 
     The union over alternatives is what an argument may hold: enough to find places and suspicions.
@@ -114,7 +116,7 @@ def _merged(node: Json, root: dict[str, Json], depth: int) -> dict[str, Json]:
     return merged
 
 
-def _joined(key: str, first: Json, second: Json) -> Json:
+def _joined(key: str, first: JsonValue, second: JsonValue) -> JsonValue:
     if key == "properties" and isinstance(first, dict) and isinstance(second, dict):
         return {**second, **first}
     if key == "type":
@@ -128,9 +130,9 @@ def _joined(key: str, first: Json, second: Json) -> Json:
     return first
 
 
-def _target(reference: str, root: dict[str, Json]) -> Json:
+def _target(reference: str, root: dict[str, JsonValue]) -> JsonValue:
     """Follow a reference `#/a/b`; others (anchors) are left unread."""
-    node: Json = root
+    node: JsonValue = root
     for step in reference.removeprefix("#").split("/")[1:]:
         node = node.get(_unescape(step)) if isinstance(node, dict) else None
     return node if reference.startswith("#") else None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ironcurtain.servers.tools import ToolListing
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import is_hidden, quoted, visible
 
 _MAX_DEPTH = 32
@@ -91,7 +91,7 @@ def _excerpt(text: str, start: int, end: int) -> str:
     return f'"{"…" if before else ""}{visible(text[before:after])}{"…" if after < len(text) else ""}"'
 
 
-def _schema_texts(node: Json, where: str, depth: int) -> Iterator[tuple[str, str]]:
+def _schema_texts(node: JsonValue, where: str, depth: int) -> Iterator[tuple[str, str]]:
     """Yield every string of a schema, names included: all of them reach the model."""
     if depth > _MAX_DEPTH:
         return

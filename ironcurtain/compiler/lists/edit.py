@@ -13,7 +13,7 @@ from ironcurtain.errors import ListError, PatternError, UsageError, raise_all
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, SCHEMA_KEY, atomic_write, has_content, load, read_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import is_hidden, quoted
 
 PUBLISHED = "dynamic-lists.json"
@@ -75,7 +75,7 @@ def write_lists(file: Path, lists: Lists) -> None:
     atomic_write(file, json_text.pretty(document).encode())
 
 
-def _named_schema(file: Path) -> dict[str, Json]:
+def _named_schema(file: Path) -> dict[str, JsonValue]:
     before = json_text.parse(read_text(file), max_bytes=MAX_BYTES) if has_content(file) else {}
     return {key: before[key] for key in (SCHEMA_KEY,) if isinstance(before, dict) and key in before}
 

@@ -23,7 +23,7 @@ from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _RECEIVED = re.compile(
@@ -88,12 +88,12 @@ def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Ba
     """Ask about several lists at once; what is kept are answers about each."""
     parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
 
-    def divide(content: Json) -> list[Json]:
+    def divide(content: JsonValue) -> list[JsonValue]:
         return [
             {kind: [e for e in content[kind] if e["list"] == each.name] for kind in _KINDS} for each in wanted
         ]
 
-    def narrow(content: Json) -> Json:
+    def narrow(content: JsonValue) -> JsonValue:
         lists = [content.get(kind) for kind in _KINDS] if isinstance(content, dict) else []
         if not lists or not all(isinstance(e, dict) for each in lists for e in each or ()):
             return content
@@ -104,7 +104,7 @@ def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Ba
     return BatchedQuestion(question, parts, divide, narrow)
 
 
-def arguments_of(entry: Json) -> dict[str, Json]:
+def arguments_of(entry: JsonValue) -> dict[str, JsonValue]:
     """Return the arguments of one entry of `resolved`; each is given as JSON text.
 
     Raises:
@@ -113,7 +113,7 @@ def arguments_of(entry: Json) -> dict[str, Json]:
     return {each["name"]: json_text.parse(each["json"], max_bytes=_JSON_LIMIT) for each in entry["arguments"]}
 
 
-def _tool_data(candidate: Candidate) -> dict[str, Json]:
+def _tool_data(candidate: Candidate) -> dict[str, JsonValue]:
     tool = candidate.tool
     return {
         "server": candidate.server,
@@ -124,8 +124,8 @@ def _tool_data(candidate: Candidate) -> dict[str, Json]:
     }
 
 
-def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) -> dict[str, Json]:
-    text: dict[str, Json] = {"type": "string"}
+def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) -> dict[str, JsonValue]:
+    text: dict[str, JsonValue] = {"type": "string"}
     by_hand = closed_object({"list": {"enum": list(names)}, "reason": text})
     resolved = closed_object(
         {
@@ -140,7 +140,7 @@ def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) 
 
 
 def _mistakes(
-    content: Json, wanted: Sequence[Wanted], tools: Mapping[tuple[str, str], ToolListing]
+    content: JsonValue, wanted: Sequence[Wanted], tools: Mapping[tuple[str, str], ToolListing]
 ) -> list[str]:
     """Return what is wrong with an answer that fits its schema."""
     counts = Counter(entry["list"] for entry in (*content["resolved"], *content["by_hand"]))
@@ -161,7 +161,7 @@ def _mistakes(
     return mistakes
 
 
-def _entry_mistakes(entry: Json, tool: ToolListing, kind: str) -> list[str]:
+def _entry_mistakes(entry: JsonValue, tool: ToolListing, kind: str) -> list[str]:
     try:
         arguments = arguments_of(entry)
     except json_text.MalformedJsonError as error:
@@ -177,7 +177,7 @@ def _entry_mistakes(entry: Json, tool: ToolListing, kind: str) -> list[str]:
     return mistakes
 
 
-def argument_mistakes(tool: ToolListing, arguments: dict[str, Json]) -> list[str]:
+def argument_mistakes(tool: ToolListing, arguments: dict[str, JsonValue]) -> list[str]:
     """Return how arguments do not fit the input schema of their tool."""
     validator = validator_for(tool.input_schema, default=Draft202012Validator)(tool.input_schema)
     errors = validator.iter_errors(arguments)
@@ -186,7 +186,7 @@ def argument_mistakes(tool: ToolListing, arguments: dict[str, Json]) -> list[str
     return unknown + [visible(f"argument {error.json_path}: {error.message}")[:300] for error in errors]
 
 
-def received_word(tool: ToolListing, arguments: dict[str, Json], pointer: str) -> str | None:
+def received_word(tool: ToolListing, arguments: dict[str, JsonValue], pointer: str) -> str | None:
     """Return the word that shows that values come from what was received, or None if there is none.
 
     Looked at are the tool's name, texts among the arguments, the pointer's steps and, unless it speaks

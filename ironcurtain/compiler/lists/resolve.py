@@ -30,7 +30,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 MAX_VALUES = 10_000
@@ -161,7 +161,7 @@ def _is_read_only(server: str, tool: ToolListing, site: ListSite) -> bool:
     )
 
 
-def _resolution(entry: Json, answer: Answer, site: ListSite) -> Resolution:
+def _resolution(entry: JsonValue, answer: Answer, site: ListSite) -> Resolution:
     server, tool = entry["server"], _live(entry["server"], entry["tool"], site.tools)
     return Resolution(
         server=server,
@@ -219,7 +219,7 @@ def _resolve(lists: Lists, name: str, chosen: Resolution, site: ListSite) -> tup
 
 
 def take_values(
-    result: Json, pointer: str, named: NamedList, registry: Registry
+    result: JsonValue, pointer: str, named: NamedList, registry: Registry
 ) -> tuple[tuple[str, ...], list[str]]:
     """Take a list's values from a tool's result.
 
@@ -247,7 +247,7 @@ def take_values(
     return tuple(sorted(values)), notes
 
 
-def _one_value(value: Json, kind: str, registry: Registry) -> str:
+def _one_value(value: JsonValue, kind: str, registry: Registry) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         identifier = registry[kind].identifier if kind in registry else None
         value = str(value) if identifier and identifier.numbers else value

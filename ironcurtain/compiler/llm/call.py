@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_ANSWER_CHARACTERS = 1_000_000
 """The longest answer that is read; the longest that is asked for has about a tenth of it."""
@@ -42,7 +42,7 @@ class Request:
 
     system: str
     turns: tuple[Turn, ...]
-    schema: dict[str, Json]
+    schema: dict[str, JsonValue]
     max_tokens: int
 
     def tokens_at_most(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 # Possessive: a long line that is no fence is given up at once.
 _FENCE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^`\s]*+)[^`\n]*+")
@@ -45,7 +45,7 @@ class _Part:
         return f"line {start}" if start == end else f"lines {start}-{end}"
 
 
-def read_document(text: str, *, max_bytes: int = json_text.MAX_BYTES) -> Json:
+def read_document(text: str, *, max_bytes: int = json_text.MAX_BYTES) -> JsonValue:
     """Return the JSON document that a text holds.
 
     Args:
@@ -109,7 +109,7 @@ def _objects(part: _Part) -> Iterator[_Part]:
         yield _Part(part.text[start.start() : position], line, None)
 
 
-def _parse(part: _Part, max_bytes: int) -> Json:
+def _parse(part: _Part, max_bytes: int) -> JsonValue:
     try:
         return json_text.parse(part.in_place, max_bytes=max_bytes)
     except json_text.MalformedJsonError as error:

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 
 from pydantic import Field
 
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import visible
 
 _SIMILAR = 0.6
@@ -26,7 +26,7 @@ class Earlier(Frozen):
         told: What that form told, by name.
     """
 
-    content: Json
+    content: JsonValue
     told: dict[str, str] = Field(default_factory=dict)
 
 

@@ -18,13 +18,13 @@ from pydantic import Field
 
 from ironcurtain.compiler.llm.earlier import Earlier
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 from ironcurtain.system.text import visible
 
-Check: TypeAlias = Callable[[Json], list[str]]
+Check: TypeAlias = Callable[[JsonValue], list[str]]
 """Returns the mistakes of an answer that already fits its schema, one sentence each; empty if none."""
 
-Rename: TypeAlias = Callable[[Json, Mapping[str, str]], Json]
+Rename: TypeAlias = Callable[[JsonValue, Mapping[str, str]], JsonValue]
 """Returns an answer's content with the names of what its question told exchanged for those of the mapping;
 what is about a name that is not there is left out."""
 
@@ -37,7 +37,7 @@ MAX_MISTAKE_LINES = 1000
 _MISTAKE_CHARACTERS = 600
 
 
-def _as_it_is(content: Json, _: Mapping[str, str]) -> Json:
+def _as_it_is(content: JsonValue, _: Mapping[str, str]) -> JsonValue:
     return content
 
 
@@ -67,7 +67,7 @@ class Question:
     key: str
     system: str
     prompt: str
-    schema: dict[str, Json]
+    schema: dict[str, JsonValue]
     check: Check
     beside: str = ""
     previous: str = ""
@@ -89,7 +89,7 @@ class Question:
             {"stage": self.stage, "system": self.system, "prompt": self.prompt, "schema": self.schema}
         )
 
-    def mistakes(self, content: Json) -> list[str]:
+    def mistakes(self, content: JsonValue) -> list[str]:
         """Return every mistake of an answer, safe to show and to send back; empty if it is valid."""
         found = [
             visible(f"{error.json_path}: {_cut(error.message)}")
@@ -134,7 +134,7 @@ class Answer(Frozen):
     key: str
     provider: str
     model: str | None = None
-    content: Json
+    content: JsonValue
     as_given: Digest
     told: dict[str, str] = Field(default_factory=dict)
 
@@ -171,7 +171,7 @@ class Given:
 
     path: Path
     parts: tuple[Digest, ...]
-    content: Json
+    content: JsonValue
     mistakes: tuple[str, ...] = ()
 
 
@@ -196,7 +196,7 @@ class Provider(Protocol):
         ...
 
 
-def answer_to(question: Question, content: Json, *, provider: str, model: str | None = None) -> Answer:
+def answer_to(question: Question, content: JsonValue, *, provider: str, model: str | None = None) -> Answer:
     """Make the record of an answer."""
     return Answer(
         question=question.digest,
@@ -210,6 +210,6 @@ def answer_to(question: Question, content: Json, *, provider: str, model: str | 
     )
 
 
-def _given(question: Digest, provider: str, model: str | None, content: Json) -> Digest:
+def _given(question: Digest, provider: str, model: str | None, content: JsonValue) -> Digest:
     given = {"question": question, "provider": provider, "model": model, "content": content}
     return json_text.digest(given)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
-def schema_text(schema: dict[str, Json]) -> str:
+def schema_text(schema: dict[str, JsonValue]) -> str:
     """Return a schema with one line for each member and definition; indented in full it is thrice as long."""
     members = [
         f'"{key}": {_lines(value)}' if key == "$defs" else f'"{key}": {_line(value)}'
@@ -15,9 +15,9 @@ def schema_text(schema: dict[str, Json]) -> str:
     return "{" + ",\n".join(members) + "}"
 
 
-def _lines(definitions: dict[str, Json]) -> str:
+def _lines(definitions: dict[str, JsonValue]) -> str:
     return "{" + ",\n".join(f'"{name}": {_line(each)}' for name, each in definitions.items()) + "}"
 
 
-def _line(value: Json) -> str:
+def _line(value: JsonValue) -> str:
     return json_text.canonical(value).decode()

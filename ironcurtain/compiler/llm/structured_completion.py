@@ -17,7 +17,7 @@ from ironcurtain.compiler.llm.ledger import Entry, Ledger
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to, grouped
 from ironcurtain.errors import ModelFailedError
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 MAX_TOKENS = 32_000
@@ -99,7 +99,7 @@ class ModelProvider:
     def published(self) -> None:
         """Do nothing: there are no working files."""
 
-    def _content(self, question: Question, entry: Entry) -> Json:
+    def _content(self, question: Question, entry: Entry) -> JsonValue:
         turns = [Turn("user", question.text)]
         mistakes: list[str] = []
         for correction in range(1 + MAX_CORRECTIONS):
@@ -167,7 +167,7 @@ def _estimate(request: Request, output: int) -> Usage:
     return Usage(request.tokens_at_most(), output, estimated=True)
 
 
-def _checked(question: Question, text: str) -> tuple[Json, list[str]]:
+def _checked(question: Question, text: str) -> tuple[JsonValue, list[str]]:
     """Return an answer's content and its mistakes."""
     try:
         content = json_text.parse(text)

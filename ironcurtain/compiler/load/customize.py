@@ -20,7 +20,7 @@ from ironcurtain.compiler.load.linter import Finding, lint
 from ironcurtain.compiler.load.sentences import sentences
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.templates import as_data, fill
-from ironcurtain.system.frozen import Frozen, Json
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import is_hidden, quoted, visible
 
 MAX_TEXT = 500
@@ -83,7 +83,7 @@ def customize_question(
     )
 
 
-def proposal(content: Json, own: str, source: str) -> Proposal:
+def proposal(content: JsonValue, own: str, source: str) -> Proposal:
     """Return what a valid answer comes to."""
     text = _edited(content["edits"], own, source)
     lines = difflib.unified_diff(
@@ -101,22 +101,22 @@ def proposal(content: Json, own: str, source: str) -> Proposal:
     )
 
 
-def _clause_data(placed: PlacedClause) -> dict[str, Json]:
+def _clause_data(placed: PlacedClause) -> dict[str, JsonValue]:
     return {"id": placed.clause.id, "under": list(placed.headings), "text": placed.clause.text}
 
 
-def _schema(ids: Sequence[str]) -> dict[str, Json]:
-    text: dict[str, Json] = {"type": "string"}
+def _schema(ids: Sequence[str]) -> dict[str, JsonValue]:
+    text: dict[str, JsonValue] = {"type": "string"}
     edit = {
         "op": {"enum": ["add", "replace", "delete"] if ids else ["add"]},
         "clause": {"enum": [*ids, ""]},
         "text": text,
     }
-    edits: Json = array_of(closed_object(edit))
+    edits: JsonValue = array_of(closed_object(edit))
     return closed_object({"edits": edits, "question": text, "remark": text})
 
 
-def _mistakes(content: Json, own: str, source: str) -> list[str]:
+def _mistakes(content: JsonValue, own: str, source: str) -> list[str]:
     """Return what is wrong with an answer that fits its schema."""
     edits = content["edits"]
     if content["question"].strip() and edits:
@@ -132,7 +132,7 @@ def _mistakes(content: Json, own: str, source: str) -> list[str]:
     return [] if after == _promised(edits, before) else ["an edit changes more than its own sentence"]
 
 
-def _edit_mistakes(number: int, edit: Json) -> list[str]:
+def _edit_mistakes(number: int, edit: JsonValue) -> list[str]:
     where, text = f"edit {number}", edit["text"]
     if (edit["op"] == "add") != (edit["clause"] == ""):
         return [f"{where}: `clause` is given for `replace` and `delete`, and only for these"]
@@ -147,7 +147,7 @@ def _edit_mistakes(number: int, edit: Json) -> list[str]:
     return []
 
 
-def _promised(edits: Sequence[Json], before: Sequence[PlacedClause]) -> list[str]:
+def _promised(edits: Sequence[JsonValue], before: Sequence[PlacedClause]) -> list[str]:
     """Return the texts of all clauses as the edits promise them."""
     changes = {edit["clause"]: edit for edit in edits if edit["clause"]}
     kept = []
@@ -160,7 +160,7 @@ def _promised(edits: Sequence[Json], before: Sequence[PlacedClause]) -> list[str
     return kept + [text for edit in edits if edit["op"] == "add" for text in sentences(edit["text"])]
 
 
-def _edited(edits: Sequence[Json], own: str, source: str) -> str:
+def _edited(edits: Sequence[JsonValue], own: str, source: str) -> str:
     lines = own.splitlines()
     changes = {edit["clause"]: edit for edit in edits if edit["clause"]}
     paragraphs: dict[tuple[int, int], list[PlacedClause]] = {}
@@ -180,7 +180,7 @@ def _edited(edits: Sequence[Json], own: str, source: str) -> str:
     return f"{text}\n" if text else _HEADER
 
 
-def _written(placed: PlacedClause, edit: Json | None) -> str:
+def _written(placed: PlacedClause, edit: JsonValue | None) -> str:
     """Return a clause as it is to be written: edited or not, it keeps the id that stands behind it."""
     text = placed.clause.text if edit is None else _one_line(edit["text"])
     return f"{text} {{#{placed.written}}}" if text and placed.written else text

@@ -23,7 +23,7 @@ from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Provi
 from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, SeveralErrors, raise_all
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
-from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 from ironcurtain.system.text import visible
 
 _JOURNAL = "refresh/answered.json"
@@ -50,8 +50,8 @@ class BatchedQuestion:
 
     question: Question
     parts: tuple[Question, ...]
-    divide: Callable[[Json], list[Json]]
-    narrow: Callable[[Json], Json]
+    divide: Callable[[JsonValue], list[JsonValue]]
+    narrow: Callable[[JsonValue], JsonValue]
 
     def answers(self, whole: Answer) -> list[Answer]:
         """Return the answers to the parts that an answer to the joint question holds."""
@@ -124,7 +124,7 @@ class AnswerCache:
         """Tell whether a stage's questions are asked again, whatever is kept or known."""
         return stage in self._refresh
 
-    def take(self, question: Question, content: Json, *, provider: str, model: str) -> None:
+    def take(self, question: Question, content: JsonValue, *, provider: str, model: str) -> None:
         """Keep an answer that needs nobody to be asked; one that is kept already stays."""
         if not self.has(question):
             answer = answer_to(question, content, provider=provider, model=model)
@@ -135,7 +135,7 @@ class AnswerCache:
         """Tell whether an answer of a stage is kept, be it to a question that nobody asks any more."""
         return any(answer.stage == stage for _, answer in self._kept.values())
 
-    def previous(self, key: str) -> Json | None:
+    def previous(self, key: str) -> JsonValue | None:
         """Return what was answered last to a question of this key, whatever its text was then."""
         found = [answer.content for _, answer in self._kept.values() if answer.key == key]
         return found[-1] if found else None

@@ -20,7 +20,7 @@ from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, load, parse_document, read_text
-from ironcurtain.system.frozen import Frozen, Json, Slug
+from ironcurtain.system.frozen import Frozen, JsonValue, Slug
 from ironcurtain.system.text import marked, quoted, visible
 
 OPEN_FILE = "open-questions.json"
@@ -107,7 +107,7 @@ def question_lines(question: OpenQuestion, clauses: dict[str, str]) -> list[str]
     return lines
 
 
-def _json(value: Json) -> str:
+def _json(value: JsonValue) -> str:
     return marked(json.dumps(value, ensure_ascii=False))
 
 

@@ -6,10 +6,12 @@ question.
 
 from __future__ import annotations
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
-def closed_object(required: dict[str, Json], optional: dict[str, Json] | None = None) -> dict[str, Json]:
+def closed_object(
+    required: dict[str, JsonValue], optional: dict[str, JsonValue] | None = None
+) -> dict[str, JsonValue]:
     """Return the schema of an object with these members and no others."""
     return {
         "type": "object",
@@ -19,16 +21,16 @@ def closed_object(required: dict[str, Json], optional: dict[str, Json] | None = 
     }
 
 
-def array_of(items: Json) -> dict[str, Json]:
+def array_of(items: JsonValue) -> dict[str, JsonValue]:
     """Return the schema of an array."""
     return {"type": "array", "items": items}
 
 
-def reference(name: str) -> dict[str, Json]:
+def reference(name: str) -> dict[str, JsonValue]:
     """Return the schema that stands under a name in `$defs`."""
     return {"$ref": f"#/$defs/{name}"}
 
 
-def with_definitions(schema: dict[str, Json], definitions: dict[str, Json]) -> dict[str, Json]:
+def with_definitions(schema: dict[str, JsonValue], definitions: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a schema with what its references name."""
     return {**schema, "$defs": definitions}

@@ -7,7 +7,7 @@ itself, or a schema that would grow beyond bounds, keeps its reference, and what
 from __future__ import annotations
 
 from ironcurtain.decision.canonical.pointers import tokens
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_FOLLOWED = 200
 """The most references of one schema that are replaced by what they name."""
@@ -15,7 +15,7 @@ MAX_FOLLOWED = 200
 _SHOWN = ("properties", "required", "anyOf", "oneOf", "allOf")
 
 
-def shown_schema(schema: dict[str, Json] | None) -> dict[str, Json]:
+def shown_schema(schema: dict[str, JsonValue] | None) -> dict[str, JsonValue]:
     """Return the parts of an input schema that say what a call may hold."""
     if not schema:
         return {}
@@ -31,12 +31,12 @@ class _Follower:
         left: What the references name that were left in place, by reference.
     """
 
-    def __init__(self, schema: dict[str, Json]) -> None:
+    def __init__(self, schema: dict[str, JsonValue]) -> None:
         self._schema = schema
         self._count = 0
-        self.left: dict[str, Json] = {}
+        self.left: dict[str, JsonValue] = {}
 
-    def followed(self, node: Json, above: tuple[str, ...]) -> Json:
+    def followed(self, node: JsonValue, above: tuple[str, ...]) -> JsonValue:
         """Return a part of the schema with its references replaced.
 
         Args:
@@ -59,7 +59,7 @@ class _Follower:
         found = self.followed(target, (*above, name))
         return {**found, **beside} if isinstance(found, dict) else found
 
-    def _leave(self, node: Json, name: str = "") -> None:
+    def _leave(self, node: JsonValue, name: str = "") -> None:
         """Keep what a reference names, and what that refers to in turn."""
         if name in self.left:
             return
@@ -71,11 +71,11 @@ class _Follower:
         if isinstance(inner, str) and (target := self._target(inner)) is not None:
             self._leave(target, inner)
 
-    def _target(self, name: str) -> Json | None:
+    def _target(self, name: str) -> JsonValue | None:
         """Return what a reference to a place of this schema names; None for any other."""
         if not name.startswith("#/"):
             return None
-        node: Json = self._schema
+        node: JsonValue = self._schema
         for token in tokens(name[1:]):
             node = node.get(token) if isinstance(node, dict) else None
         return node

@@ -15,7 +15,7 @@ from ironcurtain.compiler.render.terms import collection, raw_string, reference,
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition, RoleCondition
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MISSING = "null"
 _COMPARISONS = {"equals": "==", "not_equals": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -58,7 +58,7 @@ def roles_guard_line(roles: Iterable[str], *, in_sandbox: bool) -> str:
     return f"{call}{_set(roles, used=len(call) + 8)})"
 
 
-def member_line(left: str, values: Iterable[Json]) -> str:
+def member_line(left: str, values: Iterable[JsonValue]) -> str:
     """Return a line that tests membership; a single member is compared."""
     members = [term(value) for value in values]
     if len(members) == 1:

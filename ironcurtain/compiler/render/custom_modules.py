@@ -27,7 +27,7 @@ from ironcurtain.errors import (
 )
 from ironcurtain.system import assets, json_text
 from ironcurtain.system.files import atomic_write, read_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
 
 _PACKAGE = ["data", "ironcurtain", "custom"]
@@ -167,19 +167,19 @@ def _module(name: str, text: str, opa: OpaCommand, registry: Registry) -> Custom
     )
 
 
-def _parsed(name: str, text: str, opa: OpaCommand) -> dict[str, Json]:
+def _parsed(name: str, text: str, opa: OpaCommand) -> dict[str, JsonValue]:
     with private_directory("work") as directory:
         path = directory / "module.rego"
         path.write_text(text, encoding="utf-8")
         try:
-            tree: dict[str, Json] = opa.parse(path, locations=True)
+            tree: dict[str, JsonValue] = opa.parse(path, locations=True)
         except IronCurtainError as error:
             as_written = CustomModule("", text, frozenset(), source=name)
             raise_all([_at_home(each, {str(path): as_written}) for each in _each(error)])
     return tree
 
 
-def _rule_problems(name: str, tree: dict[str, Json]) -> Iterator[IronCurtainError]:
+def _rule_problems(name: str, tree: dict[str, JsonValue]) -> Iterator[IronCurtainError]:
     contributes = False
     for rule in tree.get("rules", []):
         head = rule["head"]
@@ -198,14 +198,14 @@ def _rule_problems(name: str, tree: dict[str, Json]) -> Iterator[IronCurtainErro
         )
 
 
-def _is_entry(key: Json) -> bool:
+def _is_entry(key: JsonValue) -> bool:
     if not isinstance(key, dict) or key.get("type") != "object":
         return False
     names = [pair[0].get("value") for pair in key["value"] if pair[0].get("type") == "string"]
     return len(key["value"]) == len(_ENTRY) and set(names) == _ENTRY
 
 
-def _with_schema(name: str, text: str, tree: dict[str, Json]) -> str:
+def _with_schema(name: str, text: str, tree: dict[str, JsonValue]) -> str:
     """Return the module with our schema annotation in its package's METADATA.
 
     Without it OPA does not check what the module reads of the input, and a misspelt role never denies.
@@ -224,7 +224,7 @@ def _with_schema(name: str, text: str, tree: dict[str, Json]) -> str:
     return "".join([*lines[:row], head, schema_annotation(), *lines[row:]])
 
 
-def _strings(node: Json) -> Iterator[str]:
+def _strings(node: JsonValue) -> Iterator[str]:
     if isinstance(node, dict):
         if node.get("type") == "string" and isinstance(node.get("value"), str):
             yield node["value"]

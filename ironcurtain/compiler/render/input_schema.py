@@ -7,10 +7,10 @@ Rego (`opa check --schema`); inputs themselves are validated where they are buil
 from __future__ import annotations
 
 from ironcurtain.decision.roles import NONE, Registry
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
-def policy_input_schema(registry: Registry) -> dict[str, Json]:
+def policy_input_schema(registry: Registry) -> dict[str, JsonValue]:
     """Return the JSON Schema of the policy input, with the registry's roles listed and no others."""
     roles = [role.name for role in registry.resources]
     ids = {"type": "object", "additionalProperties": {"type": "boolean"}}
@@ -46,5 +46,5 @@ def policy_input_schema(registry: Registry) -> dict[str, Json]:
     }
 
 
-def _closed(properties: dict[str, Json]) -> dict[str, Json]:
+def _closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -13,15 +13,15 @@ from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.policy import Operator
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
-_STRING: dict[str, Json] = {"type": "string"}
-_BOOLEAN: dict[str, Json] = {"type": "boolean"}
+_STRING: dict[str, JsonValue] = {"type": "string"}
+_BOOLEAN: dict[str, JsonValue] = {"type": "boolean"}
 
 
 def rules_schema(
     annotated: ServerAnnotations, clauses: Sequence[PlacedClause], registry: Registry
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
     ids = reference("clause")
     rule = closed_object(
@@ -51,10 +51,10 @@ def rules_schema(
     )
 
 
-def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Json]:
+def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, JsonValue]:
     used = {role for tool in annotated.tools for role in resource_roles(tool)}
     resources = [role for role in registry.resources if role.name in used]
-    optional: dict[str, Json] = {
+    optional: dict[str, JsonValue] = {
         "tool": array_of(reference("tool")),
         "roles": array_of({"enum": [*(role.name for role in resources), NONE]}),
         "side_effects": _BOOLEAN,
@@ -77,7 +77,7 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Js
     return closed_object({}, optional)
 
 
-def _argument_test() -> dict[str, Json]:
+def _argument_test() -> dict[str, JsonValue]:
     scalar = reference("scalar")
     referred = [closed_object({"caller": _STRING}), closed_object({"arg": _STRING})]
     return closed_object(

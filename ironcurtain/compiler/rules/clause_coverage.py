@@ -14,7 +14,7 @@ from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.policy import Claim, ClaimKind, Clause, Rule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 KINDS: tuple[str, ...] = get_args(ClaimKind)
@@ -23,7 +23,7 @@ _NOWHERE = "it concerns no server"
 
 
 def coverage_mistakes(
-    content: Json, rules: Sequence[Rule], clauses: Iterable[PlacedClause], annotated: ServerAnnotations
+    content: JsonValue, rules: Sequence[Rule], clauses: Iterable[PlacedClause], annotated: ServerAnnotations
 ) -> list[str]:
     """Return what is wrong with how the answer for one server accounts for its clauses.
 
@@ -50,7 +50,7 @@ def coverage_mistakes(
     return mistakes
 
 
-def claims(contents: Mapping[str, Json], nowhere: Iterable[str]) -> tuple[Claim, ...]:
+def claims(contents: Mapping[str, JsonValue], nowhere: Iterable[str]) -> tuple[Claim, ...]:
     """Return what answers say of the clauses that no rule keeps, to be checked over all calls.
 
     Args:
@@ -72,7 +72,7 @@ def quote_mistake(quote: str, clause: Clause | None) -> str:
     return "" if wanted and wanted in text else f"`clause_says` {quoted(quote)} does not stand in the clause"
 
 
-def _entry_mistakes(entry: Json, rules: Sequence[Rule], annotated: ServerAnnotations) -> Iterator[str]:
+def _entry_mistakes(entry: JsonValue, rules: Sequence[Rule], annotated: ServerAnnotations) -> Iterator[str]:
     clause, kind, tools = entry["clause"], entry.get("kind", "other"), entry.get("tools", [])
     if not entry["reason"].strip():
         yield f"clause {clause}: the reason is empty"
@@ -102,7 +102,7 @@ def _asked_tools(clause: str, rules: Sequence[Rule], annotated: ServerAnnotation
     return own | (set(every) - allowed)
 
 
-def _merge_mistakes(entry: Json, implemented: Collection[str], ids: Collection[str]) -> Iterator[str]:
+def _merge_mistakes(entry: JsonValue, implemented: Collection[str], ids: Collection[str]) -> Iterator[str]:
     clause, into = entry["clause"], entry.get("into", [])
     if entry.get("kind") != "merged":
         if into:
@@ -115,7 +115,7 @@ def _merge_mistakes(entry: Json, implemented: Collection[str], ids: Collection[s
             yield f"clause {clause} is merged into {other}, which has no rule"
 
 
-def _claim(server: str, entry: Json) -> Claim:
+def _claim(server: str, entry: JsonValue) -> Claim:
     kind = entry.get("kind", "other")
     tools = () if kind in _ENFORCED_ELSEWHERE else tuple(dict.fromkeys(entry.get("tools", ())))
     return Claim(

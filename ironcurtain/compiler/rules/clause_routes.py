@@ -16,7 +16,7 @@ from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.allow_checks import resource_roles
 from ironcurtain.model.annotations import Annotations, ServerAnnotations
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 Routes = Mapping[str, tuple[PlacedClause, ...]]
 """By server, the clauses that concern it, principles included, in the order of the constitution."""
@@ -43,7 +43,7 @@ def route_clauses(
     }
 
 
-def clause_data(clauses: Sequence[PlacedClause]) -> list[Json]:
+def clause_data(clauses: Sequence[PlacedClause]) -> list[JsonValue]:
     """Return clauses as prompts show them."""
     return [
         {
@@ -62,7 +62,7 @@ def told_clauses(clauses: Sequence[PlacedClause]) -> dict[str, str]:
     return {placed.clause.id: placed.clause.text for placed in clauses}
 
 
-def rename_clauses(content: Json, names: Mapping[str, str]) -> Json:
+def rename_clauses(content: JsonValue, names: Mapping[str, str]) -> JsonValue:
     """Return an answer with other ids of its clauses; entries about clauses without one are left out."""
     if isinstance(content, list):
         return [rename_clauses(each, names) for each in content if _is_named(each, names)]
@@ -78,7 +78,7 @@ def rename_clauses(content: Json, names: Mapping[str, str]) -> Json:
     }
 
 
-def _is_named(entry: Json, names: Mapping[str, str]) -> bool:
+def _is_named(entry: JsonValue, names: Mapping[str, str]) -> bool:
     clause = entry.get("clause") if isinstance(entry, dict) else None
     return not isinstance(clause, str) or clause in names
 
@@ -103,7 +103,7 @@ def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers
     )
 
 
-def _summary(annotated: ServerAnnotations) -> Json:
+def _summary(annotated: ServerAnnotations) -> JsonValue:
     """Return what decides whether a clause concerns a server: its tools and what they do to what."""
     return {
         tool.tool: [role for role in resource_roles(tool) if role != "none"]
@@ -112,7 +112,7 @@ def _summary(annotated: ServerAnnotations) -> Json:
     }
 
 
-def _mistakes(content: Json, ids: Sequence[str]) -> list[str]:
+def _mistakes(content: JsonValue, ids: Sequence[str]) -> list[str]:
     counts = Counter(entry["clause"] for entry in content["clauses"])
     return [
         f"clause {clause} is {'missing' if not counts[clause] else f'given {counts[clause]} times'}"

@@ -33,7 +33,7 @@ from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _BELOW = (
@@ -172,7 +172,7 @@ def _confirming(rules: Sequence[Rule], context: RuleContext) -> str:
     digests = {rule.name: rule_digest(rule, context) for rule in rules}
     if len(rules) == 1:
         ((name, digest),) = digests.items()
-        entry: dict[str, Json] = {"rule": name, "digest": digest}
+        entry: dict[str, JsonValue] = {"rule": name, "digest": digest}
     else:
         entry = {"digests": dict(digests)}
     ready = json_text.canonical({**entry, "by": "…", "reason": "…"}).decode()
@@ -253,7 +253,7 @@ def _previous_text(
     return fill("rules.previous", previous=as_data(data)) if data else ""
 
 
-def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
+def _tool_data(tool: ToolAnnotation) -> dict[str, JsonValue]:
     return {
         **tool.model_dump(
             mode="json",
@@ -265,7 +265,9 @@ def _tool_data(tool: ToolAnnotation) -> dict[str, Json]:
     }
 
 
-def _mistakes(server: str, content: Json, clauses: Sequence[PlacedClause], context: RuleContext) -> list[str]:
+def _mistakes(
+    server: str, content: JsonValue, clauses: Sequence[PlacedClause], context: RuleContext
+) -> list[str]:
     """Return all that is wrong with an answer that fits its schema: one mistake hides no other one."""
     mistakes: list[str] = []
     rules: list[Rule] = []
@@ -285,12 +287,12 @@ def _mistakes(server: str, content: Json, clauses: Sequence[PlacedClause], conte
     return mistakes + coverage_mistakes(content, rules, clauses, context.annotations.servers[server])
 
 
-def _name_problems(entry: Json, server: str) -> list[str]:
+def _name_problems(entry: JsonValue, server: str) -> list[str]:
     prefix = rule_prefix(server)
     return [] if entry["name"].startswith(prefix) else [f"its name does not begin with {prefix}"]
 
 
-def _empty_conditions(conditions: dict[str, Json]) -> list[str]:
+def _empty_conditions(conditions: dict[str, JsonValue]) -> list[str]:
     """Return what is empty: leaving it out instead would make the rule speak of everything."""
     given = {key: value for key, value in conditions.items() if value is not None}
     problems = [f"the condition {quoted(key)} is empty" for key, value in given.items() if value == []]
@@ -319,7 +321,7 @@ def _clause(rule: Rule, context: RuleContext) -> Clause | None:
     return placed.clause if placed else None
 
 
-def _quotes(contents: Mapping[str, Json]) -> dict[str, str]:
+def _quotes(contents: Mapping[str, JsonValue]) -> dict[str, str]:
     return {
         rule["name"]: rule["clause_says"]
         for content in contents.values()
@@ -357,7 +359,7 @@ def _sentence(error: IronCurtainError) -> str:
     return f"{where}{error.what}" + (f" ({error.hint})" if error.hint else "")
 
 
-def read_rules(server: str, content: Json) -> list[Rule]:
+def read_rules(server: str, content: JsonValue) -> list[Rule]:
     """Make rules of an answer: each is confined to its server; null stands for no condition."""
     rules = []
     for entry in content["rules"]:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 def previous_rules(
-    server: str, published: CompiledPolicy, answered: Mapping[str, Json], clauses: Sequence[PlacedClause]
-) -> dict[str, Json]:
+    server: str, published: CompiledPolicy, answered: Mapping[str, JsonValue], clauses: Sequence[PlacedClause]
+) -> dict[str, JsonValue]:
     """Return a server's published rules and reasons in the form of an answer; empty if there are none.
 
     Args:
@@ -43,7 +43,7 @@ def previous_rules(
     return {"rules": rules, "not_enforceable": reasons} if rules or reasons else {}
 
 
-def _clause(then_id: str, then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Json]:
+def _clause(then_id: str, then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, JsonValue]:
     """Return the id that a clause has now, and the words that it had where they are others or it is gone."""
     text = then.get(then_id, "")
     if text in now:

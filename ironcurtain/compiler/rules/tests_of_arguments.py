@@ -16,7 +16,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import cut, is_hidden, quoted, visible
 
 _NUMERIC = {"lt", "le", "gt", "ge"}
@@ -212,11 +212,11 @@ def _path(name: str) -> tuple[str, ...]:
     return pointers.steps_of(name)
 
 
-def _is_number(value: Json) -> bool:
+def _is_number(value: JsonValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _type(value: Json) -> str:
+def _type(value: JsonValue) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int | float):
@@ -224,5 +224,5 @@ def _type(value: Json) -> str:
     return "array" if isinstance(value, list | tuple) else type(value).__name__
 
 
-def _shown(value: Json) -> str:
+def _shown(value: JsonValue) -> str:
     return cut(json_text.shown(value))

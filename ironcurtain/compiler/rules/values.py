@@ -25,13 +25,13 @@ from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 _TESTED = frozenset({"equals", "in"})
 """The tests that need a value. Their negations hold of every other value, so that they wait for none."""
 
-_FEW: dict[str, tuple[Json, ...]] = {"boolean": (True, False), "null": (None,)}
+_FEW: dict[str, tuple[JsonValue, ...]] = {"boolean": (True, False), "null": (None,)}
 _SHOWN_VALUES = 30
 
 
@@ -47,9 +47,9 @@ class _Place:
 
     shapes: Shapes
     schemas: Schemas
-    defaults: tuple[Json, ...]
+    defaults: tuple[JsonValue, ...]
 
-    def takes(self, value: Json) -> bool:
+    def takes(self, value: JsonValue) -> bool:
         """Tell whether a value may stand there; true where nobody looks: arrays, objects, open references."""
         if isinstance(value, list | dict) or any(same_json(value, each) for each in self.defaults):
             return True
@@ -58,7 +58,7 @@ class _Place:
         except (Unresolvable, RecursionError):
             return True
 
-    def known(self) -> list[Json] | None:
+    def known(self) -> list[JsonValue] | None:
         """Return all values that may stand there, None where they are not listed."""
         found = list(self.defaults)
         for shape in self.shapes.of(self.schemas):
@@ -81,7 +81,7 @@ class _Place:
             if step != pointers.EVERY and "object" in shape.types:
                 yield self._of(shape.member(step), defaults)
 
-    def _of(self, schemas: Schemas, defaults: tuple[Json, ...]) -> _Place:
+    def _of(self, schemas: Schemas, defaults: tuple[JsonValue, ...]) -> _Place:
         own = tuple(default for schema in schemas for default in _defaults(schema))
         return _Place(self.shapes, schemas, (*defaults, *own))
 
@@ -129,14 +129,14 @@ def _places(name: str, tool: ToolAnnotation) -> list[_Place]:
     return found
 
 
-def _below(value: Json, step: str) -> Iterator[Json]:
+def _below(value: JsonValue, step: str) -> Iterator[JsonValue]:
     if step == pointers.EVERY and isinstance(value, list):
         yield from value
     if step != pointers.EVERY and isinstance(value, dict) and step in value:
         yield value[step]
 
 
-def _defaults(schema: Json) -> Iterator[Json]:
+def _defaults(schema: JsonValue) -> Iterator[JsonValue]:
     """Yield what a schema has filled in, whichever of its alternatives names it."""
     if isinstance(schema, dict):
         if "default" in schema:
@@ -146,13 +146,13 @@ def _defaults(schema: Json) -> Iterator[Json]:
                 yield from _defaults(part)
 
 
-def _validator(schema: Json) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
+def _validator(schema: JsonValue) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
     return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
 
 
-def _known(places: Sequence[_Place]) -> list[Json]:
+def _known(places: Sequence[_Place]) -> list[JsonValue]:
     """Return all values that places take besides null, if they are listed; else none."""
-    found: list[Json] = []
+    found: list[JsonValue] = []
     for place in places:
         listed = place.known()
         if listed is None:
@@ -161,18 +161,18 @@ def _known(places: Sequence[_Place]) -> list[Json]:
     return found
 
 
-def _schemas(places: Sequence[_Place]) -> list[Json]:
+def _schemas(places: Sequence[_Place]) -> list[JsonValue]:
     return [each for place in places for each in place.schemas]
 
 
-def _matches(pattern: str, value: Json) -> bool:
+def _matches(pattern: str, value: JsonValue) -> bool:
     return isinstance(value, str) and re2.fullmatch(anchored(pattern), value) is not None
 
 
-def _listed(values: Sequence[Json]) -> str:
+def _listed(values: Sequence[JsonValue]) -> str:
     shown = ", ".join(_text(value) for value in values[:_SHOWN_VALUES])
     return f"{shown}, …" if len(values) > _SHOWN_VALUES else shown
 
 
-def _text(value: Json) -> str:
+def _text(value: JsonValue) -> str:
     return json_text.shown(value)

@@ -16,7 +16,7 @@ from ironcurtain.model.reasons import Reason
 from ironcurtain.model.reserved_rules import ReservedRule, RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _NO_CALL = frozenset(
@@ -98,6 +98,6 @@ def _unknown_modes(scenario: Scenario, tool: ToolAnnotation) -> Iterator[str]:
             )
 
 
-def _is_listed(value: Json, name: str, tool: ToolAnnotation) -> bool:
+def _is_listed(value: JsonValue, name: str, tool: ToolAnnotation) -> bool:
     schema = (tool.input_schema or {}).get("properties", {}).get(name, {})
     return isinstance(schema, dict) and (value in schema.get("enum", []) or value == schema.get("const"))

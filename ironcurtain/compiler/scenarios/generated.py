@@ -35,7 +35,7 @@ from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_OF_TOOL = 100
 MAX_CALLS = 5_000
@@ -218,26 +218,28 @@ class _Calls:
             yield from self._made(arguments, caller)
             yield from self._placed(arguments, caller)
 
-    def _placed(self, base: dict[str, Json], caller: dict[str, Json]) -> Iterator[ScenarioCall]:
+    def _placed(self, base: dict[str, JsonValue], caller: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
         for argument in self._filler.resources():
             for value in self._of(argument):
                 yield from self._made(self._filler.placed(base, argument, [value]), caller)
 
-    def _mixed(self, base: dict[str, Json]) -> Iterator[ScenarioCall]:
+    def _mixed(self, base: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
         for argument in self._filler.resources():
             places = self._of(argument)
             if self._filler.takes_several(argument):
                 for value in places[1:]:
                     yield from self._made(self._filler.placed(base, argument, [places[0], value]), {})
 
-    def _composed(self, base: dict[str, Json]) -> Iterator[ScenarioCall]:
+    def _composed(self, base: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
         for composite in self._filler.annotation.composites:
             for value in self._places[self._registry[composite.role].pattern_kind]:
                 parts = value.split(composite.with_)
                 if len(parts) == len(composite.join):
                     yield from self._made(self._filler.joined(base, composite.join, parts), {})
 
-    def _with(self, base: dict[str, Json], chosen: Class) -> tuple[dict[str, Json], dict[str, Json]]:
+    def _with(
+        self, base: dict[str, JsonValue], chosen: Class
+    ) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
         """Return arguments and caller facts in one mode."""
         arguments, caller = dict(base), {}
         for (root, name), value in chosen.raw:
@@ -267,7 +269,7 @@ class _Calls:
     def _contacts_remotes(self) -> bool:
         return any(_REMOTE in argument.possible_roles for argument in self._filler.resources())
 
-    def _made(self, arguments: dict[str, Json], caller: dict[str, Json]) -> Iterator[ScenarioCall]:
+    def _made(self, arguments: dict[str, JsonValue], caller: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
         fitted = self._filler.fitted(arguments)
         if fitted is None:
             return

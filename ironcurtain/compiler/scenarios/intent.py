@@ -30,7 +30,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 MAX_SCENARIOS = 120
@@ -141,7 +141,7 @@ def _question(key: str, servers: Sequence[str], context: IntentContext) -> Quest
     )
 
 
-def tool_data(server: str, tool: ToolAnnotation) -> dict[str, Json]:
+def tool_data(server: str, tool: ToolAnnotation) -> dict[str, JsonValue]:
     """Return a tool as prompts show it: what it is called with, and what its arguments are."""
     return {
         "server": server,
@@ -155,7 +155,7 @@ def tool_data(server: str, tool: ToolAnnotation) -> dict[str, Json]:
     }
 
 
-def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, Json]:
+def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, JsonValue]:
     """Return the schema of a call to one of the servers' tools, as properties of an object.
 
     Arguments and what is known of the caller are JSON objects as text.
@@ -169,7 +169,7 @@ def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, J
     }
 
 
-def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, Json]:
+def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, JsonValue]:
     properties = {
         "id": {"type": "string"},
         "clause": {"enum": [placed.clause.id for placed in context.clauses]},
@@ -180,9 +180,9 @@ def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, Json]:
     return closed_object({"scenarios": array_of(closed_object(properties))})
 
 
-def read_call(entry: Json) -> ScenarioCall | str:
+def read_call(entry: JsonValue) -> ScenarioCall | str:
     """Return the call of an answer, or say why it is none."""
-    objects: dict[str, dict[str, Json]] = {}
+    objects: dict[str, dict[str, JsonValue]] = {}
     for key, what in (("arguments", "the arguments are"), ("caller", "what is known of the caller is")):
         try:
             value = json_text.parse(entry[key])
@@ -199,7 +199,7 @@ def read_call(entry: Json) -> ScenarioCall | str:
     )
 
 
-def _read(entry: Json, context: IntentContext) -> tuple[Scenario | None, str]:
+def _read(entry: JsonValue, context: IntentContext) -> tuple[Scenario | None, str]:
     """Return a scenario, or None and why it is left out."""
     name = f"scenario {quoted(entry['id'], 60)}"
     call = read_call(entry)

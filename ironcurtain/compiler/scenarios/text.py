@@ -9,7 +9,7 @@ from pathlib import Path
 from ironcurtain.errors import FormatError
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.files import atomic_write, parse_document, read_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import is_hidden
 
 
@@ -52,7 +52,7 @@ def _read_back(text: str, source: str) -> Scenarios | None:
         return None
 
 
-def _flow(value: Json) -> str:
+def _flow(value: JsonValue) -> str:
     """Return JSON that YAML reads as the same value: it knows no surrogate pairs, and refuses controls."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return "".join(f"\\U{ord(c):08x}" if is_hidden(c) else c for c in text)

@@ -11,7 +11,7 @@ from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument, ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _BRANCH = "branch-name"
 
@@ -42,7 +42,7 @@ class Filler:
         """Return the arguments that can carry a resource, in their order."""
         return [a for a in self.annotation.args if any(self._registry[r].resource for r in a.possible_roles)]
 
-    def base(self, places: Mapping[str, str]) -> dict[str, Json]:
+    def base(self, places: Mapping[str, str]) -> dict[str, JsonValue]:
         """Return the least arguments that the tool takes, each resource among them in its given place.
 
         Args:
@@ -53,7 +53,7 @@ class Filler:
             *(a.top_level for a in self.annotation.args if a.required),
         }
         members = {name for composite in self.annotation.composites for name in composite.join}
-        arguments: dict[str, Json] = {
+        arguments: dict[str, JsonValue] = {
             name: self._plain(name) for name in self.annotation.argument_names if name in needed | members
         }
         for argument in self.resources():
@@ -61,7 +61,9 @@ class Filler:
                 arguments = self.placed(arguments, argument, [places[argument.name]])
         return arguments
 
-    def placed(self, arguments: Mapping[str, Json], argument: Argument, values: list[str]) -> dict[str, Json]:
+    def placed(
+        self, arguments: Mapping[str, JsonValue], argument: Argument, values: list[str]
+    ) -> dict[str, JsonValue]:
         """Return the arguments with a resource argument set to a value, or to several where it takes them."""
         name = argument.top_level
         schema = self._schema.get("properties", {}).get(name, {})
@@ -69,8 +71,8 @@ class Filler:
         return {**arguments, name: self._set(arguments.get(name), schema, inside, argument, values)}
 
     def joined(
-        self, arguments: Mapping[str, Json], names: tuple[str, ...], parts: list[str]
-    ) -> dict[str, Json]:
+        self, arguments: Mapping[str, JsonValue], names: tuple[str, ...], parts: list[str]
+    ) -> dict[str, JsonValue]:
         """Return the arguments with the parts of a composite set."""
         return {**arguments, **dict(zip(names, parts, strict=True))}
 
@@ -87,20 +89,20 @@ class Filler:
             return True
         schema = self._schema.get("properties", {}).get(argument.name, {})
         if argument.name not in self._checkers:
-            named: dict[str, Json] = {
+            named: dict[str, JsonValue] = {
                 key: self._schema[key] for key in ("$schema", "$defs", "definitions") if key in self._schema
             }
             self._checkers[argument.name] = ArgumentSchema({**named, "properties": {"value": schema}})
         return not self._checkers[argument.name].problems({"value": _written(argument, schema, [value])})
 
-    def fitted(self, arguments: dict[str, Json]) -> dict[str, Json] | None:
+    def fitted(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
         """Return the arguments with their defaults, None if the tool would not take them."""
         try:
             return self._tool.fit(arguments, has_working_root=True)
         except InvalidArgumentsError:
             return None
 
-    def _plain(self, name: str) -> Json:
+    def _plain(self, name: str) -> JsonValue:
         roles = {role for a in self.annotation.args if a.top_level == name for role in a.possible_roles}
         if _BRANCH in roles:
             return "topic"
@@ -108,14 +110,19 @@ class Filler:
         found = self._minimal(schema)
         return self._fresh[0] if schema == {} or found == "" else found
 
-    def _minimal(self, schema: Json) -> Json:
+    def _minimal(self, schema: JsonValue) -> JsonValue:
         """Return a plain value that a schema takes, null where none was found."""
         found = self._builder.minimal((schema,)).values
         return found[0].value if found else None
 
     def _set(
-        self, value: Json, schema: Json, inside: tuple[str, ...], argument: Argument, values: list[str]
-    ) -> Json:
+        self,
+        value: JsonValue,
+        schema: JsonValue,
+        inside: tuple[str, ...],
+        argument: Argument,
+        values: list[str],
+    ) -> JsonValue:
         if not inside:
             return _written(argument, schema, values)
         head, rest = inside[0], inside[1:]
@@ -130,7 +137,7 @@ class Filler:
         return {**known, head: below}
 
 
-def _written(argument: Argument, schema: Json, values: list[str]) -> Json:
+def _written(argument: Argument, schema: JsonValue, values: list[str]) -> JsonValue:
     """Return resources as the argument takes them: one, an array, or a string that holds them."""
     if argument.codec in ("comma", "addresses"):
         return ", ".join(values)
@@ -139,7 +146,7 @@ def _written(argument: Argument, schema: Json, values: list[str]) -> Json:
     return list(values) if _is_array(schema) else values[0]
 
 
-def _is_array(schema: Json) -> bool:
+def _is_array(schema: JsonValue) -> bool:
     if not isinstance(schema, dict):
         return False
     types = schema.get("type")

@@ -25,7 +25,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 MAX_PROBE_ROUNDS = 3
@@ -85,7 +85,7 @@ class Judge:
             ModelFailedError, AnswerMissingError: From the answers.
         """
         failed = case.failed[:MAX_JUDGED]
-        probes: list[Json] = []
+        probes: list[JsonValue] = []
         while True:
             may_probe = self._probe_rounds < MAX_PROBE_ROUNDS
             self._asked += 1
@@ -102,7 +102,7 @@ def _question(
     key: str,
     case: Case,
     failed: Sequence[tuple[Scenario, Mismatch]],
-    probes: Sequence[Json],
+    probes: Sequence[JsonValue],
     *,
     may_probe: bool,
 ) -> Question:
@@ -125,12 +125,12 @@ def _question(
     )
 
 
-def rules_data(policy: CompiledPolicy) -> list[Json]:
+def rules_data(policy: CompiledPolicy) -> list[JsonValue]:
     """Return rules as prompts show them, in their order."""
     return [rule.model_dump(mode="json", by_alias=True, exclude_defaults=True) for rule in policy.rules]
 
 
-def failure_data(scenario: Scenario, mismatch: Mismatch) -> Json:
+def failure_data(scenario: Scenario, mismatch: Mismatch) -> JsonValue:
     """Return a failed scenario as prompts show it."""
     return {
         "scenario": scenario.id,
@@ -146,7 +146,7 @@ def failure_data(scenario: Scenario, mismatch: Mismatch) -> Json:
     }
 
 
-def _outcome(call: ScenarioCall, decision: Decision) -> Json:
+def _outcome(call: ScenarioCall, decision: Decision) -> JsonValue:
     return {
         "call": call.model_dump(mode="json", exclude_none=True),
         "got": decision.verdict,
@@ -155,7 +155,7 @@ def _outcome(call: ScenarioCall, decision: Decision) -> Json:
     }
 
 
-def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations) -> dict[str, Json]:
+def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations) -> dict[str, JsonValue]:
     judgement = {
         "scenario": {"enum": list(ids)},
         "blame": {"enum": ["rule", "scenario", "both", "undecided"]},
@@ -169,7 +169,9 @@ def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations
     return closed_object(members)
 
 
-def _mistakes(content: Json, failed: Sequence[tuple[Scenario, Mismatch]], *, may_probe: bool) -> list[str]:
+def _mistakes(
+    content: JsonValue, failed: Sequence[tuple[Scenario, Mismatch]], *, may_probe: bool
+) -> list[str]:
     if content["probes"] and may_probe:
         return []  # it asks before it judges
     counts = Counter(entry["scenario"] for entry in content["judgements"])
@@ -181,7 +183,7 @@ def _mistakes(content: Json, failed: Sequence[tuple[Scenario, Mismatch]], *, may
     return mistakes
 
 
-def _entry_mistakes(entry: Json, scenario: Scenario, got: Verdict) -> list[str]:
+def _entry_mistakes(entry: JsonValue, scenario: Scenario, got: Verdict) -> list[str]:
     blame = entry["blame"]
     if blame in ("scenario", "both") and scenario.origin in ("handwritten", "answer"):
         return [f"scenario {quoted(scenario.id)} is the author's own word: say rule or undecided"]
@@ -192,10 +194,10 @@ def _entry_mistakes(entry: Json, scenario: Scenario, got: Verdict) -> list[str]:
     return []
 
 
-def _calls(entries: Json) -> list[ScenarioCall]:
+def _calls(entries: JsonValue) -> list[ScenarioCall]:
     calls = [read_call(entry) for entry in entries[:MAX_PROBES]]
     return [call for call in calls if isinstance(call, ScenarioCall)]
 
 
-def _judgement(entry: Json) -> Judgement:
+def _judgement(entry: JsonValue) -> Judgement:
     return Judgement(entry["scenario"], entry["blame"], Verdict(entry["expect"]), visible(entry["why"]))

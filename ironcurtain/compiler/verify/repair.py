@@ -40,7 +40,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 MAX_REPAIRS = 3
@@ -109,7 +109,7 @@ class _Blamed:
     judgement: Judgement
 
     @property
-    def data(self) -> dict[str, Json]:
+    def data(self) -> dict[str, JsonValue]:
         shown = failure_data(self.scenario, self.mismatch)
         return {**shown, "demanded": self.judgement.expect, "judge": self.judgement.why}
 
@@ -301,7 +301,7 @@ def _question(
     )
 
 
-def _schema(server: str, context: RuleContext) -> dict[str, Json]:
+def _schema(server: str, context: RuleContext) -> dict[str, JsonValue]:
     registry = Registry(context.annotations.roles)
     rules = rules_schema(context.annotations.servers[server], context.clauses, registry)
     text = {"type": "string"}
@@ -315,7 +315,7 @@ def _schema(server: str, context: RuleContext) -> dict[str, Json]:
     }
 
 
-def _read(server: str, content: Json) -> list[Patch]:
+def _read(server: str, content: JsonValue) -> list[Patch]:
     patches = []
     for entry in content["patches"]:
         rules = read_rules(server, {"rules": [entry["rule"]]}) if entry.get("rule") is not None else [None]
@@ -343,7 +343,7 @@ def _owner(rule: Rule) -> str:
     return rule.if_.server[0] if rule.if_.server else ""
 
 
-def _mistakes(server: str, content: Json, policy: CompiledPolicy, context: RuleContext) -> list[str]:
+def _mistakes(server: str, content: JsonValue, policy: CompiledPolicy, context: RuleContext) -> list[str]:
     """Return what is wrong with patches that fit their schema: each, and the rules that they make."""
     try:
         patches = _read(server, content)

@@ -25,7 +25,7 @@ from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.reasons import Reason, ReasonCode
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 GIT_REMOTE = "git-remote-url"
@@ -63,7 +63,7 @@ class Canonical:
         path_places: Pointers of the leaves that were judged as paths.
     """
 
-    arguments: dict[str, Json]
+    arguments: dict[str, JsonValue]
     subjects: tuple[Resource, ...]
     resolver: Resolver
     path_places: frozenset[str]
@@ -74,7 +74,7 @@ class _Leaf:
     """A scalar below an annotated argument, with the roles that it carries in this call."""
 
     steps: tuple[str, ...]
-    value: Json
+    value: JsonValue
     argument: Argument
     roles: tuple[Role, ...]
 
@@ -84,7 +84,7 @@ class _Leaf:
 
 
 def canonicalise(
-    tool: ToolAnnotation, arguments: dict[str, Json], around: CanonicalizationContext
+    tool: ToolAnnotation, arguments: dict[str, JsonValue], around: CanonicalizationContext
 ) -> Canonical:
     """Turn the filled arguments of a call into canonical arguments and subjects.
 
@@ -98,7 +98,7 @@ class _Call:
     """The working state of one canonicalisation."""
 
     def __init__(
-        self, tool: ToolAnnotation, arguments: dict[str, Json], around: CanonicalizationContext
+        self, tool: ToolAnnotation, arguments: dict[str, JsonValue], around: CanonicalizationContext
     ) -> None:
         self.tool = tool
         self.given = arguments
@@ -178,7 +178,7 @@ class _Call:
         values = [str(self._canonical(leaf, roles, part)) for part in decode(codec, value)]
         self._replace(leaf, encode(codec, value, values))
 
-    def _canonical(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
+    def _canonical(self, leaf: _Leaf, roles: list[Role], value: JsonValue) -> JsonValue:
         """Record the subjects of one decoded value; return the value to send."""
         category = roles[0].category
         if category == "path":
@@ -259,8 +259,8 @@ class _Call:
         self._record(leaf, subjects)
         return remote
 
-    def _identifier(self, leaf: _Leaf, roles: list[Role], value: Json) -> Json:
-        sent: Json
+    def _identifier(self, leaf: _Leaf, roles: list[Role], value: JsonValue) -> JsonValue:
+        sent: JsonValue
         numbers = all(role.identifier and role.identifier.numbers for role in roles)
         if isinstance(value, int) and not isinstance(value, bool) and numbers:
             text, sent = str(value), value
@@ -314,7 +314,7 @@ class _Call:
             self.limit.add(subject)
         self.found.setdefault(steps, []).extend(subjects)
 
-    def _replace(self, leaf: _Leaf, value: Json) -> None:
+    def _replace(self, leaf: _Leaf, value: JsonValue) -> None:
         if value != leaf.value or type(value) is not type(leaf.value):
             pointers.assign(self.arguments, leaf.steps, value)
 
@@ -333,7 +333,7 @@ class _Call:
         )
 
 
-def _scalars(value: Json, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
+def _scalars(value: JsonValue, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Yield the leaves of an annotated value; a resource role takes a scalar or a flat array of them."""
     if not any(role.resource for role in roles):
         yield from pointers.leaves(value)
@@ -344,7 +344,7 @@ def _scalars(value: Json, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, 
         yield (), value
 
 
-def _as_text(value: Json) -> str:
+def _as_text(value: JsonValue) -> str:
     if not isinstance(value, str):
         raise UnrepresentableError(f"must be a string (got {type_name(value)})")
     return value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ironcurtain.model.annotations import Argument, When
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
-def roles_in_call(argument: Argument, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+def roles_in_call(argument: Argument, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """Return the argument's roles, given the filled arguments of the call.
 
     The first branch that holds decides; where none does, the default applies, which is the widest.
@@ -21,7 +21,7 @@ def roles_in_call(argument: Argument, arguments: Mapping[str, Json]) -> tuple[st
     return argument.conditional.default
 
 
-def same_json(one: Json, other: Json) -> bool:
+def same_json(one: JsonValue, other: JsonValue) -> bool:
     """Tell whether two JSON values are equal, types included: true is not 1, but 1 is 1.0."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
@@ -36,7 +36,7 @@ def same_json(one: Json, other: Json) -> bool:
     return bool(one == other)
 
 
-def _holds(branch: When, value: Json) -> bool:
+def _holds(branch: When, value: JsonValue) -> bool:
     # Null counts as absent, and an absent argument equals nothing: its schema default was filled in before.
     if branch.present is not None:
         return (value is not None) == branch.present

@@ -25,7 +25,7 @@ from referencing.exceptions import Unresolvable
 from ironcurtain.decision.canonical.pointers import join, tokens
 from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _MAX_SHOWN = 5
@@ -61,7 +61,7 @@ class ArgumentSchema:
             place is evaluated once for each way that leads there.
     """
 
-    def __init__(self, schema: dict[str, Json]) -> None:
+    def __init__(self, schema: dict[str, JsonValue]) -> None:
         """Prepare the schema.
 
         Raises:
@@ -76,12 +76,12 @@ class ArgumentSchema:
         self.cost = found.cost
 
     @property
-    def properties(self) -> dict[str, Json]:
+    def properties(self) -> dict[str, JsonValue]:
         """The schemas of the top-level arguments that the schema lists, references followed."""
         listed = self._followed(self.schema).get("properties", {})
         return {name: self._followed(schema) for name, schema in listed.items() if isinstance(schema, dict)}
 
-    def below(self, schema: dict[str, Json], token: str | None) -> dict[str, Json]:
+    def below(self, schema: dict[str, JsonValue], token: str | None) -> dict[str, JsonValue]:
         """Return the schema of a member (or, for None, of the elements) of what `schema` describes.
 
         Empty where the schema says nothing plain about it.
@@ -90,14 +90,14 @@ class ArgumentSchema:
         child = found.get("items") if token is None else found.get("properties", {}).get(token)
         return self._followed(child) if isinstance(child, dict) else {}
 
-    def checker(self, schemas: Iterable[Json]) -> Callable[[Json], bool | None]:
+    def checker(self, schemas: Iterable[JsonValue]) -> Callable[[JsonValue], bool | None]:
         """Return a function that tells whether a value fits some schemas of this one, by the same validator.
 
         It tells None where that takes too long or refers to what cannot be followed.
         """
         validator = self._validator.evolve(schema={"allOf": list(schemas)})
 
-        def fits(value: Json) -> bool | None:
+        def fits(value: JsonValue) -> bool | None:
             _steps.set([0])
             try:
                 return bool(validator.is_valid(value))
@@ -106,7 +106,7 @@ class ArgumentSchema:
 
         return fits
 
-    def problems(self, arguments: dict[str, Json]) -> list[str]:
+    def problems(self, arguments: dict[str, JsonValue]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""
         try:
             return [_in_words(error) for error in islice(self._errors(arguments), _MAX_SHOWN)]
@@ -115,18 +115,18 @@ class ArgumentSchema:
         except _TooCostlyError:
             return ["the tool's schema takes too long to evaluate for these arguments"]
 
-    def _errors(self, arguments: dict[str, Json]) -> Iterator[ValidationError]:
+    def _errors(self, arguments: dict[str, JsonValue]) -> Iterator[ValidationError]:
         _steps.set([0])
         yield from self._validator.iter_errors(arguments)
 
-    def _followed(self, schema: dict[str, Json]) -> dict[str, Json]:
+    def _followed(self, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return a schema with its local reference laid under it, as far as it can be followed."""
         found = schema
         for _ in range(_MAX_REFERENCES):
             reference = found.get("$ref")
             if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
                 return found
-            target: Json = self.schema
+            target: JsonValue = self.schema
             for token in tokens(reference[1:]):
                 target = target.get(token) if isinstance(target, dict) else None
             if not isinstance(target, dict):
@@ -188,12 +188,12 @@ def _prepared(text: str) -> _Prepared | str:
     return _Prepared(_extended(draft)(schema, registry=Registry()), cost)
 
 
-def type_name(value: Json) -> str:
+def type_name(value: JsonValue) -> str:
     """Return the JSON name of a value's type."""
     return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
 
 
-def _check_patterns(schema: Json, names: Counter[str]) -> int:
+def _check_patterns(schema: JsonValue, names: Counter[str]) -> int:
     """Compile every pattern of a schema, and count all names that could be its keywords, and its elements.
 
     Returns:
@@ -229,8 +229,8 @@ def compiled_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type inf
 def _pattern(
     _validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
     pattern: str,
-    instance: Json,
-    _schema: Json,
+    instance: JsonValue,
+    _schema: JsonValue,
 ) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not compiled_pattern(pattern).search(instance):
         yield ValidationError(f"must match {quoted(pattern)}")
@@ -238,9 +238,9 @@ def _pattern(
 
 def _pattern_properties(
     validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    patterns: dict[str, Json],
-    instance: Json,
-    _schema: Json,
+    patterns: dict[str, JsonValue],
+    instance: JsonValue,
+    _schema: JsonValue,
 ) -> Iterator[ValidationError]:
     if isinstance(instance, dict):
         for pattern, subschema in patterns.items():
@@ -251,9 +251,9 @@ def _pattern_properties(
 
 def _additional_properties(
     validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    additional: Json,
-    instance: Json,
-    schema: Json,
+    additional: JsonValue,
+    instance: JsonValue,
+    schema: JsonValue,
 ) -> Iterator[ValidationError]:
     if not isinstance(instance, dict):
         return
@@ -269,9 +269,9 @@ def _additional_properties(
 
 def _unique_items(
     _validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    unique: Json,
-    instance: Json,
-    _schema: Json,
+    unique: JsonValue,
+    instance: JsonValue,
+    _schema: JsonValue,
 ) -> Iterator[ValidationError]:
     # The library compares every two elements, which a long array of mixed types makes endless.
     if unique is True and isinstance(instance, list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 EVERY = "*"
 
@@ -39,7 +39,7 @@ def join(steps: tuple[str, ...]) -> str:
     return "".join("/" + escape(step) for step in steps)
 
 
-def matches(value: Json, pattern: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
+def matches(value: JsonValue, pattern: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Yield (steps, value) of everything in `value` that a pointer pattern names, in document order.
 
     `*` matches elements of arrays only; a pattern that names nothing yields nothing.
@@ -53,7 +53,7 @@ def matches(value: Json, pattern: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
             yield (step, *steps), found
 
 
-def leaves(value: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
+def leaves(value: JsonValue) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Yield (steps, scalar) of every scalar at or below `value`, in document order."""
     if isinstance(value, dict):
         for key, child in value.items():
@@ -67,7 +67,7 @@ def leaves(value: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
         yield (), value
 
 
-def ends(value: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
+def ends(value: JsonValue) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Yield (steps, value) of every scalar and every empty object or array, in document order."""
     if isinstance(value, dict | list) and value:
         children = value.items() if isinstance(value, dict) else enumerate(value)
@@ -83,7 +83,7 @@ def meets(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
     return all(token in (step, EVERY) for token, step in zip(pattern, steps, strict=False))
 
 
-def is_missing(value: Json, pattern: tuple[str, ...]) -> bool:
+def is_missing(value: JsonValue, pattern: tuple[str, ...]) -> bool:
     """Tell whether something that a pointer pattern asks for is absent or null.
 
     With `*`, every element must have it; an empty array lacks nothing.
@@ -104,7 +104,7 @@ def covers(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
     )
 
 
-def assign(value: Json, steps: tuple[str, ...], new: Json) -> None:
+def assign(value: JsonValue, steps: tuple[str, ...], new: JsonValue) -> None:
     """Put `new` at the place `steps`, which must exist below `value`; `value` is changed."""
     for step in steps[:-1]:
         value = value[step] if isinstance(value, dict) else value[int(step)]
@@ -112,7 +112,7 @@ def assign(value: Json, steps: tuple[str, ...], new: Json) -> None:
     value[last if isinstance(value, dict) else int(last)] = new
 
 
-def _children(value: Json, token: str) -> Iterator[tuple[str, Json]]:
+def _children(value: JsonValue, token: str) -> Iterator[tuple[str, JsonValue]]:
     if isinstance(value, dict):
         if token in value:
             yield token, value[token]

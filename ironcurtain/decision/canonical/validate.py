@@ -7,7 +7,7 @@ import copy
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 
@@ -39,7 +39,7 @@ class ValidatedTool:
         # Whole arguments come first: what is filled in may itself lack members that have defaults.
         self._places = sorted(named | annotated, key=len)
 
-    def fit(self, arguments: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+    def fit(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return the arguments as judged and sent: validated, with defaults filled in.
 
         A null that passes validation counts as absent. A `repository` argument without default is the
@@ -56,7 +56,7 @@ class ValidatedTool:
         self._check_required(arguments)
         return self.filled(arguments, has_working_root=has_working_root)
 
-    def filled(self, arguments: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+    def filled(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return arguments with defaults filled in, whether or not they are valid.
 
         Raises:
@@ -65,7 +65,7 @@ class ValidatedTool:
         found = self.with_defaults(arguments)
         return found | self._repositories(found, has_working_root=has_working_root)
 
-    def with_defaults(self, arguments: dict[str, Json]) -> dict[str, Json]:
+    def with_defaults(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return arguments with the schema's defaults filled in, whether or not they are valid."""
         schema = self.schema
         if schema is None:
@@ -75,22 +75,22 @@ class ValidatedTool:
             _fill(filled, schema.schema, steps, schema)
         return filled
 
-    def _check_names(self, arguments: dict[str, Json]) -> None:
+    def _check_names(self, arguments: dict[str, JsonValue]) -> None:
         unknown = [name for name in arguments if name not in self.annotation.argument_names]
         if unknown:
             raise InvalidArgumentsError(
                 f"unknown argument {', '.join(quoted(name) for name in unknown[:5])}. {self._valid_names()}"
             )
 
-    def _check_required(self, arguments: dict[str, Json]) -> None:
+    def _check_required(self, arguments: dict[str, JsonValue]) -> None:
         for argument in self.annotation.args:
             steps = pointers.steps_of(argument.name)
             if argument.required and pointers.is_missing(arguments, steps):
                 raise InvalidArgumentsError(f"{argument.name} must be given. {self._valid_names()}")
 
-    def _repositories(self, filled: dict[str, Json], *, has_working_root: bool) -> dict[str, Json]:
+    def _repositories(self, filled: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return the working root for every repository argument that is absent."""
-        found: dict[str, Json] = {}
+        found: dict[str, JsonValue] = {}
         for argument in self.annotation.args:
             steps = pointers.steps_of(argument.name)
             if not argument.repository or not pointers.is_missing(filled, steps):
@@ -107,7 +107,9 @@ class ValidatedTool:
         return f"Valid arguments: {', '.join(names)}." if names else "The tool takes no arguments."
 
 
-def _fill(value: Json, described: dict[str, Json], steps: tuple[str, ...], schema: ArgumentSchema) -> None:
+def _fill(
+    value: JsonValue, described: dict[str, JsonValue], steps: tuple[str, ...], schema: ArgumentSchema
+) -> None:
     """Put the schema's default at every place below `value` that the steps name and that is absent."""
     head, rest = steps[0], steps[1:]
     if isinstance(value, list) and head == pointers.EVERY and rest:

@@ -16,7 +16,7 @@ from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import in_quotes, isolated, visible
 
 WIDTH = 78
@@ -91,7 +91,7 @@ def _field(name: str, text: str, width: int) -> Iterator[str]:
     yield from behind_margin(visible(text), width)
 
 
-def _object(name: str, value: dict[str, Json], width: int) -> Iterator[str]:
+def _object(name: str, value: dict[str, JsonValue], width: int) -> Iterator[str]:
     if not value:
         yield f"  {name}: none"
         return
@@ -100,7 +100,7 @@ def _object(name: str, value: dict[str, Json], width: int) -> Iterator[str]:
         yield from _value(place, end, width)
 
 
-def _ends(value: Json, place: str) -> Iterator[tuple[str, Json]]:
+def _ends(value: JsonValue, place: str) -> Iterator[tuple[str, JsonValue]]:
     """Yield every scalar and empty container with its place: `/name` in objects, `[0]` in arrays."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
@@ -113,7 +113,7 @@ def _ends(value: Json, place: str) -> Iterator[tuple[str, Json]]:
         yield place, value
 
 
-def _value(place: str, value: Json, width: int) -> Iterator[str]:
+def _value(place: str, value: JsonValue, width: int) -> Iterator[str]:
     """Show one end: a string line by line where it has several, anything else as JSON."""
     if not isinstance(value, str):
         yield from behind_margin(f"{place} = {json_text.canonical(value).decode()}", width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalState, Outcome
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _APPROVED = "approved"
@@ -11,9 +11,9 @@ _ANSWERS = (_APPROVED, "denied")
 _KNOWN = frozenset({"answer", "session", "reason"})
 
 
-def elicitation_schema(request: ApprovalRequest) -> dict[str, Json]:
+def elicitation_schema(request: ApprovalRequest) -> dict[str, JsonValue]:
     """Return the form for a request: an answer without a default, and what may go with it."""
-    properties: dict[str, Json] = {
+    properties: dict[str, JsonValue] = {
         "answer": {
             "type": "string",
             "enum": [*reversed(_ANSWERS)],
@@ -27,7 +27,7 @@ def elicitation_schema(request: ApprovalRequest) -> dict[str, Json]:
     return {"type": "object", "properties": properties, "required": ["answer"]}
 
 
-def elicited_outcome(request: ApprovalRequest, action: str, content: Json, *, by: str) -> Outcome:
+def elicited_outcome(request: ApprovalRequest, action: str, content: JsonValue, *, by: str) -> Outcome:
     """Return what an elicitation's answer means; anything but an exact `approved` denies.
 
     Args:
@@ -55,7 +55,7 @@ def elicited_outcome(request: ApprovalRequest, action: str, content: Json, *, by
     )
 
 
-def _problem(request: ApprovalRequest, content: Json) -> str:
+def _problem(request: ApprovalRequest, content: JsonValue) -> str:
     if not isinstance(content, dict) or not content.keys() <= _KNOWN:
         return "it is not the form that was asked for"
     if content.get("answer") not in _ANSWERS:

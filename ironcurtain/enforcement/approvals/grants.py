@@ -25,7 +25,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _HISTORY = frozenset({"write-history", "delete-history"})
@@ -228,7 +228,7 @@ def _home(resolver: Resolver) -> str | None:
         return None
 
 
-def _patterns(subject: Resource, question: dict[str, Json]) -> tuple[str, ...]:
+def _patterns(subject: Resource, question: dict[str, JsonValue]) -> tuple[str, ...]:
     within: dict[str, dict[str, bool]] = question["within"].get(subject.role.name, {})
     return tuple(sorted(pattern for pattern, ids in within.items() if subject.id in ids))
 
@@ -243,8 +243,8 @@ def _free_text(tool: ToolAnnotation) -> list[tuple[str, ...]]:
 
 
 def _fixed(
-    value: Json, steps: tuple[str, ...], opened: Collection[str], free: Collection[tuple[str, ...]]
-) -> Json:
+    value: JsonValue, steps: tuple[str, ...], opened: Collection[str], free: Collection[tuple[str, ...]]
+) -> JsonValue:
     """Return the arguments with every leaf that may differ replaced by a mark that no value can be."""
     if isinstance(value, dict):
         return {"object": {key: _fixed(item, (*steps, key), opened, free) for key, item in value.items()}}

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from ironcurtain.model.decision import SubjectDecision
-from ironcurtain.system.frozen import Digest, Frozen, Json
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 
 REQUEST_FORMAT: Literal["ironcurtain/approval-request/v1"] = "ironcurtain/approval-request/v1"
 ANSWER_FORMAT: Literal["ironcurtain/approval-answer/v1"] = "ironcurtain/approval-answer/v1"
@@ -99,9 +99,9 @@ class ApprovalRequest(Frozen):
     side_effects: bool
     contained: bool
     schema_digest: Digest | None
-    caller: dict[str, Json]
-    arguments: dict[str, Json]
-    meta: dict[str, Json] = Field(default_factory=dict)
+    caller: dict[str, JsonValue]
+    arguments: dict[str, JsonValue]
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
     client: str = ""
     subjects: tuple[SubjectDecision, ...]
     revision: str

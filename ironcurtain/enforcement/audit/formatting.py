@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ironcurtain.enforcement.audit.record_types import AuditVerification, DecisionRecord, Record, ResultRecord
 from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, AuditStats
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import marked, printable, visible
 
 _SHOWN_TIME = len("2026-01-01T00:00:00")
@@ -127,12 +127,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _pretty(value: Json) -> Iterator[str]:
+def _pretty(value: JsonValue) -> Iterator[str]:
     # ASCII only: whatever could mislead a reader is an escape.
     return (f"  {line}" for line in json.dumps(value, indent=2, ensure_ascii=True).splitlines())
 
 
-def _json(value: Json) -> str:
+def _json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -32,7 +32,7 @@ from ironcurtain.enforcement.audit.recovery import Recovered
 from ironcurtain.enforcement.audit.segments import LOCK_PATIENCE, Segments
 from ironcurtain.errors import AuditError
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_BYTES = 64 << 20
 """The size at which a segment ends, unless configured."""
@@ -131,7 +131,7 @@ class AuditLog:
 
     async def _tell_of_recovery(self, found: Recovered) -> None:
         if found.torn or found.after_head:
-            detail: dict[str, Json] = {
+            detail: dict[str, JsonValue] = {
                 "after_head": found.after_head,
                 "torn_bytes": found.torn,
                 "torn_digest": found.torn_digest,

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Frozen, Json, Slug
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, Slug
 
 GENESIS = f"sha256:{'0' * 64}"
 """What the first line of a log has as its `previous`."""
@@ -108,9 +108,9 @@ class AbstractArguments(Frozen):
         tests: By test (an atom's key) whether it held, for all that the recorded policy asks of the tool.
     """
 
-    args: dict[str, Json]
-    caller: dict[str, Json]
-    meta: dict[str, Json] = Field(default_factory=dict)
+    args: dict[str, JsonValue]
+    caller: dict[str, JsonValue]
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
     tests: dict[str, bool]
 
 
@@ -196,12 +196,12 @@ class DecisionRecord(Frozen):
     server: str
     tool: str
     raw_digest: KeyedDigest
-    arguments: dict[str, Json] | None = None
+    arguments: dict[str, JsonValue] | None = None
     client: str = ""
-    meta: dict[str, Json] = Field(default_factory=dict)
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
     redacted: tuple[str, ...] = ()
     abstract: AbstractArguments | None = None
-    caller: dict[str, Json] = Field(default_factory=dict)
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
     schema_digest: Digest | None = None
     listing_digest: Digest | None = None
     drift_checked: bool = False
@@ -255,7 +255,7 @@ class EventRecord(Frozen):
     kind: Literal["event"] = "event"
     time: str
     event: Slug
-    detail: dict[str, Json] = Field(default_factory=dict)
+    detail: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 Record: TypeAlias = Annotated[DecisionRecord | ResultRecord | EventRecord, Field(discriminator="kind")]

@@ -37,7 +37,7 @@ from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Digest, Json
+from ironcurtain.system.frozen import Digest, JsonValue
 
 _TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
@@ -193,7 +193,7 @@ class Recorder:
         id_: str,
         status: ResultStatus,
         *,
-        result: Json = None,
+        result: JsonValue = None,
         duration: float = 0.0,
         error: str = "",
         output: FilteredOutput | None = None,
@@ -248,11 +248,11 @@ class Recorder:
             subject.model_copy(update={"value": value})
             for subject, value in zip(request.subjects, values, strict=True)
         )
-        bare: dict[str, Json] = {"arguments": {}, "meta": {}, "caller": {}}
+        bare: dict[str, JsonValue] = {"arguments": {}, "meta": {}, "caller": {}}
         names = {"server": kept.server, "tool": kept.tool, "reason": kept.reason}
         return request.model_copy(update={**bare, **names, "subjects": subjects})
 
-    def event(self, event: str, **detail: Json) -> EventRecord:
+    def event(self, event: str, **detail: JsonValue) -> EventRecord:
         """Return the record of an event; texts in the detail are kept as the values of calls are."""
         return EventRecord(time=self._clock(), event=event, detail=self._kept(detail))
 
@@ -263,14 +263,14 @@ class Recorder:
             self._bases[place] = basis_of(self._content, self._loaded, server, tool)
         return self._bases[place]
 
-    def _kept(self, value: Json) -> Json:
+    def _kept(self, value: JsonValue) -> JsonValue:
         if isinstance(value, dict):
             return {name: self._kept(below) for name, below in value.items()}
         if isinstance(value, list | tuple):
             return [self._kept(one) for one in value]
         return self._keeper.text(value) if isinstance(value, str) else value
 
-    def _raw_digest(self, arguments: Json) -> str:
+    def _raw_digest(self, arguments: JsonValue) -> str:
         if isinstance(arguments, str | bytes):
             data = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else arguments
         else:
@@ -341,7 +341,7 @@ def _early(subject: SubjectDecision) -> SubjectRecord:
     )
 
 
-def _bytes(value: Json) -> bytes:
+def _bytes(value: JsonValue) -> bytes:
     """Return some bytes of any value, canonical where it is JSON."""
     try:
         return json_text.canonical(value)

@@ -19,7 +19,7 @@ from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
 from ironcurtain.enforcement.audit.secret_forms import compiled, named
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _SHOWN = 8
 _MOST = 20_000
@@ -155,8 +155,8 @@ class Redaction:
         return subject.model_copy(update={"value": value, "redacted": value != subject.value})
 
     def _object(
-        self, value: Json, steps: tuple[str, ...], hidden: tuple[tuple[str, ...], ...], found: list[str]
-    ) -> Json:
+        self, value: JsonValue, steps: tuple[str, ...], hidden: tuple[tuple[str, ...], ...], found: list[str]
+    ) -> JsonValue:
         """Return a value redacted; the pointers of what is redacted are added to `found`."""
         if isinstance(value, dict):
             members = {}
@@ -175,7 +175,7 @@ class Redaction:
             found.append(self.text(pointers.join(steps)))
         return redacted
 
-    def _scalar(self, value: Json, *, is_hidden: bool) -> Json:
+    def _scalar(self, value: JsonValue, *, is_hidden: bool) -> JsonValue:
         if value is None or isinstance(value, bool):
             return value
         text = value if isinstance(value, str) else str(value)
@@ -189,7 +189,7 @@ class Redaction:
         return text if never else self.mark(text)
 
 
-def _is_named_a_secret(steps: tuple[str, ...], value: Json) -> bool:
+def _is_named_a_secret(steps: tuple[str, ...], value: JsonValue) -> bool:
     """Tell whether a value is a secret by the name that it stands under; elements of a list have its name."""
     name = next((step for step in reversed(steps) if not step.isdecimal()), "")
     return len(str(value)) >= _LEAST and _NAMED.search(name) is not None
@@ -237,7 +237,7 @@ def _texts_of(record: DecisionRecord) -> Iterator[str]:
     yield from _texts(record.caller)
 
 
-def _texts(value: Json) -> Iterator[str]:
+def _texts(value: JsonValue) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
         for below in value.values():

@@ -22,7 +22,7 @@ from ironcurtain.enforcement.audit.log_paths import LogPlace
 from ironcurtain.enforcement.audit.reader import is_written, read_segment
 from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Problem
 from ironcurtain.errors import FileError
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_PROBLEMS = 100
 
@@ -59,7 +59,7 @@ def missing_results(records: list[bytes]) -> tuple[str, ...]:
     """Return the ids of forwarded calls that have no result."""
     forwarded: dict[str, None] = {}
     for text in records:
-        record: dict[str, Json] = json.loads(text)
+        record: dict[str, JsonValue] = json.loads(text)
         if record.get("kind") == "decision" and record.get("forwarded"):
             forwarded[record["id"]] = None
         elif record.get("kind") == "result":

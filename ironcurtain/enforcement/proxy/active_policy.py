@@ -17,7 +17,7 @@ from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.policy import AnyEngine, Policy
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _LOST = frozenset({ReservedRule.ENGINE_DEAD, ReservedRule.ENGINE_UNREACHABLE, ReservedRule.ENGINE_TIMEOUT})
 
@@ -102,7 +102,7 @@ class EngineQuery:
         self.decision_id: str | None = None
         self._enforced = enforced
 
-    async def ask(self, question: dict[str, Json]) -> Json:
+    async def ask(self, question: dict[str, JsonValue]) -> JsonValue:
         """Ask, as `decide` wants it.
 
         Raises:

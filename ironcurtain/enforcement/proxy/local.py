@@ -22,7 +22,7 @@ from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.workers import Workers
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 class LocalServer:
@@ -83,7 +83,7 @@ class LocalServer:
 
     async def request(
         self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
-    ) -> dict[str, Json]:
+    ) -> dict[str, JsonValue]:
         """Call a tool with the arguments that were judged.
 
         Raises:

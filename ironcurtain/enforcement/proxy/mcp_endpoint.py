@@ -40,7 +40,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
     GREETING_PATIENCE,
     UpstreamManager,
 )
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 Context = ServerRequestContext[Any, Any]
@@ -306,7 +306,7 @@ class McpEndpoint:
 class _Unsent(Destination):
     """Nowhere: whether a resource may be read is decided, and nothing is sent."""
 
-    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> Result:  # noqa: ARG002
+    async def send(self, arguments: Mapping[str, JsonValue], alone: Alone | None = None) -> Result:  # noqa: ARG002
         if alone is not None:
             raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
         return {}

@@ -56,7 +56,7 @@ from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.fetched.lock import lock_of
 from ironcurtain.settings import user_directory
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory, shared_file
 
 _MOST_SESSIONS = 9
@@ -104,7 +104,7 @@ class ProxyOptions:
     approver: bool = True
     on_approval: HookCommand | None = None
     client_person: bool = False
-    caller: Mapping[str, Json] = field(default_factory=dict)
+    caller: Mapping[str, JsonValue] = field(default_factory=dict)
     observe: bool = False
     audit_values: Values = "redacted"
     audit_redact: frozenset[str] = frozenset()

@@ -16,7 +16,7 @@ from mcp import StdioServerParameters
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.enforcement.sandbox.server_workspace import private_place, write_private
 from ironcurtain.errors import ServerFailedError
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
 from ironcurtain.system.text import quoted
 
@@ -61,7 +61,7 @@ class Contained:
 
 @contextmanager
 def contained(
-    start: StdioServerParameters, rules: Mapping[str, Json], programs: Programs, *, strict: bool = True
+    start: StdioServerParameters, rules: Mapping[str, JsonValue], programs: Programs, *, strict: bool = True
 ) -> Iterator[Contained]:
     """Make what a contained start needs; remove it when the server has ended.
 
@@ -129,11 +129,11 @@ def _environment(start: StdioServerParameters) -> str:
 
 
 def _settings(
-    place: Path, rules: Mapping[str, Json], standing: list[Path], programs: Programs, directory: Path
-) -> dict[str, Json]:
+    place: Path, rules: Mapping[str, JsonValue], standing: list[Path], programs: Programs, directory: Path
+) -> dict[str, JsonValue]:
     """Return the runtime's whole configuration: of what is ours a server sees its own part alone."""
     files = rules["filesystem"]
-    settings: dict[str, Json] = {
+    settings: dict[str, JsonValue] = {
         "network": rules["network"],
         "filesystem": {
             "denyRead": [*files["denyRead"], *_literals([runtime_directory()])],
@@ -160,9 +160,9 @@ def _settings(
     return settings
 
 
-def _held(rules: Mapping[str, Json]) -> list[Path]:
+def _held(rules: Mapping[str, JsonValue]) -> list[Path]:
     return [Path(entry["path"]) for entry in rules["filesystem"]["denyWrite"]]
 
 
-def _literals(paths: list[Path]) -> list[Json]:
+def _literals(paths: list[Path]) -> list[JsonValue]:
     return [{"path": str(path), "literal": True} for path in paths]

@@ -28,7 +28,7 @@ from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.stdio_transport import Streams, connect_pipes
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
@@ -193,7 +193,7 @@ class SandboxLauncher:
             if before.reach(name) != now.reach(name) or before.reach_asked(name) != now.reach_asked(name)
         ]
 
-    def _rules(self, name: str) -> tuple[dict[str, Json], Limits]:
+    def _rules(self, name: str) -> tuple[dict[str, JsonValue], Limits]:
         """Return the settings of a server's sandbox, and what it and a wider one let through."""
         if self._programs is None:
             home = Path(os.path.realpath(self._grounds.home))
@@ -317,7 +317,7 @@ def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]
 
 @asynccontextmanager
 async def _inside(
-    start: StdioServerParameters, rules: Mapping[str, Json], programs: Programs, *, strict: bool
+    start: StdioServerParameters, rules: Mapping[str, JsonValue], programs: Programs, *, strict: bool
 ) -> AsyncIterator[Contained]:
     """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
     made = contained(start, rules, programs, strict=strict)

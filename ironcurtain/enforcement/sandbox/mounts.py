@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import DEFAULT_PORTS, Url
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _SCHEMES = frozenset({"http", "https"})
 
@@ -34,7 +34,7 @@ class Mounts:
     barred: tuple[str, ...]
 
     @classmethod
-    def of(cls, rules: Mapping[str, Json]) -> Mounts:
+    def of(cls, rules: Mapping[str, JsonValue]) -> Mounts:
         """Return the settings that `build_profile` made."""
         files, network = rules["filesystem"], rules["network"]
         writable = _paths(files["allowWrite"])
@@ -70,7 +70,7 @@ class Mounts:
         return not barred and any(names_host(domain, host, port) for domain in self.domains)
 
 
-def _paths(entries: Iterable[Mapping[str, Json]]) -> frozenset[str]:
+def _paths(entries: Iterable[Mapping[str, JsonValue]]) -> frozenset[str]:
     return frozenset(str(entry["path"]) for entry in entries)
 
 

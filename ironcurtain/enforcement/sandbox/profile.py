@@ -18,7 +18,7 @@ from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.servers.config import real_paths
 from ironcurtain.servers.config_model import FilesystemSettings, SandboxSettings, Server
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
 from ironcurtain.system.text import quoted
 
@@ -78,7 +78,7 @@ def build_profile(
     grounds: SandboxInputs,
     programs: Iterable[Path] | None = None,
     runtime: Path | None = None,
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Return the runtime's settings for a server: `network` and `filesystem`; `sealed` is hidden and empty.
 
     Args:
@@ -179,7 +179,7 @@ class _Wanted:
         return cls(*(paths(key) for key in ("allow_read", "allow_write", "deny_read", "deny_write")))
 
 
-def _network(server: Server, reach: Reach) -> dict[str, Json]:
+def _network(server: Server, reach: Reach) -> dict[str, JsonValue]:
     """Return the domains of the configuration's list, or, where it has none, those that rules name."""
     own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
     listed = own.network.allowed_domains
@@ -241,6 +241,6 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _literal(path: Path) -> dict[str, Json]:
+def _literal(path: Path) -> dict[str, JsonValue]:
     """Return a path as one that is no pattern, whatever its name is."""
     return {"path": str(path), "literal": True}

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _MOST = 1 << 20
@@ -72,7 +72,7 @@ class Report:
         return _COMPILED in path.parts or any(path.is_relative_to(cache) for cache in self._caches)
 
 
-def _seen(line: dict[str, Json]) -> Seen:
+def _seen(line: dict[str, JsonValue]) -> Seen:
     if "observed" in line:
         held: dict[str, bool] = line["observed"]
         open_ = [_TRIED[name] for name, is_held in held.items() if not is_held]

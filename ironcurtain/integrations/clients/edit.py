@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.integrations.clients.jsonc import JsonNode, Member
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _BLANK_BEFORE = re.compile(r"[ \t]*\Z")
 _BLANK_AFTER = re.compile(r"[ \t]*(?:\r\n|\n|\r|\Z)")
@@ -45,7 +45,7 @@ class _Edit:
     new: str = ""
 
 
-def collapsed(text: str, holder: JsonNode, taken: Collection[str], name: str, value: Json) -> str:
+def collapsed(text: str, holder: JsonNode, taken: Collection[str], name: str, value: JsonValue) -> str:
     """Return the text with some members of an object gone and one in the place of the first of them.
 
     Comments between the members stay where they are, and so does every member that is not taken.
@@ -89,7 +89,7 @@ def replaced(text: str, node: JsonNode, new: str) -> str:
     return _applied(text, [_Edit(node.start, node.end, new)])
 
 
-def _member(style: _Style, name: str, value: Json) -> str:
+def _member(style: _Style, name: str, value: JsonValue) -> str:
     if not style.newline:
         separators = (", ", style.colon) if style.colon.endswith(" ") else (",", style.colon)
         written = json.dumps(value, ensure_ascii=False, separators=separators)

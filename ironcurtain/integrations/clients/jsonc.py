@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ironcurtain.errors import FormatError, Place
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 MAX_DEPTH = 100
@@ -32,7 +32,7 @@ class JsonNode:
 
     start: int
     end: int
-    value: Json
+    value: JsonValue
     members: tuple[Member, ...] = ()
 
     def member(self, name: str) -> Member | None:
@@ -113,7 +113,7 @@ class _Reader:
         return JsonNode(start, at + 1, value, tuple(members.values()))
 
     def _array(self, start: int, depth: int) -> JsonNode:
-        values: list[Json] = []
+        values: list[JsonValue] = []
         at = self.skip(start + 1)
         while self._text[at : at + 1] != "]":
             node, end = self.value(at, depth + 1)
@@ -143,9 +143,9 @@ class _Reader:
             self.fail(at, "expected a string in double quotes")
         return JsonNode(at, found.end(), self._decoded(found.group(), at))
 
-    def _decoded(self, token: str, at: int) -> Json:
+    def _decoded(self, token: str, at: int) -> JsonValue:
         try:
-            decoded: Json = json.loads(token)
+            decoded: JsonValue = json.loads(token)
         except ValueError:
             self.fail(at, "a number that is too long")
         return decoded

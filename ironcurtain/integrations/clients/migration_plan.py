@@ -23,7 +23,7 @@ from ironcurtain.integrations.clients.target import ClientDocument
 from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.system.files import parse_document
-from ironcurtain.system.frozen import Json, ServerName
+from ironcurtain.system.frozen import JsonValue, ServerName
 from ironcurtain.system.key_store import names_secret
 from ironcurtain.system.text import quoted
 
@@ -51,13 +51,13 @@ class Sorted:
         notes: What a person should know about those that move.
     """
 
-    moved: dict[str, dict[str, Json]]
+    moved: dict[str, dict[str, JsonValue]]
     left: tuple[LeftServer, ...]
     notes: tuple[str, ...]
 
 
 def sort(
-    servers: Mapping[str, Json], place: ConfigLocation, only: tuple[str, ...], search_path: str
+    servers: Mapping[str, JsonValue], place: ConfigLocation, only: tuple[str, ...], search_path: str
 ) -> Sorted:
     """Say of each server whether it moves.
 
@@ -72,7 +72,7 @@ def sort(
     """
     if len(servers) > _MOST_SERVERS:
         raise FormatError(f"there are more than {_MOST_SERVERS} servers", where=str(place.path))
-    moved: dict[str, dict[str, Json]] = {}
+    moved: dict[str, dict[str, JsonValue]] = {}
     left: list[LeftServer] = []
     notes: list[str] = []
     for name, server in servers.items():
@@ -93,7 +93,7 @@ def sort(
     return Sorted(moved, tuple(left), tuple(notes))
 
 
-def is_switched_off(server: Json) -> bool:
+def is_switched_off(server: JsonValue) -> bool:
     """Tell whether the client does not start a server, though it stands in the file."""
     return isinstance(server, dict) and (server.get("disabled") is True or server.get("enabled") is False)
 
@@ -110,7 +110,7 @@ def of_projects(document: ClientDocument, place: ConfigLocation) -> list[LeftSer
     return left
 
 
-def _written(server: dict[str, Json], place: ConfigLocation, search_path: str) -> dict[str, Json]:
+def _written(server: dict[str, JsonValue], place: ConfigLocation, search_path: str) -> dict[str, JsonValue]:
     """Write a server out, as far as it is what it should be; `_obstacle` says whether it is."""
     known = {"${userHome}": str(Path.home())} if place.variables else {}
     if place.variables and place.project:
@@ -132,7 +132,7 @@ def _written(server: dict[str, Json], place: ConfigLocation, search_path: str) -
     }
 
 
-def _filled(value: Json, known: Mapping[str, str]) -> Json:
+def _filled(value: JsonValue, known: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str):
         for name, meaning in known.items():
             value = value.replace(name, meaning)
@@ -144,7 +144,7 @@ def _filled(value: Json, known: Mapping[str, str]) -> Json:
     return value
 
 
-def _obstacle(name: str, server: dict[str, Json], place: ConfigLocation) -> str:
+def _obstacle(name: str, server: dict[str, JsonValue], place: ConfigLocation) -> str:
     """Return why a server cannot move; empty if it can."""
     if any(names_secret(text) for key in _READ for text in _texts(server.get(key))):
         return "it names a secret of the key store, which only the proxy's own file can"
@@ -161,7 +161,7 @@ def _obstacle(name: str, server: dict[str, Json], place: ConfigLocation) -> str:
     return _mistake(name, server, place)
 
 
-def _mistake(name: str, server: dict[str, Json], place: ConfigLocation) -> str:
+def _mistake(name: str, server: dict[str, JsonValue], place: ConfigLocation) -> str:
     """Return what our `mcp-servers.json` would not take; empty if it takes the server."""
     try:
         text = json.dumps({"mcpServers": {name: server}})
@@ -181,20 +181,20 @@ def _is_name(name: str) -> bool:
     return True
 
 
-def _texts(value: Json) -> list[str]:
+def _texts(value: JsonValue) -> list[str]:
     if isinstance(value, str):
         return [value]
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for item in items for text in _texts(item)]
 
 
-def _notes(name: str, server: dict[str, Json]) -> list[str]:
+def _notes(name: str, server: dict[str, JsonValue]) -> list[str]:
     if "url" in server and not server.get("headers"):
         return [f"{name} has no headers: if the client signs in to it (OAuth), the proxy cannot"]
     return []
 
 
-def _not_taken(name: str, server: dict[str, Json]) -> list[str]:
+def _not_taken(name: str, server: dict[str, JsonValue]) -> list[str]:
     given = [key for key in _OURS if key in server]
     return (
         [f"{name}: {', '.join(given)} of the client's file do not count: write them into ours"]

@@ -13,7 +13,7 @@ from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.servers.fetched.fetch import is_there
 from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import Request, request_of
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 Fetch: TypeAlias = Callable[[str, Wanted, FetchedServer | None], FetchedServer]
@@ -37,7 +37,7 @@ class Ready:
     notes: tuple[str, ...] = ()
 
 
-def check_runnable(servers: Mapping[str, dict[str, Json]], place: ConfigLocation) -> None:
+def check_runnable(servers: Mapping[str, dict[str, JsonValue]], place: ConfigLocation) -> None:
     """See that each server could be started in its sandbox, as far as that can be told without starting it.
 
     Raises:
@@ -48,7 +48,7 @@ def check_runnable(servers: Mapping[str, dict[str, Json]], place: ConfigLocation
     raise_all([_refusal(name, *found, rest, place) for name, found in wrong.items()])
 
 
-def to_fetch(servers: Mapping[str, dict[str, Json]], known: ServerLock) -> tuple[str, ...]:
+def to_fetch(servers: Mapping[str, dict[str, JsonValue]], known: ServerLock) -> tuple[str, ...]:
     """Say what would be fetched."""
     return tuple(
         f"{name}: {visible(request.wanted.packages[0])} will be fetched and pinned; none of its code is run"
@@ -58,7 +58,7 @@ def to_fetch(servers: Mapping[str, dict[str, Json]], known: ServerLock) -> tuple
 
 
 def fetched(
-    servers: Mapping[str, dict[str, Json]], before: ServerLock, written: ServerLock, fetch: Fetch
+    servers: Mapping[str, dict[str, JsonValue]], before: ServerLock, written: ServerLock, fetch: Fetch
 ) -> Ready:
     """Fetch what is not there yet.
 
@@ -84,7 +84,7 @@ def fetched(
     return Ready(lock, is_change=lock != written)
 
 
-def _requests(servers: Mapping[str, dict[str, Json]]) -> dict[str, Request]:
+def _requests(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, Request]:
     requests = {
         name: request_of(server.get("command"), server.get("args", ()))
         for name, server in servers.items()
@@ -93,7 +93,7 @@ def _requests(servers: Mapping[str, dict[str, Json]]) -> dict[str, Request]:
     return {name: request for name, request in requests.items() if request is not None}
 
 
-def _obstacle(server: Mapping[str, Json]) -> tuple[str, str] | None:
+def _obstacle(server: Mapping[str, JsonValue]) -> tuple[str, str] | None:
     """Return why a server could not be started, and what helps; None if it could."""
     command, contained = server.get("command"), server.get("sandbox") is not False
     if not command:

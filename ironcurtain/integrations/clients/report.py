@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ironcurtain.system.frozen import Digest, Frozen, Json, ServerName
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName
 
 
 class LeftServer(Frozen):
@@ -42,7 +42,7 @@ class ClientReport(Frozen):
     status: Literal["wrapped", "unwrapped", "unchanged", "would-wrap", "would-unwrap"]
     moved: tuple[str, ...] = ()
     left: tuple[LeftServer, ...] = ()
-    entry: dict[str, Json] | None = None
+    entry: dict[str, JsonValue] | None = None
     servers: str | None = None
     kept: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

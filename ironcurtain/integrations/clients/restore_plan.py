@@ -9,7 +9,7 @@ from ironcurtain.integrations.clients.edit import expanded, replaced
 from ironcurtain.integrations.clients.jsonc import JsonNode
 from ironcurtain.integrations.clients.store import BackupStore, Generation
 from ironcurtain.integrations.clients.target import ClientDocument, Target, read_document
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 ENTRY = "ironcurtain"
@@ -71,7 +71,7 @@ def undone(target: Target, store: BackupStore) -> Undone:
     return Undone(document, generation, record.moved, edited=member.node.value != entry)
 
 
-def with_servers(document: ClientDocument, servers: dict[str, Json]) -> Json:
+def with_servers(document: ClientDocument, servers: dict[str, JsonValue]) -> JsonValue:
     """Return a document's value with other servers in it."""
     value = document.root.value
     for key in reversed(range(len(document.pointer))):

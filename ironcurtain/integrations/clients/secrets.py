@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 
 from ironcurtain.errors import FileError
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import KeyStore, KeyStoreError, filled, key_store, reference
 
 _NAMES = re.compile(
@@ -39,7 +39,7 @@ class Secrets:
 
     values: Mapping[str, str] = field(default_factory=dict)
 
-    def hidden(self, servers: Mapping[str, dict[str, Json]]) -> dict[str, dict[str, Json]]:
+    def hidden(self, servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, dict[str, JsonValue]]:
         """Return servers that name the secrets in the place of their values."""
         names = {value: reference(name) for name, value in self.values.items()}
         return {server: _replaced(entry, names) for server, entry in servers.items()}
@@ -57,7 +57,7 @@ class Secrets:
         return found.sub(lambda match: marks[match[0]], original)
 
 
-def secrets_of(servers: Mapping[str, dict[str, Json]], prefix: str) -> Secrets:
+def secrets_of(servers: Mapping[str, dict[str, JsonValue]], prefix: str) -> Secrets:
     """Find the secrets of servers; each gets a name below a prefix, and equal ones share it."""
     names: dict[str, str] = {}
     for server, entry in servers.items():
@@ -134,7 +134,7 @@ def restored(redacted: bytes, names: Iterable[str], where: str) -> bytes:
     return _PLACE.sub(put_back, redacted)
 
 
-def in_the_open(servers: Mapping[str, dict[str, Json]]) -> dict[str, dict[str, Json]]:
+def in_the_open(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, dict[str, JsonValue]]:
     """Return servers with the values of the secrets that they name.
 
     Raises:
@@ -147,7 +147,7 @@ def in_the_open(servers: Mapping[str, dict[str, Json]]) -> dict[str, dict[str, J
     return shown
 
 
-def _replaced(entry: dict[str, Json], names: Mapping[str, str]) -> dict[str, Json]:
+def _replaced(entry: dict[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
     changed = {
         key: {name: names.get(value, value) for name, value in entry[key].items()}
         for key in _KEYS

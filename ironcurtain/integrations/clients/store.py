@@ -31,7 +31,7 @@ from ironcurtain.servers.fetched.lock_model import ServerLock
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load, read_bytes
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
 _WAIT = 30.0
@@ -154,12 +154,12 @@ class BackupStore:
                 hint="Wait until it is done.",
             ) from None
 
-    def generation(self, *parts: Json) -> Generation:
+    def generation(self, *parts: JsonValue) -> Generation:
         """Return the generation of what moves and of how the proxy is started."""
         name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return Generation(self.directory / name)
 
-    def named_by(self, entry: Json) -> Generation | None:
+    def named_by(self, entry: JsonValue) -> Generation | None:
         """Return the generation that a client's entry names, if it is one of ours."""
         arguments = entry.get("args") if isinstance(entry, dict) else None
         for text in arguments if isinstance(arguments, list) else ():

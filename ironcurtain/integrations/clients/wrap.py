@@ -23,7 +23,7 @@ from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock_model import ServerLock
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import KeyStore, key_store, reaching
 from ironcurtain.system.ownership import weakness
 from ironcurtain.system.text import quoted, visible
@@ -147,10 +147,10 @@ def _of_others(place: ConfigLocation) -> list[str]:
 @dataclass(frozen=True)
 class _Change:
     document: ClientDocument
-    entry: dict[str, Json]
+    entry: dict[str, JsonValue]
     generation: Generation
     record: WrapRecord
-    carried: dict[str, dict[str, Json]]
+    carried: dict[str, dict[str, JsonValue]]
     original: bytes
     servers: bytes
     is_change: bool
@@ -240,7 +240,7 @@ def _apply(target: Target, plain: Undone, change: _Change, store: BackupStore) -
 
 def proxy_entry(
     command: ProxyCommand, servers: Path, own: tuple[Path, ...] = (), *, typed: bool = False
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Return the client's server that is the proxy.
 
     Args:
@@ -251,14 +251,14 @@ def proxy_entry(
     """
     program, *first = command.program
     protected = [word for path in own for word in ("--protected", str(path))]
-    entry: dict[str, Json] = {"type": "stdio"} if typed else {}
+    entry: dict[str, JsonValue] = {"type": "stdio"} if typed else {}
     entry |= {"command": program, "args": [*first, *command.options, "--servers", str(servers), *protected]}
     if command.environment:
         entry["env"] = {**command.environment}
     return entry
 
 
-def _carried(plain: Undone, found: Sorted) -> dict[str, Json]:
+def _carried(plain: Undone, found: Sorted) -> dict[str, JsonValue]:
     """Return the servers that moved earlier, with what people have edited in the proxy's file since."""
     generation = plain.generation
     if generation is None or not generation.servers.exists() or not generation.has_edited_servers():
@@ -268,5 +268,5 @@ def _carried(plain: Undone, found: Sorted) -> dict[str, Json]:
     return in_the_open(moved)
 
 
-def _servers(servers: dict[str, dict[str, Json]]) -> bytes:
+def _servers(servers: dict[str, dict[str, JsonValue]]) -> bytes:
     return (json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False) + "\n").encode()

@@ -19,7 +19,7 @@ from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.servers.config import load_servers
 from ironcurtain.system.files import read_bytes
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, visible
 
 _FILES = ("--servers", "--bundle", "--verify-key", "--opa", "--sandbox", "--engine-ca", "--engine-token-file")
@@ -85,7 +85,7 @@ def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
         yield Diagnosis(name=name, status="ok", what=f"{visible(source)} is wrapped")
 
 
-def _missing(entry: Mapping[str, Json], directory: Path) -> Iterator[str]:
+def _missing(entry: Mapping[str, JsonValue], directory: Path) -> Iterator[str]:
     """Yield what the client's entry names and what is not there; it starts the proxy in a directory."""
     command = entry.get("command")
     reason = _no_program(command, directory, _path(entry)) if isinstance(command, str) else _NO_PROGRAM
@@ -96,7 +96,7 @@ def _missing(entry: Mapping[str, Json], directory: Path) -> Iterator[str]:
             yield f"the proxy of the client is started with {option} {visible(value)}, which does not exist"
 
 
-def _behind(name: str, entry: Mapping[str, Json], directory: Path) -> Iterator[Diagnosis]:
+def _behind(name: str, entry: Mapping[str, JsonValue], directory: Path) -> Iterator[Diagnosis]:
     """Look whether the servers behind the proxy have their programs, where the proxy looks for them."""
     file = next((directory / value for option, value in _options(entry) if option == "--servers"), None)
     if file is None or not file.exists():
@@ -123,7 +123,7 @@ def _behind(name: str, entry: Mapping[str, Json], directory: Path) -> Iterator[D
             yield Diagnosis(name=name, status="fail", what=what, fix=fix)
 
 
-def _edited(place: ConfigLocation, entry: Json) -> str:
+def _edited(place: ConfigLocation, entry: JsonValue) -> str:
     """Say how an entry of `wrap` is not as it was written; nothing if it is, or is somebody's own."""
     generation = BackupStore.of(place.path.resolve()).named_by(entry)
     if generation is None:
@@ -139,12 +139,12 @@ def _edited(place: ConfigLocation, entry: Json) -> str:
     return "" if written == entry else f"its server {ENTRY} was changed by hand since it was wrapped"
 
 
-def _options(entry: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+def _options(entry: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
     words = entry.get("args")
     return itertools.pairwise(str(word) for word in words) if isinstance(words, list) else iter(())
 
 
-def _path(entry: Mapping[str, Json]) -> str | None:
+def _path(entry: Mapping[str, JsonValue]) -> str | None:
     """Return the search path that the client gives the proxy, and it to its servers; None is our own."""
     environment = entry.get("env")
     path = environment.get("PATH") if isinstance(environment, dict) else None

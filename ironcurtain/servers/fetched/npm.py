@@ -12,7 +12,7 @@ from ironcurtain.servers.fetched.lock_model import Wanted
 from ironcurtain.servers.fetched.running import find_program, run
 from ironcurtain.servers.fetched.staged import Staged
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _LOCK = "package-lock.json"
@@ -85,7 +85,7 @@ def _manifest(dependencies: Mapping[str, str]) -> str:
     )
 
 
-def _exact(lock: dict[str, Json], names: Sequence[str]) -> str:
+def _exact(lock: dict[str, JsonValue], names: Sequence[str]) -> str:
     """Return a lock that asks for the versions that it has: npm asks the registry again what a tag is."""
     packages = lock.get("packages", {})
     versions = {name: packages.get(f"node_modules/{name}", {}).get("version", "") for name in names}
@@ -93,7 +93,7 @@ def _exact(lock: dict[str, Json], names: Sequence[str]) -> str:
     return json_text.pretty(lock)
 
 
-def _top(lock: dict[str, Json]) -> dict[str, Json]:
+def _top(lock: dict[str, JsonValue]) -> dict[str, JsonValue]:
     packages = lock.get("packages")
     top = packages.get("") if isinstance(packages, dict) else None
     if not isinstance(top, dict):
@@ -101,7 +101,7 @@ def _top(lock: dict[str, Json]) -> dict[str, Json]:
     return top
 
 
-def _program(package: str, described: Mapping[str, Json], named: str | None) -> str:
+def _program(package: str, described: Mapping[str, JsonValue], named: str | None) -> str:
     """Return the name of the program: the one that is named, or what npx would run of the package."""
     found = described.get("bin")
     own = package.rpartition("/")[2]
@@ -131,14 +131,14 @@ def _with_scripts(lock: str) -> tuple[str, ...]:
     )
 
 
-def _object(path: Path) -> dict[str, Json]:
+def _object(path: Path) -> dict[str, JsonValue]:
     try:
         return _parsed(path.read_text("utf-8"), path.name)
     except (OSError, UnicodeDecodeError):
         raise FetchError(f"what npm installed has no {path.name}", where=str(path.parent)) from None
 
 
-def _parsed(text: str, what: str) -> dict[str, Json]:
+def _parsed(text: str, what: str) -> dict[str, JsonValue]:
     try:
         value = json.loads(text)
     except ValueError:

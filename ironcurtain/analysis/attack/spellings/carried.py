@@ -13,7 +13,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _CATEGORIES = {"path": "path", "URL": "url", "address": "identifier"}
 _PER_CATEGORY = 5
@@ -32,9 +32,9 @@ class Unjudged:
     category: str
     is_list: bool
 
-    def with_value(self, arguments: dict[str, Json], value: str) -> Iterator[dict[str, Json]]:
+    def with_value(self, arguments: dict[str, JsonValue], value: str) -> Iterator[dict[str, JsonValue]]:
         """Yield arguments in which it holds a value."""
-        new: Json = [value] if self.is_list else value
+        new: JsonValue = [value] if self.is_list else value
         if len(self.steps) == 1:
             yield {**arguments, self.steps[0]: new}
             return
@@ -45,7 +45,9 @@ class Unjudged:
             yield changed
 
 
-def unjudged(tool: ToolAnnotation, seen: Iterable[dict[str, Json]], registry: Registry) -> Iterator[Unjudged]:
+def unjudged(
+    tool: ToolAnnotation, seen: Iterable[dict[str, JsonValue]], registry: Registry
+) -> Iterator[Unjudged]:
     """Yield arguments that no role of a resource covers, and that nobody confirmed to be none.
 
     Args:
@@ -85,5 +87,5 @@ def denied_values(decided: Iterable[Decision], registry: Registry) -> Mapping[st
     return {category: tuple(values[:_PER_CATEGORY]) for category, values in found.items()}
 
 
-def _texts(value: Json) -> Iterator[str]:
+def _texts(value: JsonValue) -> Iterator[str]:
     yield from (text for _, text in pointers.leaves(value) if isinstance(text, str))

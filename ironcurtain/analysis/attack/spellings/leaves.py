@@ -18,7 +18,7 @@ from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import Argument, ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Leaf:
             found = respell_identifier(role, self.text)
         return (each for each in found if each.value != self.text)
 
-    def with_value(self, arguments: dict[str, Json], value: Json) -> dict[str, Json] | None:
+    def with_value(self, arguments: dict[str, JsonValue], value: JsonValue) -> dict[str, JsonValue] | None:
         """Return the call's arguments with another value in its place; None where that cannot be written."""
         changed = copy.deepcopy(arguments)
         if self.part is not None:
@@ -72,7 +72,7 @@ class Leaf:
         return changed
 
 
-def resource_leaves(tool: ToolAnnotation, arguments: dict[str, Json], registry: Registry) -> list[Leaf]:
+def resource_leaves(tool: ToolAnnotation, arguments: dict[str, JsonValue], registry: Registry) -> list[Leaf]:
     """Return the texts of a call that stand for resources."""
     found: list[Leaf] = []
     for argument in tool.args:

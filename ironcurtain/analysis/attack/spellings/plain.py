@@ -9,19 +9,19 @@ from ironcurtain.analysis.attack.spellings.spelling import TOOLS, Spelling
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _NAMES_VALUES = frozenset({"equals", "in", "matches"})
 
 
-def respell_value(value: Json) -> Iterator[Spelling]:
+def respell_value(value: JsonValue) -> Iterator[Spelling]:
     """Yield values that many tools take for the same; whether this one does, its policy cannot know."""
     for kind, spelled in _spelled(value):
         if type(spelled) is not type(value) or spelled != value:
             yield Spelling(kind, TOOLS, spelled, neighbour=True)
 
 
-def _spelled(value: Json) -> Iterator[tuple[str, Json]]:
+def _spelled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     if isinstance(value, bool):
         yield from (("type", int(value)), ("type", str(value).lower()), ("type", str(value)))
     elif isinstance(value, int | float):
@@ -41,7 +41,7 @@ def _spelled(value: Json) -> Iterator[tuple[str, Json]]:
             yield "type", int(value)
 
 
-def named_places(if_: If, then: Verdict, arguments: Json) -> Iterator[tuple[str, ...]]:
+def named_places(if_: If, then: Verdict, arguments: JsonValue) -> Iterator[tuple[str, ...]]:
     """Yield the places of values that a rule asks for by name, and so denies or escalates.
 
     A rule that denies everything but some values names none of those that it denies.
@@ -56,7 +56,7 @@ def named_places(if_: If, then: Verdict, arguments: Json) -> Iterator[tuple[str,
             )
 
 
-def _is_named(test: ArgCondition, value: Json) -> bool:
+def _is_named(test: ArgCondition, value: JsonValue) -> bool:
     if test.op == "matches" or isinstance(test.value, dict):
         return value is not None
     operands = test.value if test.op == "in" else [test.value]

@@ -12,7 +12,7 @@ from ironcurtain.analysis.attack.spellings.spelling import FRESH, Ground
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 SERVERS = "servers"
 _READS, _WRITES, _DELETES = "read-path", "write-path", "delete-path"
@@ -25,7 +25,7 @@ class Step:
 
     server: str
     tool: str
-    arguments: dict[str, Json]
+    arguments: dict[str, JsonValue]
 
 
 @dataclass(frozen=True)

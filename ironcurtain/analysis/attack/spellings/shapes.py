@@ -11,7 +11,7 @@ from ironcurtain.analysis.attack.spellings.leaves import Leaf
 from ironcurtain.analysis.attack.spellings.spelling import TOOLS
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 PARSERS = "parsers of JSON"
 
@@ -22,11 +22,14 @@ class Shaped:
 
     kind: str
     taken_by: str
-    arguments: Json
+    arguments: JsonValue
 
 
 def shaped(
-    tool: ToolAnnotation, arguments: dict[str, Json], leaves: list[Leaf], other: dict[str, Json] | None
+    tool: ToolAnnotation,
+    arguments: dict[str, JsonValue],
+    leaves: list[Leaf],
+    other: dict[str, JsonValue] | None,
 ) -> Iterator[Shaped]:
     """Yield other shapes of a call.
 
@@ -45,7 +48,7 @@ def shaped(
         yield from _beside(arguments, leaves, other)
 
 
-def _lists(arguments: dict[str, Json], leaf: Leaf) -> Iterator[Shaped]:
+def _lists(arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Shaped]:
     if leaf.part is not None:
         return
     for value in ([leaf.text], [[leaf.text]], [leaf.text, leaf.text], {"value": leaf.text}):
@@ -60,7 +63,7 @@ def _lists(arguments: dict[str, Json], leaf: Leaf) -> Iterator[Shaped]:
             yield Shaped("reordered elements", TOOLS, changed)
 
 
-def _absent(tool: ToolAnnotation, arguments: dict[str, Json]) -> Iterator[Shaped]:
+def _absent(tool: ToolAnnotation, arguments: dict[str, JsonValue]) -> Iterator[Shaped]:
     properties = (tool.input_schema or {}).get("properties", {})
     for name in dict.fromkeys((*tool.argument_names, *properties)):
         described = properties.get(name)
@@ -73,7 +76,7 @@ def _absent(tool: ToolAnnotation, arguments: dict[str, Json]) -> Iterator[Shaped
             yield Shaped("null and default", TOOLS, {k: v for k, v in arguments.items() if k != name})
 
 
-def _names(arguments: dict[str, Json]) -> Iterator[Shaped]:
+def _names(arguments: dict[str, JsonValue]) -> Iterator[Shaped]:
     yield Shaped("reordered arguments", TOOLS, dict(reversed(arguments.items())))
     yield Shaped("extra arguments", TOOLS, {**arguments, "ironcurtain_attack": True})
     yield Shaped("extra arguments", TOOLS, {**arguments, "__proto__": {}})
@@ -85,7 +88,7 @@ def _names(arguments: dict[str, Json]) -> Iterator[Shaped]:
                 yield Shaped("extra arguments", TOOLS, {**arguments, spelled: value})
 
 
-def _texts(arguments: dict[str, Json], other: dict[str, Json] | None) -> Iterator[Shaped]:
+def _texts(arguments: dict[str, JsonValue], other: dict[str, JsonValue] | None) -> Iterator[Shaped]:
     escaped = json.dumps(arguments).replace("/", "\\u002f").replace(".", "\\u002e")
     yield Shaped("escapes", PARSERS, escaped)
     for name, value in (other or {}).items():
@@ -97,7 +100,9 @@ def _texts(arguments: dict[str, Json], other: dict[str, Json] | None) -> Iterato
             yield Shaped("said twice", PARSERS, f"{{{theirs}, {ours}{rest}}}")
 
 
-def _beside(arguments: dict[str, Json], leaves: list[Leaf], other: dict[str, Json]) -> Iterator[Shaped]:
+def _beside(
+    arguments: dict[str, JsonValue], leaves: list[Leaf], other: dict[str, JsonValue]
+) -> Iterator[Shaped]:
     """Put a value that gets further beside one that does not."""
     for leaf in leaves:
         others = [v for _, v in pointers.matches(other, pointers.steps_of(leaf.argument.name))]
@@ -111,7 +116,7 @@ def _beside(arguments: dict[str, Json], leaves: list[Leaf], other: dict[str, Jso
                 yield Shaped("several in one text", TOOLS, leaf.with_value(arguments, joined))
 
 
-def _pairs(arguments: dict[str, Json], leaf: Leaf, friend: str) -> Iterator[dict[str, Json]]:
+def _pairs(arguments: dict[str, JsonValue], leaf: Leaf, friend: str) -> Iterator[dict[str, JsonValue]]:
     inside = leaf.steps[:-1] if leaf.steps[-1].isdecimal() else leaf.steps
     there = next(v for _, v in pointers.matches(arguments, inside))
     values = there if isinstance(there, list) else [leaf.text]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 KERNEL = "the kernel"
 TOOLS = "tools"
@@ -47,7 +47,7 @@ class Spelling:
 
     kind: str
     taken_by: str
-    value: Json
+    value: JsonValue
     scene: Scene = Scene.DESCRIBED
     neighbour: bool = False
 

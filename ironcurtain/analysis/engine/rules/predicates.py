@@ -28,11 +28,11 @@ from ironcurtain.model.annotations import ToolAnnotation, When
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 Place: TypeAlias = tuple[Root, str]
 """A top-level argument or caller fact, by its name."""
-Values: TypeAlias = Mapping[Root, Mapping[str, Json]]
+Values: TypeAlias = Mapping[Root, Mapping[str, JsonValue]]
 """The arguments and the caller facts of a call."""
 
 _ORDERED = {"lt", "le", "gt", "ge"}
@@ -87,7 +87,7 @@ class Predicate:
         operand = self.condition.value if other is None else find(values[other[0]], other[1])
         return self._test_holds(self.condition, values[self.root], operand)
 
-    def compare(self, value: Json, operand: Json) -> bool:
+    def compare(self, value: JsonValue, operand: JsonValue) -> bool:
         """Tell whether one value, without `*`, satisfies the test of a rule."""
         if self.condition is None:
             return False
@@ -100,7 +100,7 @@ class Predicate:
         """The facts that the test needs."""
         return NO_FACTS if self.condition is None else needs(self.root, self.condition)
 
-    def _test_holds(self, test: ArgCondition, root: Mapping[str, Json], operand: Json) -> bool:
+    def _test_holds(self, test: ArgCondition, root: Mapping[str, JsonValue], operand: JsonValue) -> bool:
         path = self.path
         if pointers.EVERY not in path:
             return self.compare(find(root, path), operand)
@@ -142,14 +142,14 @@ def role_atoms(tool: ToolAnnotation) -> Iterator[Predicate]:
             yield role_atom(when)
 
 
-def find(value: Json, path: tuple[str, ...]) -> Json:
+def find(value: JsonValue, path: tuple[str, ...]) -> JsonValue:
     """Return what stands at a path of object keys, or None."""
     for token in path:
         value = value.get(token) if isinstance(value, Mapping) else None
     return value
 
 
-def compare(test: ArgCondition, value: Json, operand: Json) -> bool:
+def compare(test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
     """Tell whether one value, without `*`, satisfies a test's operator; every fact that it needs is known."""
     if test.op == "present":
         return (value is not None) is operand
@@ -164,7 +164,7 @@ def compare(test: ArgCondition, value: Json, operand: Json) -> bool:
     return _compare_typed(test.op, value, operand)
 
 
-def _compare_typed(op: str, value: Json, operand: Json) -> bool:
+def _compare_typed(op: str, value: JsonValue, operand: JsonValue) -> bool:
     listed = op in ("in", "not_in")
     operands = list(operand) if listed else [operand]
     if json_type(value) != json_type(operands[0]):
@@ -187,7 +187,7 @@ def matcher(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
     return re2.compile(f"(?s:{pattern})")
 
 
-def _branch_holds(when: When, value: Json) -> bool:
+def _branch_holds(when: When, value: JsonValue) -> bool:
     if when.present is not None:
         return (value is not None) == when.present
     if value is None:

@@ -9,7 +9,7 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SIGNS = {"equals": "=", "not_equals": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "matches": "matches"}
@@ -100,13 +100,13 @@ def atom_words(atom: Predicate) -> str:
     return f"{words} or unknown" if atom.unknown else words
 
 
-def _compared(name: str, op: str, value: Json) -> str:
+def _compared(name: str, op: str, value: JsonValue) -> str:
     if op in ("in", "not_in"):
         return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(_value(v) for v in value)}"
     return f"{name} {_SIGNS[op]} {_value(value)}"
 
 
-def _value(value: Json) -> str:
+def _value(value: JsonValue) -> str:
     if isinstance(value, dict) and len(value) == 1:
         ((kind, pointer),) = value.items()
         if kind in ("caller", "arg"):

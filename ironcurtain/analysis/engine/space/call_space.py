@@ -44,7 +44,7 @@ from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.resources import CALL
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import EvidenceError
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_MODES = 20_000
 CUSTOM_MODULES = "modules of the project's own"
@@ -150,9 +150,9 @@ class CallSpace:
             for index in range(len(self.variables))
         }
 
-    def values(self, chosen: Assignment) -> dict[str, dict[str, Json]]:
+    def values(self, chosen: Assignment) -> dict[str, dict[str, JsonValue]]:
         """Return the arguments and caller facts of an assignment, with defaults filled in."""
-        found: dict[str, dict[str, Json]] = {"args": {}, "caller": {}}
+        found: dict[str, dict[str, JsonValue]] = {"args": {}, "caller": {}}
         for index, class_ in chosen.items():
             for (root, name), value in self.variables[index].classes[class_].values:
                 found[root][name] = value
@@ -179,11 +179,11 @@ class CallSpace:
         allowed = sorted(wanted) if wanted is not None else range(len(variable.classes))
         return sorted(allowed, key=variable.plainness)
 
-    def filled(self, arguments: dict[str, Json]) -> dict[str, Json]:
+    def filled(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return a call's arguments with defaults filled in."""
         return self._tool.with_defaults(arguments)
 
-    def default(self, name: str) -> Json:
+    def default(self, name: str) -> JsonValue:
         """Return what is filled in for an absent top-level argument, None if nothing is."""
         return self.filled({}).get(name)
 
@@ -226,7 +226,7 @@ class CallSpace:
         # Where its default is filled in, an absent argument passes for a given one.
         return None if found is None or given not in (None, found.filled) else found
 
-    def call_arguments(self, chosen: Assignment, but: int | None = None) -> dict[str, Json]:
+    def call_arguments(self, chosen: Assignment, but: int | None = None) -> dict[str, JsonValue]:
         """Return plain arguments of a call in a mode: the tested ones, and what must be there besides."""
         skipped = self.sources[but].places if but is not None else ()
         given = {n: v for n, v in self._raw(chosen).items() if n not in skipped}
@@ -241,27 +241,27 @@ class CallSpace:
             **given,
         }
 
-    def _raw(self, chosen: Assignment) -> dict[str, Json]:
+    def _raw(self, chosen: Assignment) -> dict[str, JsonValue]:
         """Return the arguments that a mode tests as a call gives them, resources among them plain."""
         classes = (self.variables[index].classes[class_] for index, class_ in chosen.items())
         given = {name: value for each in classes for (root, name), value in each.raw if root == "args"}
         return self._with_plain(given)
 
-    def _with_plain(self, given: Mapping[str, Json]) -> dict[str, Json]:
+    def _with_plain(self, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return arguments with plain values where it is only known that a resource is there."""
-        found: dict[str, Json] = {}
+        found: dict[str, JsonValue] = {}
         for name, value in given.items():
             found.update(self._plain.resource(name) if value == PRESENT else {name: value})
         return found
 
-    def _mode(self, chosen: Assignment, but: int) -> dict[str, Json]:
+    def _mode(self, chosen: Assignment, but: int) -> dict[str, JsonValue]:
         """Return what of a mode steps 4 and 5 read besides a source, with defaults filled in."""
         found = dict(self._plain.repository) if self._plain.needs_repository(self.sources[but]) else {}
         found |= self._with_plain(self.values(chosen)["args"])
         unread = {n for s in (self.sources[but], *joined_sources(self.sources)) for n in s.places}
         return {name: value for name, value in found.items() if name not in unread}
 
-    def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    def _roles(self, source: Source, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
         if source.composite is not None:
             return (source.composite.role,)
         return roles_in_call(source.argument, arguments) if source.argument else ()

@@ -11,7 +11,7 @@ from ironcurtain.analysis.engine.values.witnesses import Witness
 from ironcurtain.decision.canonical.pointers import steps_of
 from ironcurtain.decision.roles import Role
 from ironcurtain.model.annotations import Composite, ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 Parts: TypeAlias = tuple[str, ...]
 _MAX_CUTS = 64
@@ -69,8 +69,8 @@ class Joined:
 
     def gaps(
         self,
-        regions: Sequence[tuple[Witness, Sequence[dict[str, Json]]]],
-        is_judged: Callable[[dict[str, Json]], bool],
+        regions: Sequence[tuple[Witness, Sequence[dict[str, JsonValue]]]],
+        is_judged: Callable[[dict[str, JsonValue]], bool],
     ) -> Iterator[str]:
         """Yield where it is not known whether there are values in a region.
 
@@ -128,7 +128,9 @@ class Joined:
         return part.replace(self._mark, self._mark.swapcase()) if self._folds else part
 
 
-def tied_gaps(tool: ToolAnnotation, tested: Collection[str], defaults: Mapping[str, Json]) -> Iterator[str]:
+def tied_gaps(
+    tool: ToolAnnotation, tested: Collection[str], defaults: Mapping[str, JsonValue]
+) -> Iterator[str]:
     """Yield where a resource depends on an argument that is tested, too.
 
     Args:

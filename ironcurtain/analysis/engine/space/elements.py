@@ -9,7 +9,7 @@ from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, P
 from ironcurtain.analysis.engine.values.witnesses import Witness
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import Resource
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 class SubjectKey(NamedTuple):
@@ -52,10 +52,10 @@ class Element:
     """
 
     witness: Witness | None
-    values: tuple[Json, ...]
+    values: tuple[JsonValue, ...]
     seen: tuple[tuple[Seen, ...], ...]
     fits: bool = True
-    given: tuple[tuple[str, Json], ...] = ()
+    given: tuple[tuple[str, JsonValue], ...] = ()
     filled: bool = False
 
     @property

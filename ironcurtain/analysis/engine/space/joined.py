@@ -16,7 +16,7 @@ from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.engine.space.call_space import CallSpace
@@ -55,19 +55,19 @@ def _given(parts: Sequence[str], variables: Sequence[Variable], chosen: Mapping[
 
 
 def is_in_mode(
-    space: CallSpace, arguments: dict[str, Json], caller: dict[str, Json], chosen: Mapping[int, int]
+    space: CallSpace, arguments: dict[str, JsonValue], caller: dict[str, JsonValue], chosen: Mapping[int, int]
 ) -> bool:
     """Tell whether what is joined in a call has the classes that the call was made for."""
     tied = list(tied_variables(space.sources, space.variables))
     if not tied:
         return True
-    values: dict[Root, dict[str, Json]] = {"args": space.filled(arguments), "caller": caller}
+    values: dict[Root, dict[str, JsonValue]] = {"args": space.filled(arguments), "caller": caller}
     return all(space.variables[index].class_of(values) == chosen[index] for index in tied)
 
 
 def placed_in_mode(
     space: CallSpace, source: Source, element: Element, chosen: Mapping[int, int]
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Return arguments that make a joined resource, in the classes of a mode if some are found."""
     plain = space.reader.placing.place(source, element.values)
     tied = [i for i in tied_variables(space.sources, space.variables) if i in chosen]

@@ -14,7 +14,7 @@ from ironcurtain.decision.canonical.codecs import encode
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.annotations import Argument, Composite
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _MAX_FORMS = 24
 
@@ -60,7 +60,7 @@ class Placing:
 
     def __init__(self, schema: ArgumentSchema | None, fresh: tuple[str, ...]) -> None:
         self._schema = schema
-        self._checkers: dict[int, tuple[Schemas, Callable[[Json], bool | None]]] = {}
+        self._checkers: dict[int, tuple[Schemas, Callable[[JsonValue], bool | None]]] = {}
         self._builder = ValueGenerator(schema, fresh)
 
     @cached_property
@@ -68,7 +68,7 @@ class Placing:
         """Reads the tool's schema."""
         return self._builder.shapes
 
-    def place(self, source: Source, values: Sequence[Json]) -> dict[str, Json]:
+    def place(self, source: Source, values: Sequence[JsonValue]) -> dict[str, JsonValue]:
         """Return the arguments that hold raw values of a source, in a form that fits if one does.
 
         A value of a composite is the tuple of its parts.
@@ -81,11 +81,11 @@ class Placing:
             return {top: values[0]}
         return {top: self._first(schemas, self._forms(schemas, tuple(below), list(values), source))}
 
-    def fits(self, arguments: dict[str, Json]) -> bool:
+    def fits(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether each argument alone is one that the schema accepts."""
         return all(self._fits(self.shapes.argument(name), value) for name, value in arguments.items())
 
-    def plain(self, name: str) -> Json:
+    def plain(self, name: str) -> JsonValue:
         """Return a plain value of an argument; null where none was found."""
         found = self._builder.minimal(self.shapes.argument(name))
         return found.values[0].value if found.values else None
@@ -100,11 +100,11 @@ class Placing:
             if shape.enum is None or any(isinstance(value, list) for value in shape.enum)
         )
 
-    def listed(self, argument: Argument, steps: tuple[str, ...]) -> tuple[Json, ...] | None:
+    def listed(self, argument: Argument, steps: tuple[str, ...]) -> tuple[JsonValue, ...] | None:
         """Return all single values that the schema permits, None where it does not list them."""
         if pointers.EVERY in steps or argument.codec is not None:
             return None
-        found: list[Json] = []
+        found: list[JsonValue] = []
         shapes = self._at(steps)
         if shapes and all(shape.types <= {"array", "null"} and shape.enum is None for shape in shapes):
             shapes = [
@@ -117,7 +117,7 @@ class Placing:
                 return None
         return tuple(found)
 
-    def empties(self, argument: Argument, steps: tuple[str, ...]) -> Iterator[Json]:
+    def empties(self, argument: Argument, steps: tuple[str, ...]) -> Iterator[JsonValue]:
         """Yield values of the top-level argument that are there and may hold no resource.
 
         Where none is yielded, the schema demands one: it only ever is wider than the shapes say.
@@ -162,7 +162,7 @@ class Placing:
         codec = source.argument is not None and source.argument.codec is not None
         return not codec and not any("array" in shape.types for shape in self.shapes.of(schemas))
 
-    def _fits(self, schemas: Schemas, value: Json) -> bool:
+    def _fits(self, schemas: Schemas, value: JsonValue) -> bool:
         if self._schema is None:
             return True
         if id(schemas) not in self._checkers:
@@ -172,8 +172,8 @@ class Placing:
     # -- forms ------------------------------------------------------------------------------------
 
     def _forms(
-        self, schemas: Schemas, steps: tuple[str, ...], values: list[Json], source: Source
-    ) -> Iterator[Json]:
+        self, schemas: Schemas, steps: tuple[str, ...], values: list[JsonValue], source: Source
+    ) -> Iterator[JsonValue]:
         if not steps:
             yield from self._leaves(schemas, values, source)
             return
@@ -189,13 +189,13 @@ class Placing:
             for form in self._forms(shape.member(steps[0]), steps[1:], values, source):
                 yield {**base, steps[0]: form}
 
-    def _first(self, schemas: Schemas, forms: Iterator[Json]) -> Json:
+    def _first(self, schemas: Schemas, forms: Iterator[JsonValue]) -> JsonValue:
         """Return the first form that fits, or else the first one."""
         first = next(forms)
         tried = itertools.chain([first], itertools.islice(forms, _MAX_FORMS))
         return next((form for form in tried if self._fits(schemas, form)), first)
 
-    def _leaves(self, schemas: Schemas, values: list[Json], source: Source) -> Iterator[Json]:
+    def _leaves(self, schemas: Schemas, values: list[JsonValue], source: Source) -> Iterator[JsonValue]:
         codec = source.argument.codec if source.argument else None
         if codec is not None:
             texts = [str(value) for value in values]
@@ -212,7 +212,7 @@ class Placing:
         yield values
 
 
-def _padded(values: list[Json], shape: Shape) -> list[Json]:
+def _padded(values: list[JsonValue], shape: Shape) -> list[JsonValue]:
     """Return an array long enough for its schema: an element twice is one subject."""
     missing = int(shape.bound("minItems") or 0) - len(values)
     return [*values, *itertools.repeat(values[-1], min(max(missing, 0), 1_000))]

@@ -13,7 +13,7 @@ from ironcurtain.analysis.engine.space.placing import Source
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 class PlainValues:
@@ -23,22 +23,22 @@ class PlainValues:
         self._annotation = annotation
         self._reader = reader
         self._sides = sides
-        self._known: dict[tuple[str, ...], dict[str, Json]] = {}
+        self._known: dict[tuple[str, ...], dict[str, JsonValue]] = {}
 
     @cached_property
-    def fillers(self) -> dict[str, Json]:
+    def fillers(self) -> dict[str, JsonValue]:
         """A plain value for every argument that must be given, or whose default is refused."""
         needed = [*sorted(self._reader.placing.shapes.required)]
         needed += [a.top_level for a in self._annotation.args if a.required]
         needed += [s.places[0] for s in self._reader.sources if self._reader.absent(s, {}) is None]
-        found: dict[str, Json] = {}
+        found: dict[str, JsonValue] = {}
         for name in dict.fromkeys(needed):
             if name not in found:
                 found.update(self._filler(name))
         return found
 
     @cached_property
-    def repository(self) -> dict[str, Json]:
+    def repository(self) -> dict[str, JsonValue]:
         """The argument that names a repository, where there is one."""
         sources = (s for s in self._reader.sources if s.argument is not None and s.argument.repository)
         source = next(sources, None)
@@ -49,12 +49,12 @@ class PlainValues:
         argument = source.argument
         return argument is not None and GIT_REMOTE in argument.possible_roles and bool(self._sides.remotes)
 
-    def resource(self, name: str) -> dict[str, Json]:
+    def resource(self, name: str) -> dict[str, JsonValue]:
         """Return a plain value of an argument that names a resource and must be there."""
         source = next((s for s in self._reader.sources if name in s.places), None)
         return {name: PRESENT} if source is None else self.of(source)
 
-    def of(self, source: Source) -> dict[str, Json]:
+    def of(self, source: Source) -> dict[str, JsonValue]:
         """Return plain arguments of a source: one that fits, or else one that steps 4 and 5 let pass."""
         if source.pointer not in self._known:
             placed = [self._reader.placing.place(source, (value,)) for value in self._witnesses(source)]
@@ -63,7 +63,7 @@ class PlainValues:
             self._known[source.pointer] = next(judged, placed[0] if placed else {})
         return self._known[source.pointer]
 
-    def _filler(self, name: str) -> dict[str, Json]:
+    def _filler(self, name: str) -> dict[str, JsonValue]:
         source = next((s for s in self._reader.sources if name in s.places), None)
         if source is not None:
             placed = self.of(source)
@@ -71,7 +71,7 @@ class PlainValues:
                 return placed
         return {name: self._reader.placing.plain(name)}
 
-    def _witnesses(self, source: Source) -> Iterator[Json]:
+    def _witnesses(self, source: Source) -> Iterator[JsonValue]:
         listed = self._reader.placing.listed(source.argument, source.pointer) if source.argument else None
         yield from listed or ()
         roles = [self._sides.registry[role] for role in source.roles]

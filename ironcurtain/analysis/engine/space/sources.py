@@ -24,7 +24,7 @@ from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.model.annotations import Composite, ToolAnnotation
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import MAX_INTEGER
 
 
@@ -39,8 +39,8 @@ class _Around:
     """
 
     source: Source
-    arguments: dict[str, Json]
-    mode: Mapping[str, Json]
+    arguments: dict[str, JsonValue]
+    mode: Mapping[str, JsonValue]
     works: bool = False
 
 
@@ -95,12 +95,14 @@ class SourceReader:
     def _joined(self, composite: Composite) -> Joined:
         return Joined(composite, self._sides.registry[composite.role], self._sides.fresh[0])
 
-    def _placed(self, source: Source, witness: Witness) -> Iterator[dict[str, Json]]:
+    def _placed(self, source: Source, witness: Witness) -> Iterator[dict[str, JsonValue]]:
         yield from (self.placing.place(source, (each,)) for each in self.spellings(source, witness))
 
     # -- running values ---------------------------------------------------------------------------
 
-    def elements(self, source: Source, arguments: dict[str, Json], mode: Mapping[str, Json]) -> list[Element]:
+    def elements(
+        self, source: Source, arguments: dict[str, JsonValue], mode: Mapping[str, JsonValue]
+    ) -> list[Element]:
         """Return an element for every region that values of the source can lie in, those that fit first.
 
         Args:
@@ -128,14 +130,14 @@ class SourceReader:
             found = self._of_listed(around, listed, found)
         return sorted(found, key=lambda element: not element.fits)
 
-    def _listed(self, source: Source) -> tuple[Json, ...] | None:
+    def _listed(self, source: Source) -> tuple[JsonValue, ...] | None:
         own = source.argument
         if own is None or own.relative_to is not None or GIT_REMOTE in own.possible_roles:
             return None
         return self.placing.listed(own, source.pointer)
 
     def _of_listed(
-        self, around: _Around, listed: Sequence[Json], regions: Sequence[Element]
+        self, around: _Around, listed: Sequence[JsonValue], regions: Sequence[Element]
     ) -> list[Element]:
         """Return the elements of the only values that the schema permits; no region can hold others."""
         found = []
@@ -168,7 +170,7 @@ class SourceReader:
             return ()
         return (Witness(kind, "remotes that git cannot resolve", ("unresolved",), (self._sides.fresh[1],)),)
 
-    def absent(self, source: Source, mode: Mapping[str, Json]) -> Element | None:
+    def absent(self, source: Source, mode: Mapping[str, JsonValue]) -> Element | None:
         """Return what a call yields without the source's argument, None if it must be given.
 
         That it must be is proved: it is required, or what is filled in for it is refused.
@@ -185,14 +187,14 @@ class SourceReader:
         filled = any(value is not None for value in (own or {}).values())
         return Element(None, (), seen, given=tuple(given.items()), filled=filled)
 
-    def _as_absent(self, name: str) -> dict[str, Json] | None:
+    def _as_absent(self, name: str) -> dict[str, JsonValue] | None:
         """Return how an argument is left away, None if it cannot be; a null counts as absent."""
         if name not in self.placing.shapes.required:
             return {}
         return {name: None} if self.placing.fits({name: None}) else None
 
     def empty(
-        self, source: Source, arguments: Mapping[str, Json], mode: Mapping[str, Json]
+        self, source: Source, arguments: Mapping[str, JsonValue], mode: Mapping[str, JsonValue]
     ) -> Element | None:
         """Return what a call yields that gives a source no resource, None if it must hold one."""
         if source.argument is None:
@@ -210,7 +212,7 @@ class SourceReader:
                 doubtful = doubtful or Element(None, (), nothing, fits=False, given=given)
         return doubtful
 
-    def _roles(self, source: Source, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    def _roles(self, source: Source, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
         if source.composite is not None:
             return (source.composite.role,)
         return roles_in_call(source.argument, arguments) if source.argument else ()
@@ -241,7 +243,7 @@ class SourceReader:
                 break
         return found.values()
 
-    def _of_value(self, around: _Around, witness: Witness, value: Json) -> Element | None:
+    def _of_value(self, around: _Around, witness: Witness, value: JsonValue) -> Element | None:
         known = self._in_call(around, witness, value)
         if known is not None:
             return known
@@ -252,7 +254,7 @@ class SourceReader:
         alone = self._alone(around.source, placed, around.mode)
         return None if alone is None else Element(witness, (value,), alone, fits=False)
 
-    def _in_call(self, around: _Around, witness: Witness, value: Json) -> Element | None:
+    def _in_call(self, around: _Around, witness: Witness, value: JsonValue) -> Element | None:
         """Return the element of a value in a whole call, None if the call does not reach the policy."""
         placed = self.placing.place(around.source, (value,))
         seen = self._run_all(around.source, {**around.arguments, **placed})
@@ -261,7 +263,7 @@ class SourceReader:
         around.works = True
         return Element(witness, (value,), seen)
 
-    def _own(self, source: Source, given: dict[str, Json]) -> dict[str, Json] | None:
+    def _own(self, source: Source, given: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
         """Return a source's arguments with defaults filled in, None if there has to be one."""
         has_root = any(side.policy.site.working_root(self._server) is not None for side in self._sides.sides)
         try:
@@ -274,7 +276,7 @@ class SourceReader:
         return {name: filled[name] for name in source.places if name in filled}
 
     def _alone(
-        self, source: Source, own: dict[str, Json], mode: Mapping[str, Json]
+        self, source: Source, own: dict[str, JsonValue], mode: Mapping[str, JsonValue]
     ) -> tuple[tuple[Seen, ...], ...] | None:
         """Do steps 4 and 5 for a source alone, whatever the schema says; None if the call ends there."""
         filled = {**mode, **own}
@@ -286,7 +288,7 @@ class SourceReader:
             found.append(self._seen(source, reached, side))
         return tuple(found)
 
-    def spellings(self, source: Source, witness: Witness) -> Iterator[Json]:
+    def spellings(self, source: Source, witness: Witness) -> Iterator[JsonValue]:
         """Yield values of a source that should lie in the region of a witness, the preferred one first."""
         if source.composite is not None:
             joined = self._joined(source.composite)
@@ -308,20 +310,22 @@ class SourceReader:
                 self._sides.remotes[value] for value in witness.values if value in self._sides.remotes
             )
 
-    def accepts(self, arguments: dict[str, Json]) -> bool:
+    def accepts(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether a whole call gets as far as the policy, under each of them."""
         return all(steps.accepts(arguments) for steps in self._steps)
 
-    def is_judged(self, source: Source, placed: dict[str, Json]) -> bool:
+    def is_judged(self, source: Source, placed: dict[str, JsonValue]) -> bool:
         """Tell whether a source's arguments, whatever the schema says of them, get as far as the policy."""
         return self._alone(source, placed, {}) is not None
 
-    def yields(self, source: Source, placed: dict[str, Json], element: Element) -> bool:
+    def yields(self, source: Source, placed: dict[str, JsonValue], element: Element) -> bool:
         """Tell whether arguments add to a call what an element does, whatever the schema says of them."""
         seen = self._alone(source, placed, {})
         return seen is not None and keys_of(replace(element, seen=seen)) == keys_of(element)
 
-    def _run_all(self, source: Source, arguments: dict[str, Json]) -> tuple[tuple[Seen, ...], ...] | None:
+    def _run_all(
+        self, source: Source, arguments: dict[str, JsonValue]
+    ) -> tuple[tuple[Seen, ...], ...] | None:
         found = []
         for side, steps in zip(self._sides.sides, self._steps, strict=True):
             seen = self._run(source, arguments, side, steps)
@@ -331,7 +335,7 @@ class SourceReader:
         return tuple(found)
 
     def _run(
-        self, source: Source, arguments: dict[str, Json], side: PolicyUnderTest, steps: StepsOfTool
+        self, source: Source, arguments: dict[str, JsonValue], side: PolicyUnderTest, steps: StepsOfTool
     ) -> tuple[Seen, ...] | None:
         """Do steps 3 to 5; return the source's subjects, None if the call ends there."""
         reached = steps.of(arguments, source.pointer[0])

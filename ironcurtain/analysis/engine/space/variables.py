@@ -29,7 +29,7 @@ from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_COMBINATIONS = 50_000
 PRESENT = "present"
@@ -48,12 +48,12 @@ class Class:
         fits: Whether calls are known to have the class; if not, it is not known that none has.
     """
 
-    values: tuple[tuple[Place, Json], ...]
+    values: tuple[tuple[Place, JsonValue], ...]
     true: frozenset[str]
-    raw: tuple[tuple[Place, Json], ...] = ()
+    raw: tuple[tuple[Place, JsonValue], ...] = ()
     fits: bool = True
 
-    def value(self, place: Place) -> Json:
+    def value(self, place: Place) -> JsonValue:
         """Return the value of a place, None if it is absent."""
         return dict(self.values).get(place)
 
@@ -172,7 +172,7 @@ class _ClassMaker:
         if not ends:
             return [self._pool(place, {}) for place in self._places], set()
         joint = joint_values(self._atoms, ValueGenerator(self._tool.schema, self._fresh), self._constants())
-        equals: dict[End, list[Json]] = {}
+        equals: dict[End, list[JsonValue]] = {}
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
         pools = [self._pool(place, equals) for place in self._places]
@@ -192,11 +192,11 @@ class _ClassMaker:
         raw = self._given([one.raw for one in chosen])
         return Class(values, _truth(self._atoms, _as_values(values)), raw, all(one.fits for one in chosen))
 
-    def _given(self, values: Sequence[Json]) -> tuple[tuple[Place, Json], ...]:
+    def _given(self, values: Sequence[JsonValue]) -> tuple[tuple[Place, JsonValue], ...]:
         pairs = zip(self._places, values, strict=True)
         return tuple((place, value) for place, value in pairs if value is not ABSENT)
 
-    def _pool(self, place: Place, equals: Mapping[End, Sequence[Json]]) -> Domain[Chosen]:
+    def _pool(self, place: Place, equals: Mapping[End, Sequence[JsonValue]]) -> Domain[Chosen]:
         """Return what one place can be, absence first where it may be absent."""
         root, name = place
         if root == "caller":
@@ -226,11 +226,15 @@ class _ClassMaker:
         )
 
     def _built(
-        self, builder: ValueGenerator, place: Place, schemas: Schemas, equals: Mapping[End, Sequence[Json]]
+        self,
+        builder: ValueGenerator,
+        place: Place,
+        schemas: Schemas,
+        equals: Mapping[End, Sequence[JsonValue]],
     ) -> Domain[Candidate]:
         return builder.values(tree_of(self._atoms, place, equals), schemas)
 
-    def _constants(self) -> list[Json]:
+    def _constants(self) -> list[JsonValue]:
         """Return values that equal something on either side of a comparison, or nothing.
 
         What is in an array or object that a test compares as a whole is among them: where that is given, a
@@ -251,7 +255,7 @@ class _ClassMaker:
         elif self._tool.schema is None or self._tool.schema.checker(schemas)(None) is not False:
             yield self._filled(place, None, fits=True)
 
-    def _filled(self, place: Place, value: Json, *, fits: bool) -> Chosen:
+    def _filled(self, place: Place, value: JsonValue, *, fits: bool) -> Chosen:
         name = place[1]
         given = {} if value is ABSENT else {name: value}
         filled = self._tool.with_defaults(given).get(name)
@@ -265,7 +269,7 @@ class _ClassMaker:
         ]
 
 
-def _parts_of(value: Json) -> Iterator[Json]:
+def _parts_of(value: JsonValue) -> Iterator[JsonValue]:
     """Yield a value and all that is in it."""
     yield value
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
@@ -277,8 +281,8 @@ def _truth(atoms: Sequence[Predicate], values: Values) -> frozenset[str]:
     return frozenset(atom.key for atom in atoms if atom.holds(values))
 
 
-def _as_values(chosen: Iterable[tuple[Place, Json]]) -> Values:
-    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+def _as_values(chosen: Iterable[tuple[Place, JsonValue]]) -> Values:
+    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for (root, name), value in chosen:
         values[root][name] = value
     return values

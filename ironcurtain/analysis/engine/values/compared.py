@@ -23,7 +23,7 @@ from ironcurtain.analysis.engine.values.value_generator import (
 )
 from ironcurtain.decision.canonical.pointers import EVERY
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _MAX_ENDS = 8
 End: TypeAlias = tuple[Root, tuple[str, ...]]
@@ -40,8 +40,8 @@ class Chosen:
         fits: Whether the schema is known to accept it.
     """
 
-    raw: Json
-    filled: Json
+    raw: JsonValue
+    filled: JsonValue
     fits: bool
 
     @property
@@ -57,8 +57,8 @@ def ends_of(atoms: Iterable[Predicate]) -> list[End]:
 
 
 def joint_values(
-    atoms: Sequence[Predicate], builder: ValueGenerator, constants: Iterable[Json]
-) -> Domain[tuple[End, Json]]:
+    atoms: Sequence[Predicate], builder: ValueGenerator, constants: Iterable[JsonValue]
+) -> Domain[tuple[End, JsonValue]]:
     """Return, for what is compared, values that are equal: one for each outcome of all their tests together.
 
     Args:
@@ -66,7 +66,7 @@ def joint_values(
         builder: Builds values for the tool's schema.
         constants: Further values to try.
     """
-    found: list[tuple[End, Json]] = [(end, value) for end in ends_of(atoms) for value in constants]
+    found: list[tuple[End, JsonValue]] = [(end, value) for end in ends_of(atoms) for value in constants]
     plain = [atom for atom in atoms if atom.reference is None]
     gaps = {*_gaps(ends_of(atoms))}
     for some in () if gaps else _equal_sets(atoms):
@@ -107,7 +107,7 @@ def _equal_sets(atoms: Iterable[Predicate]) -> Iterator[tuple[End, ...]]:
 
 def compared_values(
     atoms: Sequence[Predicate], places: Sequence[Place], pools: Iterable[Domain[Chosen]]
-) -> list[Json]:
+) -> list[JsonValue]:
     """Return what of each place's values is compared with another place, each once."""
     found = {
         _text(value): value
@@ -153,19 +153,19 @@ def _paths(atoms: Iterable[Predicate], place: Place) -> Iterable[tuple[str, ...]
 
 
 def _holds(atom: Predicate, place: Place, one: Chosen) -> bool:
-    values: dict[Root, dict[str, Json]] = {"args": {}, "caller": {}}
+    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     if one.filled is not ABSENT:
         values[place[0]][place[1]] = one.filled
     return atom.holds(values)
 
 
-def _seen(kind: str, found: Iterable[Json], elsewhere: set[str]) -> Hashable:
+def _seen(kind: str, found: Iterable[JsonValue], elsewhere: set[str]) -> Hashable:
     """Return what other places can know of values: their types, and of those that stand elsewhere all."""
     texts = ((json_type(value), _text(value)) for value in found)
     return kind, frozenset((type_, text if text in elsewhere else "") for type_, text in texts)
 
 
-def _at(one: Chosen, path: tuple[str, ...]) -> tuple[str, list[Json]]:
+def _at(one: Chosen, path: tuple[str, ...]) -> tuple[str, list[JsonValue]]:
     """Return what stands at a pointer, with what it stands in."""
     value = None if one.filled is ABSENT else one.filled
     if EVERY not in path:
@@ -177,5 +177,5 @@ def _at(one: Chosen, path: tuple[str, ...]) -> tuple[str, list[Json]]:
     return "elements" if elements else "empty", [find(each, path[star + 1 :]) for each in elements]
 
 
-def _text(value: Json) -> str:
+def _text(value: JsonValue) -> str:
     return json_text.canonical(value).decode()

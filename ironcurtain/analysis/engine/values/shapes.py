@@ -25,7 +25,7 @@ from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import compiled_pattern
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 _ALL = frozenset(TYPES) - {"integer"}
@@ -47,7 +47,7 @@ _DRAFTS = (
     Draft202012Validator,
 )
 _RESTRICTING = frozenset(key for draft in _DRAFTS for key in draft.VALIDATORS)
-Schemas: TypeAlias = tuple[Json, ...]
+Schemas: TypeAlias = tuple[JsonValue, ...]
 """Schemas that a value must fit all of."""
 
 
@@ -71,7 +71,7 @@ class Shape:
     types: frozenset[str] = _ALL
     whole: bool = False
     bounds: tuple[tuple[str, float], ...] = ()
-    enum: tuple[Json, ...] | None = None
+    enum: tuple[JsonValue, ...] | None = None
     patterns: tuple[str, ...] = ()
     steps: tuple[float, ...] = ()
     items: Schemas = ()
@@ -107,7 +107,7 @@ class Shapes:
         root: The tool's whole schema, which references point into.
     """
 
-    def __init__(self, root: Mapping[str, Json]) -> None:
+    def __init__(self, root: Mapping[str, JsonValue]) -> None:
         self._root = root
         self._known: dict[int, tuple[Schemas, tuple[Shape, ...]]] = {}
         self._arguments: dict[str, Schemas] = {}
@@ -148,14 +148,14 @@ class Shapes:
             return None
         return any(shape.takes(text) for shape in found)
 
-    def may_be_null(self, schema: Json) -> bool:
+    def may_be_null(self, schema: JsonValue) -> bool:
         """Tell whether null may fit a schema; false is certain."""
         return any(
             "null" in shape.types and (shape.enum is None or None in shape.enum)
             for shape in self.of((schema,))
         )
 
-    def is_whole(self, schema: Json) -> bool:
+    def is_whole(self, schema: JsonValue) -> bool:
         """Tell whether every number that fits a schema is an integer."""
         return all(shape.whole or "number" not in shape.types for shape in self.of((schema,)))
 
@@ -174,7 +174,7 @@ class Shapes:
         found = [shape.required for shape in self._whole]
         return frozenset.intersection(*found) if found else frozenset()
 
-    def _of(self, schema: Json, depth: int) -> tuple[Shape, ...]:
+    def _of(self, schema: JsonValue, depth: int) -> tuple[Shape, ...]:
         if schema is False:
             return ()
         if not isinstance(schema, dict):
@@ -198,11 +198,11 @@ class Shapes:
             found = _crossed(found, self._of(part, depth + 1))
         return found
 
-    def _target(self, reference: str) -> Json:
+    def _target(self, reference: str) -> JsonValue:
         """Return what a reference points to; true, which is wider than anything, where that is not plain."""
         if not (reference == "#" or reference.startswith("#/")):
             return {"$dynamicRef": reference}
-        found: Json = dict(self._root)
+        found: JsonValue = dict(self._root)
         for token in pointers.tokens(reference[1:]):
             found = found.get(token) if isinstance(found, dict) else None
         return found if isinstance(found, dict | bool) else {"$dynamicRef": reference}
@@ -214,7 +214,7 @@ def _member(shape: Shape, name: str) -> Schemas:
     return ({"enum": [value[name] for value in shape.enum if isinstance(value, dict) and name in value]},)
 
 
-def _plain(schema: Mapping[str, Json]) -> Shape:
+def _plain(schema: Mapping[str, JsonValue]) -> Shape:
     left_out = {key for key in schema if key in _RESTRICTING and key not in _UNDERSTOOD}
     enum = tuple(schema["enum"]) if isinstance(schema.get("enum"), list) else None
     enum = _listed_by_both(enum, (schema["const"],) if "const" in schema else None)
@@ -225,7 +225,7 @@ def _plain(schema: Mapping[str, Json]) -> Shape:
     )
 
 
-def _of_type(named: Json) -> Shape:
+def _of_type(named: JsonValue) -> Shape:
     if named is None:
         return Shape()
     listed = (
@@ -237,7 +237,7 @@ def _of_type(named: Json) -> Shape:
     return Shape(types=found, whole="integer" in listed and "number" not in listed)
 
 
-def _of_scalars(schema: Mapping[str, Json]) -> dict[str, Json]:
+def _of_scalars(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     bounds = tuple((key, schema[key]) for key in sorted(_BOUNDS) if is_number(schema.get(key)))
     pattern, step = schema.get("pattern"), schema.get("multipleOf")
     return {
@@ -247,8 +247,8 @@ def _of_scalars(schema: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def _of_parts(schema: Mapping[str, Json], left_out: Iterable[str]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
+def _of_parts(schema: Mapping[str, JsonValue], left_out: Iterable[str]) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
     items, members, needed = schema.get("items"), schema.get("properties"), schema.get("required")
     if isinstance(items, dict | bool) and "prefixItems" not in left_out:
         found["items"] = (items,)

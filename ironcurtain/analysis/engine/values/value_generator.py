@@ -27,7 +27,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
@@ -50,7 +50,7 @@ class Candidate:
         fits: Whether the schema accepts it; if not, it accepts perhaps another one of the same outcomes.
     """
 
-    value: Json
+    value: JsonValue
     fits: bool = True
 
 
@@ -64,8 +64,8 @@ class GeneratorNode:
     """
 
     atoms: list[Predicate] = field(default_factory=list)
-    operands: list[Json] = field(default_factory=list)
-    others: list[Json] = field(default_factory=list)
+    operands: list[JsonValue] = field(default_factory=list)
+    others: list[JsonValue] = field(default_factory=list)
     below: dict[str, GeneratorNode] = field(default_factory=dict)
 
     @property
@@ -82,7 +82,7 @@ class _Made:
         exact: Whether valid ones among them show every outcome that valid values of the shape have.
     """
 
-    values: tuple[Json, ...]
+    values: tuple[JsonValue, ...]
     gaps: frozenset[str] = frozenset()
     exact: bool = True
 
@@ -186,7 +186,7 @@ class ValueGenerator:
         if any(length > MAX_VALUES for length in lengths):
             gaps.add("an array of more elements than can be tried")
             lengths = {length for length in lengths if length <= MAX_VALUES}
-        found: list[Json] = [[]]
+        found: list[JsonValue] = [[]]
         for size in range(1, len(kinds) + 1):
             for subset in itertools.combinations([kind.value for kind in kinds], size):
                 found += [
@@ -213,7 +213,7 @@ class ValueGenerator:
             name: [*(each.value for each in found.values), *([] if name in needed else [ABSENT])]
             for name, found in tested.items()
         }
-        values: list[Json] = []
+        values: list[JsonValue] = []
         for combination in itertools.islice(itertools.product(*choices.values()), MAX_VALUES + 1):
             chosen = dict(zip(choices, combination, strict=True))
             values.append({**base, **{n: v for n, v in chosen.items() if v is not ABSENT}})
@@ -230,8 +230,8 @@ class ValueGenerator:
         return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
 
     def _untested(
-        self, shape: Shape, members: Mapping[str, GeneratorNode], base: Mapping[str, Json], depth: int
-    ) -> list[dict[str, Json]]:
+        self, shape: Shape, members: Mapping[str, GeneratorNode], base: Mapping[str, JsonValue], depth: int
+    ) -> list[dict[str, JsonValue]]:
         """Return members by which values differ that no test of members tells apart."""
         found = [{name: name} for name in self.fresh[:1]]
         for name, schemas in shape.properties:
@@ -273,7 +273,7 @@ def _lengths(node: GeneratorNode, shape: Shape) -> Iterator[int]:
 def tree_of(
     atoms: Sequence[Predicate],
     place: tuple[str, str],
-    equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[Json]] | None = None,
+    equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[JsonValue]] | None = None,
 ) -> GeneratorNode:
     """Return the tests of one top-level value as a tree over their pointers.
 
@@ -314,7 +314,7 @@ def node_at(node: GeneratorNode, path: Sequence[str]) -> GeneratorNode:
     return node
 
 
-def _operands(atom: Predicate) -> list[Json]:
+def _operands(atom: Predicate) -> list[JsonValue]:
     if atom.when is not None:
         return list(atom.when.in_ or ()) + ([atom.when.equals] if atom.when.equals is not None else [])
     test = atom.condition
@@ -352,11 +352,11 @@ def _compares_whole(node: GeneratorNode, shapes: Sequence[Shape], found: Sequenc
     return not (types <= {outcome[0] for outcome in others} and {outcome for outcome, _ in fitting} <= others)
 
 
-def _numbers(value: Json) -> list[float]:
+def _numbers(value: JsonValue) -> list[float]:
     return [n for n in (value if isinstance(value, list | tuple) else [value]) if is_number(n)]
 
 
-def _outcomes(node: GeneratorNode, above: tuple[str, ...]) -> Iterable[Callable[[Json], object]]:
+def _outcomes(node: GeneratorNode, above: tuple[str, ...]) -> Iterable[Callable[[JsonValue], object]]:
     """Yield functions from a value to what each test at or below the place makes of it."""
     for atom in node.atoms:
         yield _outcome(atom, above)
@@ -364,7 +364,7 @@ def _outcomes(node: GeneratorNode, above: tuple[str, ...]) -> Iterable[Callable[
         yield from _outcomes(below, (*above, token))
 
 
-def _outcome(atom: Predicate, path: tuple[str, ...]) -> Callable[[Json], object]:
+def _outcome(atom: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue], object]:
     test = atom.condition
     if test is None:
         return lambda value: atom.holds({"args": {atom.path[0]: value}, "caller": {}})
@@ -372,7 +372,7 @@ def _outcome(atom: Predicate, path: tuple[str, ...]) -> Callable[[Json], object]
         return lambda value: atom.compare(find(value, path), test.value)
     star = path.index(pointers.EVERY)
 
-    def over_elements(value: Json) -> object:
+    def over_elements(value: JsonValue) -> object:
         elements = find(value, path[:star])
         if not isinstance(elements, list):
             return None if elements is None else "no array"
@@ -382,15 +382,15 @@ def _outcome(atom: Predicate, path: tuple[str, ...]) -> Callable[[Json], object]
     return over_elements
 
 
-def _type(value: Json) -> str:
+def _type(value: JsonValue) -> str:
     return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
 
 
-def _kind(value: Json) -> str:
+def _kind(value: JsonValue) -> str:
     return "number" if is_number(value) else type(value).__name__
 
 
-def _text(value: Json) -> str:
+def _text(value: JsonValue) -> str:
     return json_text.canonical(value).decode()
 
 

@@ -12,7 +12,7 @@ from google.genai import errors, types
 from ironcurtain.compiler.llm import http
 from ironcurtain.compiler.llm.access import Access
 from ironcurtain.compiler.llm.call import CallError, Reply, Request, Stop, Streamed
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _NO_KEY = "none"
 _STOPS: dict[str, Stop] = {"STOP": "end", "MAX_TOKENS": "limit", "CONTINUATION": "limit"}
@@ -90,7 +90,7 @@ def _refused(error: errors.APIError) -> CallError:
     )
 
 
-def _delay(body: Json) -> float | None:
+def _delay(body: JsonValue) -> float | None:
     """Return the delay of the body's `RetryInfo`: this API has no header for it."""
     error = body.get("error") if isinstance(body, dict) else None
     entries = error.get("details") if isinstance(error, dict) else None

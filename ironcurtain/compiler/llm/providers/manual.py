@@ -31,7 +31,7 @@ from ironcurtain.compiler.llm.schema_text import schema_text
 from ironcurtain.errors import BadAnswerError, FileError, IronCurtainError, OpenQuestionError, raise_all
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, atomic_write, read_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, visible
 
 _MOST_MISTAKES = 8
@@ -64,7 +64,7 @@ class ManualProvider:
             BadAnswerError: For every mistake of every answer that is not valid.
             OpenQuestionError: For every question that waits, naming its file.
         """
-        contents: dict[str, Json] = {}
+        contents: dict[str, JsonValue] = {}
         errors: list[IronCurtainError] = []
         self._forget_superseded(questions)
         for question in questions:
@@ -178,7 +178,7 @@ class ManualProvider:
         answer.unlink()
         return Earlier(content=content, told=asked.told)
 
-    def _read(self, path: Path) -> tuple[Json, list[str]]:
+    def _read(self, path: Path) -> tuple[JsonValue, list[str]]:
         """Return a given answer, and why it is none."""
         try:
             return read_document(read_text(path), max_bytes=MAX_BYTES), []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jsonschema import Draft202012Validator
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _KEPT = (
     "$ref",
@@ -23,11 +23,11 @@ _KEPT = (
     "minItems",
     "maxItems",
 )
-_NULL: dict[str, Json] = {"type": "null"}
+_NULL: dict[str, JsonValue] = {"type": "null"}
 _TYPES = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
-def strict(schema: dict[str, Json]) -> dict[str, Json]:
+def strict(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a schema in strict form.
 
     Ours are made of objects, arrays, `anyOf`, enums, and references to `$defs` that do not go in circles.
@@ -53,7 +53,7 @@ def strict(schema: dict[str, Json]) -> dict[str, Json]:
     return found
 
 
-def relaxed(text: str, schema: dict[str, Json]) -> str:
+def relaxed(text: str, schema: dict[str, JsonValue]) -> str:
     """Return an answer without the nulls that stand for absent properties; any other text as it is."""
     try:
         content = json_text.parse(text)
@@ -63,7 +63,7 @@ def relaxed(text: str, schema: dict[str, Json]) -> str:
     return text if found == content else json_text.canonical(found).decode()
 
 
-def _resolved(schema: Json, definitions: dict[str, Json]) -> Json:
+def _resolved(schema: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
     """Return a schema with every reference replaced by what it names."""
     if isinstance(schema, list):
         return [_resolved(each, definitions) for each in schema]
@@ -74,7 +74,7 @@ def _resolved(schema: Json, definitions: dict[str, Json]) -> Json:
     return {key: _resolved(value, definitions) for key, value in schema.items() if key != "$defs"}
 
 
-def _without_nulls(value: Json, schema: dict[str, Json]) -> Json:
+def _without_nulls(value: JsonValue, schema: dict[str, JsonValue]) -> JsonValue:
     if "anyOf" in schema:
         tried = ((_without_nulls(value, branch), branch) for branch in schema["anyOf"])
         return next((found for found, branch in tried if _fits(found, branch)), value)
@@ -90,5 +90,5 @@ def _without_nulls(value: Json, schema: dict[str, Json]) -> Json:
     }
 
 
-def _fits(value: Json, schema: dict[str, Json]) -> bool:
+def _fits(value: JsonValue, schema: dict[str, JsonValue]) -> bool:
     return Draft202012Validator(schema).is_valid(value)

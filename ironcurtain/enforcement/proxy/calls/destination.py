@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 class Destination(ABC):
@@ -16,7 +16,9 @@ class Destination(ABC):
     """Whether the call is of a tool that a server lists."""
 
     @abstractmethod
-    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> dict[str, Json]:
+    async def send(
+        self, arguments: Mapping[str, JsonValue], alone: Alone | None = None
+    ) -> dict[str, JsonValue]:
         """Send the canonical arguments; return the result as it came.
 
         Args:

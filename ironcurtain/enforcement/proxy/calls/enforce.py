@@ -62,7 +62,7 @@ from ironcurtain.gateway.calling import NOTES, CallNotes
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _MOST_TRIES = 3
 _TO_BE_STARTED = Confinement(
@@ -114,7 +114,7 @@ class Enforcer:
     confined: Callable[[str], Confinement]
     neighbours: Neighbours
     reaching: Reaching = field(default_factory=Reaching)
-    caller: Mapping[str, Json] = field(default_factory=dict)
+    caller: Mapping[str, JsonValue] = field(default_factory=dict)
     observe: bool = False
     telemetry: Telemetry | None = None
     pace: RateCounter = field(default_factory=RateCounter)
@@ -129,7 +129,7 @@ class Enforcer:
         call: Call,
         destination: Destination,
         exchange: ClientRequest | None = None,
-    ) -> dict[str, Json]:
+    ) -> dict[str, JsonValue]:
         """Let a call happen, or not.
 
         Args:
@@ -197,7 +197,9 @@ class Enforcer:
             return _after(judged, void, "void")
         return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
 
-    async def _carry_out(self, judged: EvaluatedCall, destination: Destination, id_: str) -> dict[str, Json]:
+    async def _carry_out(
+        self, judged: EvaluatedCall, destination: Destination, id_: str
+    ) -> dict[str, JsonValue]:
         """Record what was decided, and do it."""
         judged = judged if self.observe else sent_apart(judged, self.reaching)
         await self._record(judged, id_)
@@ -300,7 +302,9 @@ class Enforcer:
         if self.telemetry is not None:
             self.telemetry.decision(record)
 
-    async def _forward(self, judged: EvaluatedCall, destination: Destination, id_: str) -> dict[str, Json]:
+    async def _forward(
+        self, judged: EvaluatedCall, destination: Destination, id_: str
+    ) -> dict[str, JsonValue]:
         """Send the judged arguments, and record how the call ended, however it did."""
         began, recorder = time.perf_counter(), judged.enforced.recorder
         notes = CallNotes(id_)
@@ -340,7 +344,7 @@ class Enforcer:
             return None
         return Paths.of(judged.prepared)
 
-    async def _violated(self, judged: EvaluatedCall, id_: str, what: str, **more: Json) -> None:
+    async def _violated(self, judged: EvaluatedCall, id_: str, what: str, **more: JsonValue) -> None:
         """Record that a call is not what was judged by now."""
         event = judged.enforced.recorder.event("violation", decision=id_, what=what, **more)
         try:

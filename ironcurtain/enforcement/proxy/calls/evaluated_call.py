@@ -15,7 +15,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class EvaluatedCall:
     approval: Approval | None = None
     state: AgentState | None = None
     forwarded: bool = False
-    sent: Mapping[str, Json] | None = None
+    sent: Mapping[str, JsonValue] | None = None
     decision_id: str | None = None
     since: int = 0
     near: bool = False
@@ -96,7 +96,7 @@ def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
     return replace(judged, decision=marked, sent=sent, forwarded=sent is not None)
 
 
-def _as_it_came(call: Call) -> dict[str, Json] | None:
+def _as_it_came(call: Call) -> dict[str, JsonValue] | None:
     """Return the arguments of a call that were never canonical; None if they are no strict JSON object."""
     try:
         is_text = isinstance(call.arguments, str | bytes)

@@ -23,9 +23,9 @@ from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
-Result = dict[str, Json]
+Result = dict[str, JsonValue]
 
 _MOST_ROUNDS = 10
 _NOT_RUNNING = "the server is not running"
@@ -39,7 +39,9 @@ _FRAME_BYTES = 1 << 16
 _INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
 
 
-async def written_arguments(context: ServerRequestContext[Any, Any], parsed: dict[str, Json] | None) -> Json:
+async def written_arguments(
+    context: ServerRequestContext[Any, Any], parsed: dict[str, JsonValue] | None
+) -> JsonValue:
     """Return a call's arguments as they are to be judged.
 
     The SDK has parsed the message already, and what two parsers could read differently is gone by then.
@@ -77,7 +79,7 @@ class ToServer(Destination):
         """Whether it is a call of a tool."""
         return self.request.is_tool
 
-    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> Result:
+    async def send(self, arguments: Mapping[str, JsonValue], alone: Alone | None = None) -> Result:
         """Send it, to a server process of its own where that is wanted.
 
         Raises:
@@ -98,7 +100,7 @@ class ToServer(Destination):
         upstream = self.hub.upstreams.get(self.request.call.server)
         return await upstream.digest_of(self.request.call.tool) if upstream is not None else None
 
-    async def _send_to(self, arguments: Mapping[str, Json], upstream: Upstream | LocalServer) -> Result:
+    async def _send_to(self, arguments: Mapping[str, JsonValue], upstream: Upstream | LocalServer) -> Result:
         if self.is_tool:
             # What could not be compared with what was annotated is decided and recorded, but never sent.
             if self.request.call.live_digest is None:
@@ -133,7 +135,7 @@ async def _answers(
     return {"input_responses": answers or None, "request_state": state if isinstance(state, str) else None}
 
 
-def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dict[str, Json]:
+def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dict[str, JsonValue]:
     """Return the members of a request's `_meta` that a server's configuration lets through.
 
     Raises:
@@ -143,7 +145,7 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
     if not chosen:
         return {}
     try:
-        kept: dict[str, Json] = json_text.plain(chosen)
+        kept: dict[str, JsonValue] = json_text.plain(chosen)
     except json_text.MalformedJsonError:
         raise MCPError(types.INVALID_PARAMS, "The request's _meta is no strict JSON.") from None
     return kept

@@ -16,7 +16,7 @@ from ironcurtain.gateway.admission import Refused, Stage
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _REPEATED = (
@@ -70,7 +70,7 @@ def unrecorded(view: AgentView) -> AgentView:
     )
 
 
-def error_result(text: str) -> dict[str, Json]:
+def error_result(text: str) -> dict[str, JsonValue]:
     """Return a tool's result that says that something went wrong."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 

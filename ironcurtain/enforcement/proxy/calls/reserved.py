@@ -13,7 +13,7 @@ from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import COMPLETE, ELICITATION, GET_PROMPT, READ_RESOURCE, SAMPLING
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.policy import If
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 _FILE = "file://"
 
@@ -27,7 +27,7 @@ def read_resource(server: str, uri: str) -> Call:
     return Call(server, READ_RESOURCE, {"uri": uri, "scheme": kind})
 
 
-def resource_uri(arguments: Mapping[str, Json]) -> str:
+def resource_uri(arguments: Mapping[str, JsonValue]) -> str:
     """Return the URI that a server is sent for judged arguments."""
     uri = str(arguments["uri"])
     return PurePosixPath(uri).as_uri() if arguments["scheme"] == "file" else uri
@@ -63,7 +63,9 @@ def asked_of_client(server: str, request: types.CreateMessageRequest | types.Eli
     return Call(server, ELICITATION, {"request": {**params, "message": f"[{server}] {params['message']}"}})
 
 
-def question_of(tool: str, arguments: Mapping[str, Json]) -> types.CreateMessageRequest | types.ElicitRequest:
+def question_of(
+    tool: str, arguments: Mapping[str, JsonValue]
+) -> types.CreateMessageRequest | types.ElicitRequest:
     """Return the question that a client is asked for judged arguments."""
     kind = types.CreateMessageRequest if tool == SAMPLING else types.ElicitRequest
     return kind.model_validate(
@@ -71,7 +73,7 @@ def question_of(tool: str, arguments: Mapping[str, Json]) -> types.CreateMessage
     )
 
 
-def _plain(params: Any, *names: str) -> dict[str, Json]:  # noqa: ANN401 - any of the SDK's models
+def _plain(params: Any, *names: str) -> dict[str, JsonValue]:  # noqa: ANN401 - any of the SDK's models
     dumped = params.model_dump(by_alias=True, mode="json", exclude_none=True)
     return {name: dumped[name] for name in names if name in dumped}
 

@@ -15,7 +15,7 @@ import mcp_types as types
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.proxy.calls import reserved
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ServerRequest(ABC):
     """Whether it calls a tool that a server lists; else it is decided as a reserved tool."""
 
     @abstractmethod
-    def message(self, arguments: Mapping[str, Json], envelope: Mapping[str, Any]) -> types.ClientRequest:
+    def message(self, arguments: Mapping[str, JsonValue], envelope: Mapping[str, Any]) -> types.ClientRequest:
         """Return the message to the server.
 
         Args:
@@ -46,7 +46,7 @@ class ToolCall(ServerRequest):
 
     is_tool = True
 
-    def message(self, arguments: Mapping[str, Json], envelope: Mapping[str, Any]) -> types.ClientRequest:
+    def message(self, arguments: Mapping[str, JsonValue], envelope: Mapping[str, Any]) -> types.ClientRequest:
         """Return the message to the server."""
         params = {"name": self.call.tool, "arguments": arguments, **envelope}
         return types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
@@ -55,7 +55,7 @@ class ToolCall(ServerRequest):
 class ResourceRead(ServerRequest):
     """`resources/read`."""
 
-    def message(self, arguments: Mapping[str, Json], envelope: Mapping[str, Any]) -> types.ClientRequest:
+    def message(self, arguments: Mapping[str, JsonValue], envelope: Mapping[str, Any]) -> types.ClientRequest:
         """Return the message to the server."""
         params = {"uri": reserved.resource_uri(arguments), **envelope}
         return types.ReadResourceRequest(params=types.ReadResourceRequestParams.model_validate(params))
@@ -64,7 +64,7 @@ class ResourceRead(ServerRequest):
 class PromptGet(ServerRequest):
     """`prompts/get`."""
 
-    def message(self, arguments: Mapping[str, Json], envelope: Mapping[str, Any]) -> types.ClientRequest:
+    def message(self, arguments: Mapping[str, JsonValue], envelope: Mapping[str, Any]) -> types.ClientRequest:
         """Return the message to the server."""
         params = types.GetPromptRequestParams.model_validate({**arguments, **envelope})
         return types.GetPromptRequest(params=params)
@@ -73,7 +73,7 @@ class PromptGet(ServerRequest):
 class Completion(ServerRequest):
     """`completion/complete`."""
 
-    def message(self, arguments: Mapping[str, Json], envelope: Mapping[str, Any]) -> types.ClientRequest:
+    def message(self, arguments: Mapping[str, JsonValue], envelope: Mapping[str, Any]) -> types.ClientRequest:
         """Return the message to the server."""
         params = types.CompleteRequestParams.model_validate({**arguments, **envelope})
         return types.CompleteRequest(params=params)

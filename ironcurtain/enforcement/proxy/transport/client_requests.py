@@ -27,7 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from ironcurtain.enforcement.proxy.transport.http_clients import CLIENT, PRINCIPAL, UNASKED
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 
 ANSWER_SECONDS = 300.0
 """How long a client has to bring the answers that it was asked for."""
@@ -105,7 +105,7 @@ class ClientRequest:
     def __init__(
         self,
         context: ServerRequestContext[Any, Any],
-        passed: Mapping[str, Json] | None = None,
+        passed: Mapping[str, JsonValue] | None = None,
         *,
         is_filtered: bool = False,
     ) -> None:
@@ -119,7 +119,7 @@ class ClientRequest:
         self._questions: list[_Question] = []
         self._event: anyio.Event
         self._scope: anyio.CancelScope
-        self._finished: asyncio.Future[dict[str, Json]]
+        self._finished: asyncio.Future[dict[str, JsonValue]]
         self._asked: tuple[str, Mapping[str, Any]] = context.method, context.params or {}
         if self.modern:
             self._event, self._scope = anyio.Event(), anyio.CancelScope()
@@ -169,8 +169,8 @@ class ClientRequest:
     # -- the stateless era ----------------------------------------------------------------------
 
     async def answer(
-        self, work: Callable[[], Awaitable[dict[str, Json]]], held: PendingRequests
-    ) -> dict[str, Json]:
+        self, work: Callable[[], Awaitable[dict[str, JsonValue]]], held: PendingRequests
+    ) -> dict[str, JsonValue]:
         """Do the work behind a request; return its result, or what the client is asked meanwhile."""
         if not self.modern:
             return await work()
@@ -179,7 +179,7 @@ class ClientRequest:
 
     async def resume(
         self, context: ServerRequestContext[Any, Any], answers: Mapping[str, Any], held: PendingRequests
-    ) -> dict[str, Json]:
+    ) -> dict[str, JsonValue]:
         """Take the client's retry, with its answers; return the result or the next questions."""
         self.context = context
         asked, self._questions = self._questions, []
@@ -189,7 +189,7 @@ class ClientRequest:
                 question.answer.set_result(answers.get(f"q{number}", missing))
         return await self._next(held)
 
-    async def _work(self, work: Callable[[], Awaitable[dict[str, Json]]]) -> None:
+    async def _work(self, work: Callable[[], Awaitable[dict[str, JsonValue]]]) -> None:
         with self._scope:
             try:
                 self._finished.set_result(await work())
@@ -199,7 +199,7 @@ class ClientRequest:
             self._finished.cancel()
         self._event.set()
 
-    async def _next(self, held: PendingRequests) -> dict[str, Json]:
+    async def _next(self, held: PendingRequests) -> dict[str, JsonValue]:
         try:
             while not self._finished.done() and not self._questions:
                 await self._event.wait()

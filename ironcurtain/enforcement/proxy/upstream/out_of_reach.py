@@ -15,7 +15,7 @@ from ironcurtain.enforcement.proxy.calls.turns import path_subjects
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 """The rule under which a call is refused that the policy permits and the server's sandbox does not."""
@@ -31,10 +31,10 @@ class Beyond(Protocol):
 IsApart = Callable[[str, Iterable[Resource]], bool]
 """Tells whether an approved call needs a server process of its own."""
 
-Send = Callable[[], Awaitable[dict[str, Json]]]
+Send = Callable[[], Awaitable[dict[str, JsonValue]]]
 """Sends one call; returns its result as it came."""
 
-Carry = Callable[[str, Sequence[Resource], Send], Awaitable[dict[str, Json]]]
+Carry = Callable[[str, Sequence[Resource], Send], Awaitable[dict[str, JsonValue]]]
 """Sends one call about some paths to a server, with what that needs to serve them."""
 
 _HELD = re.compile(
@@ -72,7 +72,7 @@ def never_apart(_server: str, _subjects: Iterable[Resource]) -> bool:
     return False
 
 
-async def plainly(_server: str, _subjects: Sequence[Resource], send: Send) -> dict[str, Json]:
+async def plainly(_server: str, _subjects: Sequence[Resource], send: Send) -> dict[str, JsonValue]:
     """Send a call, and do nothing else."""
     return await send()
 
@@ -139,7 +139,7 @@ def paths_of(judged: EvaluatedCall) -> list[Resource]:
 
 async def explained(
     confiner: SandboxLauncher, server: str, subjects: Sequence[Resource], send: Send
-) -> dict[str, Json]:
+) -> dict[str, JsonValue]:
     """Send a call; say in the result of one that failed what its server's sandbox had to do with it.
 
     Args:

@@ -25,7 +25,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.errors import IronCurtainError
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:  # the hub has one of these
@@ -36,7 +36,7 @@ MOST = 4
 PATIENCE = 120.0
 """Seconds that a call waits for one of them to end."""
 
-Sending = Callable[[Upstream], Awaitable[dict[str, Json]]]
+Sending = Callable[[Upstream], Awaitable[dict[str, JsonValue]]]
 """Sends one call to the server that it is given."""
 
 
@@ -49,7 +49,7 @@ class Apart:
 
     async def send(
         self, call: Call, alone: Alone, exchange: ClientRequest, sending: Sending
-    ) -> dict[str, Json]:
+    ) -> dict[str, JsonValue]:
         """Start a process of a call's server, hold its tool against the judged one, send, and end it.
 
         Raises:
@@ -68,7 +68,7 @@ class Apart:
             usual = self._hub.processes[call.server]
             made = usual.for_one_call(events, confiner, paths)
 
-            async def work() -> dict[str, Json]:
+            async def work() -> dict[str, JsonValue]:
                 if usual.roots.asked_for:
                     made.roots.expect()
                 await alone.ready(_difference(call, made.catalogue or Catalogue()))

@@ -33,7 +33,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause, parameters
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import filled
 from ironcurtain.system.text import counted
 
@@ -134,7 +134,7 @@ class Upstream:
 
     async def request(
         self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
-    ) -> dict[str, Json]:
+    ) -> dict[str, JsonValue]:
         """Send a request and return its result as the server wrote it.
 
         Raises:

@@ -33,7 +33,7 @@ from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
 SEPARATOR = "__"
@@ -204,7 +204,7 @@ class UpstreamManager:
             said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
         return said
 
-    async def _carry(self, server: str, subjects: Sequence[Resource], send: Send) -> dict[str, Json]:
+    async def _carry(self, server: str, subjects: Sequence[Resource], send: Send) -> dict[str, JsonValue]:
         """Send a call with the directories that it is about among the roots of its server."""
         upstream = self.upstreams.get(server)
         if upstream is None:
@@ -283,11 +283,15 @@ class _ToClient(Destination):
     tool: str
     exchange: ClientRequest | None
 
-    async def send(self, arguments: Mapping[str, Json], alone: Alone | None = None) -> dict[str, Json]:  # noqa: ARG002 - no server gets it
+    async def send(
+        self,
+        arguments: Mapping[str, JsonValue],
+        alone: Alone | None = None,  # noqa: ARG002 - no server gets it
+    ) -> dict[str, JsonValue]:
         said = await self.hub.deliver(reserved.question_of(self.tool, arguments), self.exchange)
         if isinstance(said, types.ErrorData):
             raise MCPError.from_error_data(said)
-        answer: dict[str, Json] = said.model_dump(by_alias=True, mode="json", exclude_none=True)
+        answer: dict[str, JsonValue] = said.model_dump(by_alias=True, mode="json", exclude_none=True)
         return answer
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import ModuleType
 
 from ironcurtain.integrations.clients.secrets import Secrets, keep, secrets_of
-from ironcurtain.system.frozen import Json
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import KeyStore
 
-SERVERS: dict[str, dict[str, Json]] = {
+SERVERS: dict[str, dict[str, JsonValue]] = {
     "hub": {"command": "true", "env": {"HUB TOKEN": "first-0123456789", "HUB-TOKEN": "second-0123456789"}}
 }
 
