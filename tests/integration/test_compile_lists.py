@@ -98,7 +98,7 @@ def test_a_list_that_rules_name_is_resolved_once_and_kept(office: Office) -> Non
     assert tree(office.directory / "generated") == before
     (office.directory / "work").mkdir()
     decided = ("decide", "--bundle", "generated/bundle", "--sandbox", "work", "--home", ".")
-    for address, code in ((PEOPLE[1], Exit.PERSON), ("mallory@evil.example", Exit.NO)):
+    for address, code in ((PEOPLE[1], Exit.NEEDS_APPROVAL), ("mallory@evil.example", Exit.NO)):
         arguments = json.dumps({"to": [address], "subject": "s", "body": "b"})
         assert office.run(*decided, "office", "mail_send", arguments).returncode == code
 

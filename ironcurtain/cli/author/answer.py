@@ -78,7 +78,7 @@ def _list(project: Project, format_: str) -> Exit:
         for lines in (*(question_lines(each, clauses) for each in questions), *map(waiting_lines, files)):
             click.echo("\n".join(map(printable, lines)))
         click.echo(_next(questions, files), err=True)
-    return Exit.PERSON if waits else Exit.YES
+    return Exit.NEEDS_APPROVAL if waits else Exit.YES
 
 
 def _next(questions: Sequence[OpenQuestion], files: Sequence[Waiting]) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ironcurtain.model.decision import Decision
     from ironcurtain.system.frozen import JsonValue
 
-_WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.PERSON, Exit.YES)
+_WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.NEEDS_APPROVAL, Exit.YES)
 
 
 @click.command()

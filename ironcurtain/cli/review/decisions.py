@@ -10,7 +10,7 @@ from ironcurtain.model.reserved_rules import reserved
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import printable, visible
 
-_EXITS = {Verdict.ALLOW: Exit.YES, Verdict.ESCALATE: Exit.PERSON, Verdict.DENY: Exit.NO}
+_EXITS = {Verdict.ALLOW: Exit.YES, Verdict.ESCALATE: Exit.NEEDS_APPROVAL, Verdict.DENY: Exit.NO}
 
 
 def exit_of(decision: Decision) -> Exit:

@@ -127,7 +127,7 @@ def command(
         add_approvals(target, _drafts(open_, reason, approver, expires))
         written, them = counted(len(open_), "approval"), "it" if len(open_) == 1 else "them"
         click.echo(f"{written} written to {target}: let {them} be reviewed", err=True)
-        return Exit.PERSON
+        return Exit.NEEDS_APPROVAL
     if report.ok:
         return Exit.YES
     failing = {problem.id for check in report.checks for problem in check.failing}

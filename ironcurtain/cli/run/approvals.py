@@ -348,12 +348,12 @@ def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) 
     if watch and format_ == "text" and terminal.is_screen():
         with ExitStack() as stack:
             screen = Screen(lambda: _desk(stack, directory, key), _told)
-            return Exit.PERSON if screen.run() else Exit.YES
+            return Exit.NEEDS_APPROVAL if screen.run() else Exit.YES
     if watch:
         _watch(directory, key, format_)
     found = _found(directory, key)
     _print_list(found, format_)
-    return Exit.PERSON if any(each.state == "pending" for each in found) else Exit.YES
+    return Exit.NEEDS_APPROVAL if any(each.state == "pending" for each in found) else Exit.YES
 
 
 def _size(stream: TextIO) -> os.terminal_size:

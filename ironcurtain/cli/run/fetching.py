@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.options.project import read_project
-from ironcurtain.cli.run import servers_file
 from ironcurtain.errors import Exit, IronCurtainError, ServerConfigError, UsageError, raise_all
+from ironcurtain.integrations.clients import servers_file
 from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.fetch import fetch, is_there
 from ironcurtain.servers.fetched.lock import (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.matrix.report import Row
     from ironcurtain.analysis.onboarding.report import Onboarding
     from ironcurtain.cli.options.project import Project
-    from ironcurtain.cli.run.server_permissions import Permissions
+    from ironcurtain.integrations.clients.server_permissions import Permissions
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.config_model import Server, Servers
     from ironcurtain.servers.fetched.lock_model import FetchedServer
@@ -96,7 +96,7 @@ def add(
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.cli.run.connecting import visits
-    from ironcurtain.cli.run.server_permissions import Permissions
+    from ironcurtain.integrations.clients.server_permissions import Permissions
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
     from ironcurtain.servers.listing import list_tools
@@ -222,9 +222,9 @@ def remove(*, name: str, config: str | None) -> Exit:
     Exit: 0 removed, 2 there is no such server or no other, 3 not writable.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.cli.run import servers_file
     from ironcurtain.compiler.annotate.changes import published_annotations
     from ironcurtain.compiler.annotate.confirmations import Confirmations
+    from ironcurtain.integrations.clients import servers_file
     from ironcurtain.servers.fetched.lock import read_lock, write_lock
     from ironcurtain.system.files import has_content, load
 
@@ -249,7 +249,7 @@ def remove(*, name: str, config: str | None) -> Exit:
 
 def _permit(project: Project, name: str, more: Permissions) -> Exit:
     """Add permissions to the sandbox of a server that is there."""
-    from ironcurtain.cli.run import servers_file
+    from ironcurtain.integrations.clients import servers_file
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.config_model import Servers
     from ironcurtain.system.files import parse_document
@@ -318,7 +318,7 @@ def _proposed(project: Project, name: str, entry: dict[str, JsonValue] | None) -
 
 
 def _with_entry(project: Project, name: str, entry: dict[str, JsonValue] | None) -> str:
-    from ironcurtain.cli.run import servers_file
+    from ironcurtain.integrations.clients import servers_file
     from ironcurtain.servers.config_model import Server, Servers
     from ironcurtain.system import json_text
     from ironcurtain.system.files import parse_document
@@ -358,7 +358,7 @@ def _write_down(
     project: Project, name: str, entry: dict[str, JsonValue] | None, fetched: dict[str, FetchedServer]
 ) -> bool:
     """Write the server into the file as that is now; tell whether it was not there yet."""
-    from ironcurtain.cli.run import servers_file
+    from ironcurtain.integrations.clients import servers_file
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched, write_lock
 
     file = _file(project)

@@ -111,8 +111,8 @@ def command(
     from ironcurtain.cli.options.bundle_argument import one_bundle
     from ironcurtain.cli.output import terminal
     from ironcurtain.cli.run.fetching import fetch_aloud
-    from ironcurtain.cli.run.known_package import known_of
     from ironcurtain.enforcement.proxy.configuration import check_sandbox
+    from ironcurtain.integrations.clients.known_package import known_of
     from ironcurtain.integrations.clients.program import search_path
     from ironcurtain.integrations.clients.target import chosen_location, has_servers
     from ironcurtain.integrations.clients.wrap import wrap

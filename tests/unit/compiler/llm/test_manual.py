@@ -33,7 +33,7 @@ def test_all_open_questions_are_written_in_one_run(tmp_path: Path) -> None:
     assert [str(error.where) for error in caught.value.errors] == [
         str(tmp_path / k) for k in ("a.md", "b.md")
     ]
-    assert {error.exit for error in caught.value.errors} == {Exit.PERSON}
+    assert {error.exit for error in caught.value.errors} == {Exit.NEEDS_APPROVAL}
     written = json.loads((tmp_path / "a.json").read_text())
     assert written["format"] == "ironcurtain/question/v1"
     assert written["digest"] == question("a").digest

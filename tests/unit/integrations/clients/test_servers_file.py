@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.cli.run.servers_file import alone, read_or_start, with_server, without_server, write
 from ironcurtain.errors import FormatError, ServerConfigError
+from ironcurtain.integrations.clients.servers_file import (
+    alone,
+    read_or_start,
+    with_server,
+    without_server,
+    write,
+)
 
 ENTRY = {"command": "node", "args": ["a b", 'quo"te'], "env": {"K": "ü"}}
 TEXTS = {

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ironcurtain.cli.run.server_permissions import Permissions
 from ironcurtain.errors import FormatError, PublishError, ServerConfigError
 from ironcurtain.integrations.clients.jsonc import JsonNode, parse
+from ironcurtain.integrations.clients.server_permissions import Permissions
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, read_text
 from ironcurtain.system.frozen import JsonValue
