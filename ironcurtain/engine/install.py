@@ -11,14 +11,13 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from filelock import FileLock
-
 from ironcurtain.engine.locate import Opa, cache_directory, examine
 from ironcurtain.engine.pin import pin
 from ironcurtain.engine.subprocess_runner import Output, run
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write
+from ironcurtain.system.locks import work_lock
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import visible
 
@@ -54,7 +53,7 @@ def install(
     directory = cache_directory() if cache is None else cache
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with FileLock(directory / "lock"):
+        with work_lock(directory / "lock"):
             return _installed(directory) or _install(
                 directory, report, search_path, pin().release if release is None else release
             )

@@ -218,6 +218,11 @@ def _is_private(group: int, owner: int) -> bool:
     )
 
 
+def others_have_access(status: os.stat_result) -> bool:
+    """Tell whether the mode of a file that holds a secret lets anybody but its owner at it, a group included."""
+    return bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+
+
 def others_can_write(status: os.stat_result, is_private: Callable[[int, int], bool] = _is_private) -> bool:
     """Tell whether the mode of a file or directory lets anybody but its owner (and root) write it.
 

@@ -10,7 +10,6 @@ whoever makes the next one can tell which ones nobody else will remove, and does
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
@@ -22,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ironcurtain.errors import FileError
+from ironcurtain.system.locks import lock_handle
 from ironcurtain.system.text import visible
 
 PARENT = Path("/tmp")  # noqa: S108 - what lies in a directory of our own there is nobody else's
@@ -68,7 +68,7 @@ def claim(kind: str) -> tuple[Path, int]:
         place = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=root))
         with suppress(FileNotFoundError):
             lock = os.open(place, _DIRECTORY)
-            if _is_free(lock) and place.is_dir():
+            if lock_handle(lock) and place.is_dir():
                 return place, lock
             os.close(lock)
 
@@ -83,7 +83,7 @@ def abandoned(kind: str) -> Iterator[tuple[Path, int]]:
     for place in present(kind):
         with suppress(OSError):
             lock = os.open(place, _DIRECTORY)
-            if _is_free(lock):
+            if lock_handle(lock):
                 yield place, lock
             else:
                 os.close(lock)
@@ -131,7 +131,7 @@ def turn() -> Iterator[None]:
 
 def _wait_for(handle: int) -> None:
     end = time.monotonic() + _PATIENCE
-    while not _is_free(handle):
+    while not lock_handle(handle):
         if time.monotonic() > end:
             raise TimeoutError(f"another process has held {runtime_directory()} for {_PATIENCE:g} s")
         time.sleep(_POLL)
@@ -157,12 +157,3 @@ def _root() -> Path:
             hint=f"End every `ironcurtain`, then remove it (root can): `rm -r {visible(str(root))}`.",
         )
     return root
-
-
-def _is_free(lock: int) -> bool:
-    """Lock a directory unless somebody else has."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import BusyError, UsageError
 from ironcurtain.system.files import atomic_write, read_bytes, unwritten
+from ironcurtain.system.locks import work_lock
 from ironcurtain.system.text import quoted
 
 _WAIT = 30.0
@@ -34,14 +33,13 @@ def publish_to_directory(archive: bytes, directory: Path, name: str) -> bool:
     target = directory / name
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with FileLock(directory / f".{name}.lock", timeout=_WAIT):
+        busy = BusyError("another process publishes into this directory", where=str(directory))
+        with work_lock(directory / f".{name}.lock", seconds=_WAIT, busy=busy):
             there = read_bytes(target, max_bytes=MAX_BYTES) if target.exists() else None
             if not replaces(archive, there, str(target)):
                 return False
             atomic_write(target, archive)
             _sync(directory)
-    except Timeout:
-        raise BusyError("another process publishes into this directory", where=str(directory)) from None
     except OSError as error:
         raise unwritten("the bundle", target, error) from error
     return True

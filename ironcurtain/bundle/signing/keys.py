@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from ironcurtain.errors import FileError, FormatError, SystemFailedError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
+from ironcurtain.system.ownership import others_have_access
 
 Algorithm: TypeAlias = Literal["ES256", "ES384", "ES512", "RS256"]
 """What OPA can verify and we make: ECDSA on the curve of that size, or RSA (PKCS #1) with SHA-256."""
@@ -92,7 +92,7 @@ def read_private_key(path: Path) -> PrivateKey:
         FormatError: If it is no private key, or of a kind that is not used here.
     """
     content = read_bytes(path, max_bytes=_MAX_BYTES)
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+    if others_have_access(path.stat()):
         raise FileError("others can read this private key", where=str(path), hint="Close it: chmod 600 FILE.")
     try:
         key = load_pem_private_key(content, password=None)

@@ -13,14 +13,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.errors import BusyError, PublishError
 from ironcurtain.system.files import unwritten
+from ironcurtain.system.locks import work_lock
 from ironcurtain.system.text import quoted
 
 OURS = frozenset(
@@ -55,23 +54,19 @@ def only_one(target: Path) -> Iterator[None]:
         PublishError: If the lock cannot be made, or the directory holds what compile did not write.
     """
     target = target.absolute()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(target.parent / f".{target.name}.lock", timeout=0)
-        lock.acquire()
-    except Timeout:
-        raise BusyError(
-            "another process is compiling into this directory",
-            where=str(target),
-            hint="Wait until it is done.",
-        ) from None
-    except OSError as error:
-        raise PublishError(f"the directory cannot be locked: {error.strerror}", where=str(target)) from error
-    try:
+    busy = BusyError(
+        "another process is compiling into this directory", where=str(target), hint="Wait until it is done."
+    )
+    with ExitStack() as held:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(work_lock(target.parent / f".{target.name}.lock", seconds=0, busy=busy))
+        except OSError as error:
+            raise PublishError(
+                f"the directory cannot be locked: {error.strerror}", where=str(target)
+            ) from error
         _refuse_foreign(target)
         yield
-    finally:
-        lock.release()
 
 
 def publish(target: Path, files: Mapping[str, bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import os
@@ -12,6 +11,7 @@ from pathlib import Path
 from ironcurtain.enforcement.approvals.private_directory import check_ancestors, read_private
 from ironcurtain.errors import ApprovalsError
 from ironcurtain.system.files import atomic_write
+from ironcurtain.system.locks import directory_lock
 
 _BYTES = 32
 
@@ -52,10 +52,8 @@ class ApprovalKey:
         absolute = path.absolute()
         absolute.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         check_ancestors(absolute)
-        descriptor = os.open(absolute.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with directory_lock(absolute.parent) as descriptor:
             # Two programs that start at once must end up with one key.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
             found = cls.read(absolute)
             if found is not None:
                 return found
@@ -63,8 +61,6 @@ class ApprovalKey:
             atomic_write(absolute, secret, mode=0o600)
             os.fsync(descriptor)
             return cls(secret)
-        finally:
-            os.close(descriptor)
 
     def seal(self, kind: str, digest: str) -> str:
         """Return the seal over a document, given what kind of document it is and its digest."""

@@ -18,7 +18,7 @@ from typing import Self
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.enforcement.approvals.messages import Fault
 from ironcurtain.errors import ApprovalsError
-from ironcurtain.system.ownership import weakness_above
+from ironcurtain.system.ownership import others_have_access, weakness_above
 from ironcurtain.system.text import visible
 
 TEMPORARY = ".new-"
@@ -263,7 +263,7 @@ def _check_private(status: os.stat_result, path: Path, what: str, mode: int) -> 
     if status.st_uid != os.geteuid():
         raise ApprovalsError(f"{what} belongs to another user (id {status.st_uid})", where=str(path))
     found = stat.S_IMODE(status.st_mode)
-    if found & 0o077:
+    if others_have_access(status):
         can = "written" if found & _OTHERS_WRITE else "read"
         raise ApprovalsError(
             f"{what} can be {can} by others (mode {found:04o})",

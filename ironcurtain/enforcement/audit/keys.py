@@ -10,6 +10,7 @@ from pathlib import Path
 from ironcurtain.errors import FileError
 from ironcurtain.settings import user_directory
 from ironcurtain.system.files import read_bytes
+from ironcurtain.system.ownership import others_have_access
 
 KEY_BYTES = 32
 _MAX_BYTES = 4096
@@ -33,7 +34,7 @@ def read_key(path: Path) -> bytes:
     """
     text = read_bytes(path, max_bytes=_MAX_BYTES)
     found = path.stat()
-    if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    if found.st_uid != os.geteuid() or others_have_access(found):
         raise FileError("others can read the key of the audit log", where=str(path), hint="chmod 600")
     try:
         key = bytes.fromhex(text.decode("ascii").strip())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from ironcurtain.enforcement.audit.hash_chain import ChangedLineError, open_line
 from ironcurtain.enforcement.audit.log_paths import LogPlace
 from ironcurtain.enforcement.audit.record_types import Line
 from ironcurtain.errors import AuditError, FileError
+from ironcurtain.system.locks import is_locked
 
 _CHUNK = 1 << 20
 _PAUSE = 0.1
@@ -116,15 +115,4 @@ def follow(place: LogPlace, *, is_over: Callable[[], bool] = lambda: False) -> I
 
 def is_written(place: LogPlace) -> bool:
     """Tell whether some process is writing the log."""
-    try:
-        handle = os.open(place.head, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(handle)  # which gives the lock up again
+    return is_locked(place.head)

@@ -6,7 +6,6 @@ Everything here blocks; `AuditLog` runs it in a thread. An object is used by one
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 import time
@@ -18,6 +17,8 @@ from ironcurtain.enforcement.audit.hash_chain import HEAD_BYTES, head_text, seal
 from ironcurtain.enforcement.audit.log_paths import LogPlace
 from ironcurtain.enforcement.audit.recovery import Recovered, recover
 from ironcurtain.errors import AuditError
+from ironcurtain.system.locks import lock_handle, unlock_handle
+from ironcurtain.system.ownership import others_can_write
 from ironcurtain.system.text import visible
 
 _FILE_MODE = 0o600
@@ -188,26 +189,18 @@ def _told(place: LogPlace) -> Iterator[None]:
 def _lock(handle: int, place: LogPlace, patience: float) -> None:
     """Become the log's one writer; whoever only looks whether there is one holds the lock very briefly."""
     end = time.monotonic() + patience
-    while not _take(handle, fcntl.LOCK_EX):
+    while not lock_handle(handle):
         now = time.monotonic()
         # Those who only look can share the lock, for a moment; nobody shares it with a writer.
-        if now >= end + _GLANCE or (now >= end and not _take(handle, fcntl.LOCK_SH)):
+        if now >= end + _GLANCE or (now >= end and not lock_handle(handle, shared=True)):
             raise AuditError(
                 "another process is writing this audit log",
                 where=str(place.path),
                 hint="Give this session another name.",
                 busy=True,
             )
-        fcntl.flock(handle, fcntl.LOCK_UN)
+        unlock_handle(handle)
         time.sleep(_LOCK_PAUSE)
-
-
-def _take(handle: int, lock: int) -> bool:
-    try:
-        fcntl.flock(handle, lock | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _check_private(directory: Path) -> None:
@@ -216,7 +209,7 @@ def _check_private(directory: Path) -> None:
         raise AuditError(
             f"the directory of audit logs belongs to another user (id {found.st_uid})", where=str(directory)
         )
-    if found.st_mode & 0o022:
+    if others_can_write(found):
         raise AuditError(
             f"others can write the directory of audit logs (mode {stat.S_IMODE(found.st_mode):04o})",
             where=str(directory),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
@@ -17,6 +15,7 @@ from ironcurtain.integrations.clients.server_permissions import Permissions
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, read_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.locks import directory_lock
 from ironcurtain.system.text import quoted
 
 _HOLDER = "mcpServers"
@@ -28,12 +27,8 @@ _UNIT = "  "
 def alone(path: Path) -> Iterator[None]:
     """Keep others who do the same from writing the file meanwhile; the lock is on its directory."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
+    with directory_lock(path.parent):
         yield
-    finally:
-        os.close(directory)
 
 
 def read_or_start(path: Path) -> str:

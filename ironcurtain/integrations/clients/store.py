@@ -21,8 +21,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from ironcurtain.errors import BusyError, FileError, IronCurtainError
 from ironcurtain.integrations.clients.report import WrapRecord
 from ironcurtain.integrations.clients.secrets import remove, restored
@@ -32,6 +30,7 @@ from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load, read_bytes
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.locks import work_lock
 
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
 _WAIT = 30.0
@@ -144,15 +143,13 @@ class BackupStore:
             BusyError: If another one does not end.
         """
         _make_private(self.directory.parent)
-        try:
-            with FileLock(self.directory.with_suffix(".lock"), timeout=_WAIT):
-                yield
-        except Timeout:
-            raise BusyError(
-                "another process wraps or unwraps this file",
-                where=str(self.directory),
-                hint="Wait until it is done.",
-            ) from None
+        busy = BusyError(
+            "another process wraps or unwraps this file",
+            where=str(self.directory),
+            hint="Wait until it is done.",
+        )
+        with work_lock(self.directory.with_suffix(".lock"), seconds=_WAIT, busy=busy):
+            yield
 
     def generation(self, *parts: JsonValue) -> Generation:
         """Return the generation of what moves and of how the proxy is started."""

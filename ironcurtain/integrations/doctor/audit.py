@@ -16,11 +16,11 @@ from ironcurtain.integrations.doctor.directories import is_writable, nearest_exi
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.settings import status_directory
+from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import counted, visible
 
 _AUDIT_KEY = "audit.key"
 _LOGS = 10
-_OTHERS = 0o077
 _LITTLE_SPACE = 16 << 20
 
 
@@ -30,7 +30,7 @@ def audit(subject: Installation) -> Iterator[Diagnosis]:
     try:
         key = read_key(path) if path.exists() else None
     except IronCurtainError as error:
-        fix = f"Run `chmod 600 {visible(str(path))}`." if path.stat().st_mode & _OTHERS else ""
+        fix = f"Run `chmod 600 {visible(str(path))}`." if others_have_access(path.stat()) else ""
         yield from failed("audit", error, fix)
         key = None
     yield from _room(subject.audit)

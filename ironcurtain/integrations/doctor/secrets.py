@@ -13,10 +13,10 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.servers.config import load_servers
+from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import counted, visible
 
 _PRIVATE_MARK = b"PRIVATE KEY"
-_OTHERS = 0o077
 
 
 def approvals(subject: Installation) -> Iterator[Diagnosis]:
@@ -51,13 +51,13 @@ def keys(subject: Installation) -> Iterator[Diagnosis]:
     """Look who can read the private keys in the user's own directory."""
     found = sorted(path for path in _files(subject.user) if _is_private_key(path))
     for path in found:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & _OTHERS:
+        status = path.stat()
+        if others_have_access(status):
             shown = visible(str(path))
-            what = f"others can read the key {shown} (mode {mode:04o})"
+            what = f"others can read the key {shown} (mode {stat.S_IMODE(status.st_mode):04o})"
             fix = f"Run `chmod 600 {shown}`; if somebody could have read it, make a new one."
             yield Diagnosis(name="keys", status="fail", what=what, fix=fix)
-    if not any(stat.S_IMODE(path.stat().st_mode) & _OTHERS for path in found):
+    if not any(others_have_access(path.stat()) for path in found):
         yield Diagnosis(
             name="keys",
             status="ok",

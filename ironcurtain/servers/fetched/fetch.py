@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
-
 from ironcurtain.errors import FetchError
 from ironcurtain.servers.fetched import npm, pypi
 from ironcurtain.servers.fetched.lock_model import FetchedServer, Pinned, Wanted
@@ -24,6 +22,7 @@ from ironcurtain.servers.fetched.tree import (
 )
 from ironcurtain.system.files import atomic_write
 from ironcurtain.system.frozen import Digest
+from ironcurtain.system.locks import work_lock
 from ironcurtain.system.text import quoted, visible
 
 _PRIVATE = 0o700
@@ -113,7 +112,7 @@ def _staging() -> Iterator[Path]:
     """Yield a directory beside the installations, one at a time; what a killed one left is removed."""
     place = managed_directory()
     place.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-    with FileLock(place / ".lock"):
+    with work_lock(place / ".lock"):
         for left in place.glob(f"{_STAGING}*"):
             shutil.rmtree(left, ignore_errors=True)
         where = Path(tempfile.mkdtemp(prefix=_STAGING, dir=place))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from ironcurtain.system.locks import is_locked, lock_handle
 
 _LOCK = ".lock"
 
@@ -26,7 +28,8 @@ def running(status: Path) -> Iterator[None]:
     lock = status.with_suffix(_LOCK)
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not lock_handle(handle):
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(lock))
         try:
             yield
         finally:
@@ -38,15 +41,4 @@ def running(status: Path) -> Iterator[None]:
 
 def is_running(status: Path) -> bool:
     """Tell whether the proxy that wrote a status file runs."""
-    try:
-        handle = os.open(status.with_suffix(_LOCK), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(handle)  # which gives the lock up again
+    return is_locked(status.with_suffix(_LOCK))

@@ -30,7 +30,7 @@ from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Frozen, Slug
-from ironcurtain.system.ownership import check_own
+from ironcurtain.system.ownership import check_own, others_have_access
 from ironcurtain.system.text import visible
 
 CLIENT = "ironcurtain.client"
@@ -90,7 +90,7 @@ def read_or_make(path: Path) -> HttpClients:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic_write(path, json_text.pretty(made.model_dump(mode="json")).encode(), mode=0o600)
     check_own(path, "the file of clients' tokens")
-    if path.stat().st_mode & 0o077:
+    if others_have_access(path.stat()):
         raise FileError(
             "others can read the clients' tokens",
             where=str(path),
