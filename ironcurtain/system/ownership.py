@@ -219,7 +219,7 @@ def _is_private(group: int, owner: int) -> bool:
 
 
 def others_have_access(status: os.stat_result) -> bool:
-    """Tell whether the mode of a file that holds a secret lets anybody but its owner at it, a group included."""
+    """Tell whether the mode of a file that holds a secret lets anybody but its owner use it."""
     return bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
