@@ -68,6 +68,12 @@ class Prepared:
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     client: str = ""
 
+    @property
+    def caller(self) -> dict[str, JsonValue]:
+        """The facts about the principal, as the policy sees them."""
+        facts = self.input["caller"]
+        return facts if isinstance(facts, dict) else {}
+
 
 async def decide(
     call: Call, policy: LoadedPolicy, ask: Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
@@ -136,8 +142,8 @@ def conclude(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Dec
 
 def _parse(call: Call) -> dict[str, JsonValue]:
     try:
-        is_text = isinstance(call.arguments, str | bytes)
-        arguments = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
+        sent = call.arguments
+        arguments = json_text.parse(sent) if isinstance(sent, str | bytes) else json_text.plain(sent)
         json_text.check([call.server, call.tool])
     except json_text.MalformedJsonError as error:
         raise Refusal(

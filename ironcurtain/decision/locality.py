@@ -24,7 +24,7 @@ def is_quick(call: Call, policy: LoadedPolicy) -> bool:
     Where that cannot be told it is False, as for the first call of a tool.
     """
     cost = policy.cost(call.server, call.tool)
-    if cost is None or isinstance(call.arguments, str):  # a text may hold anything
+    if cost is None or isinstance(call.arguments, str | bytes):  # a text may hold anything
         return False
     return _is_small_and_pathless(call.arguments, min(_MOST_VALUES, _MOST_WORK // max(cost, 1)))
 
@@ -41,8 +41,6 @@ def _is_small_and_pathless(arguments: JsonValue, most: int) -> bool:
             characters += len(value)
             if looks_like_path(value):
                 return False
-        elif isinstance(value, bytes):
-            return False
         values += 1
         if values + len(waiting) > most or characters > _MOST_CHARACTERS:
             return False

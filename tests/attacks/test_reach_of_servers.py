@@ -138,14 +138,14 @@ def test_no_rule_opens_keys_and_the_project(scene: Home, tmp_path: Path, place: 
     )
     scene.reach = reach_of(content, "files")
     config = scene.config()
-    made = build_profile("escaping", config.servers["escaping"], scene.grounds(config))["filesystem"]
+    made = build_profile("escaping", config.servers["escaping"], scene.grounds(config))
     named = str(scene.home.resolve() / place[2:])
-    opened = {entry["path"] for key in ("allowRead", "allowWrite") for entry in made[key]}
+    opened = {str(path) for path in (*made.allow_read, *made.allow_write)}
     assert not any(path.startswith(named) or named.startswith(f"{path}/") for path in opened - {"/"})
 
 
 def test_a_configuration_takes_away_from_what_rules_open(scene: Home, reaches: dict[str, Reach]) -> None:
     scene.reach = reaches["files"]
     config = scene.config(sandbox={"filesystem": {"denyWrite": ["~"]}})
-    made = build_profile("escaping", config.servers["escaping"], scene.grounds(config))["filesystem"]
-    assert [entry["path"] for entry in made["allowWrite"]] == [str(scene.inside.resolve())]
+    made = build_profile("escaping", config.servers["escaping"], scene.grounds(config))
+    assert made.allow_write == (scene.inside.resolve(),)

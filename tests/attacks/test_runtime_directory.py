@@ -21,7 +21,7 @@ from ironcurtain import Policy
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.enforcement.proxy.runner import own_places
 from ironcurtain.enforcement.sandbox.contained_process import contained
-from ironcurtain.enforcement.sandbox.profile import build_profile
+from ironcurtain.enforcement.sandbox.profile import Profile, build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.enforcement.sandbox.server_workspace import private_place
 from ironcurtain.errors import ServerConfigError
@@ -29,10 +29,6 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.system.private_runtime import private_directory, runtime_directory
 
 START = StdioServerParameters(command="server")
-RULES: dict[str, Any] = {
-    "network": {"allowedDomains": [], "deniedDomains": []},
-    "filesystem": {"denyRead": [], "allowRead": [], "allowWrite": [], "denyWrite": []},
-}
 
 
 class Aimed(Scene):
@@ -61,7 +57,7 @@ def test_attack_a_server_that_may_write_tmp_rewrites_what_runs(tmp_path: Path, t
     with ExitStack() as stack:
         policy = stack.enter_context(private_directory("engine")) / "policy.tar.gz"
         policy.write_text("the policy")
-        other = stack.enter_context(contained(START, RULES, FOUND.programs)).report.parent
+        other = stack.enter_context(contained(START, Profile(), FOUND.programs)).report.parent
         before = {path: path.read_bytes() for path in (policy, *other.rglob("*")) if path.is_file()}
         scene.targets = {
             "outside": str(other / "bwrap"),

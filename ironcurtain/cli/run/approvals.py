@@ -22,6 +22,7 @@ from ironcurtain.system.text import quoted, visible
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
     from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
+    from ironcurtain.system.frozen import JsonValue
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -250,7 +251,7 @@ def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, for
         click.echo(_told(request, answer, recorded), err=True)
         return Exit.NO
     if format_ == "json":
-        said = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
+        said: dict[str, JsonValue] = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
         click.echo(json_text.pretty(said), nl=False)
     else:
         click.echo(_told(request, answer, recorded))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalState, Outcome
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -9,6 +11,15 @@ from ironcurtain.system.text import visible
 _APPROVED = "approved"
 _ANSWERS = (_APPROVED, "denied")
 _KNOWN = frozenset({"answer", "session", "reason"})
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The form as it was filled in."""
+
+    is_approved: bool
+    for_session: bool
+    reason: str
 
 
 def elicitation_schema(request: ApprovalRequest) -> dict[str, JsonValue]:
@@ -27,7 +38,7 @@ def elicitation_schema(request: ApprovalRequest) -> dict[str, JsonValue]:
     return {"type": "object", "properties": properties, "required": ["answer"]}
 
 
-def elicited_outcome(request: ApprovalRequest, action: str, content: JsonValue, *, by: str) -> Outcome:
+def elicited_outcome(request: ApprovalRequest, action: str, content: object, *, by: str) -> Outcome:
     """Return what an elicitation's answer means; anything but an exact `approved` denies.
 
     Args:
@@ -41,30 +52,31 @@ def elicited_outcome(request: ApprovalRequest, action: str, content: JsonValue, 
     if action == "cancel":
         reason = "The question was dismissed."
         return Outcome(state=ApprovalState.DENIED, request=request.id, reason=reason, fault="cancelled")
-    problem = "no such action" if action != "accept" else _problem(request, content)
-    if problem:
-        reason = f"The answer does not count: {problem}."
+    form = "no such action" if action != "accept" else _read(request, content)
+    if isinstance(form, str):
+        reason = f"The answer does not count: {form}."
         return Outcome(state=ApprovalState.INVALID, request=request.id, reason=reason, fault="malformed")
-    is_approved = content["answer"] == _APPROVED
     return Outcome(
-        state=ApprovalState.APPROVED if is_approved else ApprovalState.DENIED,
+        state=ApprovalState.APPROVED if form.is_approved else ApprovalState.DENIED,
         request=request.id,
-        scope="session" if is_approved and content.get("session") is True else "once",
+        scope="session" if form.is_approved and form.for_session else "once",
         by=visible(by),
-        reason=visible(content.get("reason", "")),
+        reason=visible(form.reason),
     )
 
 
-def _problem(request: ApprovalRequest, content: JsonValue) -> str:
+def _read(request: ApprovalRequest, content: object) -> _Form | str:
+    """Return the form that came, or what is wrong with it."""
     if not isinstance(content, dict) or not content.keys() <= _KNOWN:
         return "it is not the form that was asked for"
     if content.get("answer") not in _ANSWERS:
         return "it is neither `approved` nor `denied`"
-    if not isinstance(content.get("session", False), bool):
+    for_session = content.get("session", False)
+    if not isinstance(for_session, bool):
         return "`session` is neither true nor false"
-    if content.get("session") is True and not request.session_offer.covers:
+    if for_session and not request.session_offer.covers:
         return "this call can be approved once only"
     reason = content.get("reason", "")
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
         return "the reason is no text, or too long"
-    return ""
+    return _Form(content["answer"] == _APPROVED, for_session, reason)

@@ -121,7 +121,7 @@ class Grant:
             schema_digest=tool.schema_digest,
             revision=decision.revision,
             rule=decision.rule,
-            caller=json_text.digest(prepared.input["caller"]),
+            caller=json_text.digest(prepared.caller),
             fixed=json_text.digest(
                 [
                     _fixed(prepared.call.arguments, (), opened, _free_text(tool)),
@@ -229,8 +229,13 @@ def _home(resolver: Resolver) -> str | None:
 
 
 def _patterns(subject: Resource, question: dict[str, JsonValue]) -> tuple[str, ...]:
-    within: dict[str, dict[str, bool]] = question["within"].get(subject.role.name, {})
-    return tuple(sorted(pattern for pattern, ids in within.items() if subject.id in ids))
+    within = question["within"]
+    patterns = within.get(subject.role.name) if isinstance(within, dict) else None
+    if not isinstance(patterns, dict):
+        return ()
+    return tuple(
+        sorted(name for name, ids in patterns.items() if isinstance(ids, dict) and subject.id in ids)
+    )
 
 
 def _free_text(tool: ToolAnnotation) -> list[tuple[str, ...]]:

@@ -168,7 +168,7 @@ class Recorder:
             arguments=ready.call.arguments if ready is not None else decision.arguments,
             meta=dict(call.meta),
             client=call.client,
-            caller=ready.input["caller"] if ready is not None else {},
+            caller=ready.caller if ready is not None else {},
             schema_digest=tool.schema_digest if tool is not None else None,
             listing_digest=call.live_listing,
             drift_checked=decision.drift_checked,
@@ -248,13 +248,22 @@ class Recorder:
             subject.model_copy(update={"value": value})
             for subject, value in zip(request.subjects, values, strict=True)
         )
-        bare: dict[str, JsonValue] = {"arguments": {}, "meta": {}, "caller": {}}
-        names = {"server": kept.server, "tool": kept.tool, "reason": kept.reason}
-        return request.model_copy(update={**bare, **names, "subjects": subjects})
+        return request.model_copy(
+            update={
+                "arguments": {},
+                "meta": {},
+                "caller": {},
+                "server": kept.server,
+                "tool": kept.tool,
+                "reason": kept.reason,
+                "subjects": subjects,
+            }
+        )
 
     def event(self, event: str, **detail: JsonValue) -> EventRecord:
         """Return the record of an event; texts in the detail are kept as the values of calls are."""
-        return EventRecord(time=self._clock(), event=event, detail=self._kept(detail))
+        kept = {name: self._kept(value) for name, value in detail.items()}
+        return EventRecord(time=self._clock(), event=event, detail=kept)
 
     def basis(self, server: str, tool: str) -> Digest | None:
         """Return the digest of what records of a tool rest on; None for a tool that there is not."""
@@ -270,7 +279,7 @@ class Recorder:
             return [self._kept(one) for one in value]
         return self._keeper.text(value) if isinstance(value, str) else value
 
-    def _raw_digest(self, arguments: JsonValue) -> str:
+    def _raw_digest(self, arguments: JsonValue | bytes) -> str:
         if isinstance(arguments, str | bytes):
             data = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else arguments
         else:
@@ -290,9 +299,10 @@ def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: st
     if annotation is None:
         return None
     means = annotation.model_dump(mode="json", by_alias=True, exclude=_TOLD)
+    args = [{**argument, "pii": False} for argument in means["args"]]
     return json_text.digest(
         {
-            "annotation": {**means, "args": [{**one, "pii": False} for one in means["args"]]},
+            "annotation": {**means, "args": args},
             "roles": [role.model_dump(mode="json") for role in content.annotations.roles],
             "hosts": sorted(content.case_insensitive_hosts),
             "home": loaded.site.home,

@@ -60,10 +60,11 @@ def missing_results(records: list[bytes]) -> tuple[str, ...]:
     forwarded: dict[str, None] = {}
     for text in records:
         record: dict[str, JsonValue] = json.loads(text)
+        id_ = str(record.get("id"))
         if record.get("kind") == "decision" and record.get("forwarded"):
-            forwarded[record["id"]] = None
+            forwarded[id_] = None
         elif record.get("kind") == "result":
-            forwarded.pop(record["id"], None)
+            forwarded.pop(id_, None)
     return tuple(forwarded)
 
 

@@ -26,6 +26,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, U
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
+from ironcurtain.system.frozen import JsonValue
 
 _MAX_PAGES = 100
 _NARROWING_PATIENCE = 5.0
@@ -198,15 +199,18 @@ class Listing:
 
 async def _pages(
     upstream: Upstream | LocalServer, key: str, request: Callable[..., types.ClientRequest]
-) -> list[Any]:
-    items: list[Any] = []
+) -> list[JsonValue]:
+    items: list[JsonValue] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
         page = await upstream.request(request(params=types.PaginatedRequestParams(cursor=cursor)))
-        items += page.get(key, [])
-        cursor = page.get("nextCursor")
-        if cursor is None:
+        listed, more = page.get(key, []), page.get("nextCursor")
+        if not isinstance(listed, list) or not isinstance(more, str | None):
+            raise UpstreamError("the server's answer is not of the protocol")
+        items += listed
+        if more is None:
             break
+        cursor = more
     return items
 
 

@@ -6,13 +6,14 @@ import json
 import re
 import secrets
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp import StdioServerParameters
 
+from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.enforcement.sandbox.server_workspace import private_place, write_private
 from ironcurtain.errors import ServerFailedError
@@ -61,26 +62,25 @@ class Contained:
 
 @contextmanager
 def contained(
-    start: StdioServerParameters, rules: Mapping[str, JsonValue], programs: Programs, *, strict: bool = True
+    start: StdioServerParameters, profile: Profile, programs: Programs, *, strict: bool = True
 ) -> Iterator[Contained]:
     """Make what a contained start needs; remove it when the server has ended.
 
     Args:
         start: The start without a sandbox.
-        rules: What `build_profile` says.
+        profile: What its sandbox lets it do.
         programs: What the survey found.
         strict: Whether nothing is started where a probe shows that the sandbox does not hold.
 
     Raises:
         FileError, OSError: If the private files cannot be made.
     """
-    # Where there are no mounts, rules hold what is not there.
-    held = _held(rules) if programs.bwrap is not None else []
-    with private_place(held) as (place, standing):
+    # Where there are no mounts, what is not there is held by a rule of the runtime instead.
+    with private_place(list(profile.deny_write) if programs.bwrap is not None else []) as (place, standing):
         for name in _OPEN:
             (place / name).mkdir(mode=0o700)
         directory = Path(start.cwd or Path.cwd())
-        settings = _settings(place, rules, standing, programs, directory)
+        settings = _settings(place, profile, standing, programs, directory)
         write_private(place / "settings.json", json.dumps(settings))
         write_private(place / "secret", secrets.token_hex(16))
         write_private(place / "report", "")
@@ -129,17 +129,19 @@ def _environment(start: StdioServerParameters) -> str:
 
 
 def _settings(
-    place: Path, rules: Mapping[str, JsonValue], standing: list[Path], programs: Programs, directory: Path
+    place: Path, profile: Profile, standing: list[Path], programs: Programs, directory: Path
 ) -> dict[str, JsonValue]:
     """Return the runtime's whole configuration: of what is ours a server sees its own part alone."""
-    files = rules["filesystem"]
     settings: dict[str, JsonValue] = {
-        "network": rules["network"],
+        "network": {
+            "allowedDomains": list(profile.allowed_domains),
+            "deniedDomains": list(profile.denied_domains),
+        },
         "filesystem": {
-            "denyRead": [*files["denyRead"], *_literals([runtime_directory()])],
-            "allowRead": [*files["allowRead"], *_literals([place / name for name in _OPEN])],
-            "allowWrite": [*files["allowWrite"], *_literals([place / "tmp"])],
-            "denyWrite": _literals(standing) if standing else files["denyWrite"],
+            "denyRead": _literals([*profile.deny_read, runtime_directory()]),
+            "allowRead": _literals([*profile.allow_read, *(place / name for name in _OPEN)]),
+            "allowWrite": _literals([*profile.allow_write, place / "tmp"]),
+            "denyWrite": _literals(standing or profile.deny_write),
         },
     }
     if programs.bwrap is not None:
@@ -147,7 +149,7 @@ def _settings(
         made = _BWRAP.format(
             bwrap=shlex.quote(programs.bwrap),
             directory=shlex.quote(str(directory)),
-            sealed=shlex.join(word for path in rules.get("sealed", ()) for word in ("--remount-ro", path)),
+            sealed=shlex.join(word for path in profile.sealed for word in ("--remount-ro", str(path))),
             environment=shlex.quote(str(place / "environment")),
         )
         write_private(wrapper, made)
@@ -160,9 +162,6 @@ def _settings(
     return settings
 
 
-def _held(rules: Mapping[str, JsonValue]) -> list[Path]:
-    return [Path(entry["path"]) for entry in rules["filesystem"]["denyWrite"]]
-
-
-def _literals(paths: list[Path]) -> list[JsonValue]:
+def _literals(paths: Iterable[Path]) -> list[JsonValue]:
+    """Return paths as entries that are no patterns, whatever their names are."""
     return [{"path": str(path), "literal": True} for path in paths]

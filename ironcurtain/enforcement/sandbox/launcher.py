@@ -18,7 +18,7 @@ from ironcurtain.enforcement.sandbox.contained_process import Contained, contain
 from ironcurtain.enforcement.sandbox.grant_scope import Limits, widened
 from ironcurtain.enforcement.sandbox.mounts import Mounts, beyond
 from ironcurtain.enforcement.sandbox.offers import offer
-from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
+from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.program_files import program_places
 from ironcurtain.enforcement.sandbox.programs import Programs, Survey, survey
 from ironcurtain.enforcement.sandbox.reach.planted import Planted, Told
@@ -28,7 +28,6 @@ from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.stdio_transport import Streams, connect_pipes
-from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
@@ -193,8 +192,8 @@ class SandboxLauncher:
             if before.reach(name) != now.reach(name) or before.reach_asked(name) != now.reach_asked(name)
         ]
 
-    def _rules(self, name: str) -> tuple[dict[str, JsonValue], Limits]:
-        """Return the settings of a server's sandbox, and what it and a wider one let through."""
+    def _profile(self, name: str) -> tuple[Profile, Limits]:
+        """Return what a server's sandbox lets it do, and the limits of it and of a wider one."""
         if self._programs is None:
             home = Path(os.path.realpath(self._grounds.home))
             started = [each for each in self._config.servers.values() if each.command]
@@ -203,11 +202,11 @@ class SandboxLauncher:
             self._programs = frozenset([*ours, *(place for places in made for place in places)])
         runtime = self._found.programs.package() if self._found.programs else None
         server, grounds = self._config.servers[name], self._grounds
-        rules = build_profile(name, server, grounds, self._programs, runtime)
-        usual = asked = Mounts.of(rules)
+        profile = build_profile(name, server, grounds, self._programs, runtime)
+        usual = asked = Mounts.of(profile)
         if grounds.reach_asked(name) != grounds.reach(name):
             asked = Mounts.of(build_profile(name, server, grounds.when_asked(), self._programs, runtime))
-        return rules, Limits(usual, asked)
+        return profile, Limits(usual, asked)
 
     @asynccontextmanager
     async def connect(
@@ -241,9 +240,9 @@ class SandboxLauncher:
             async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
                 yield streams
             return
-        rules, limits = await to_thread.run_sync(self._rules, name)
+        profile, limits = await to_thread.run_sync(self._profile, name)
         strict = self._config.sandbox.policy == "enforce"
-        async with _inside(start, rules, programs, strict=strict) as inside:
+        async with _inside(start, profile, programs, strict=strict) as inside:
             places = tuple(map(Path, limits.usual.writable))
             planted = await to_thread.run_sync(Planted, places)
             watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._grounds.home)
@@ -317,10 +316,10 @@ def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]
 
 @asynccontextmanager
 async def _inside(
-    start: StdioServerParameters, rules: Mapping[str, JsonValue], programs: Programs, *, strict: bool
+    start: StdioServerParameters, profile: Profile, programs: Programs, *, strict: bool
 ) -> AsyncIterator[Contained]:
     """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
-    made = contained(start, rules, programs, strict=strict)
+    made = contained(start, profile, programs, strict=strict)
     try:
         inside = await to_thread.run_sync(made.__enter__)
     except OSError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import DEFAULT_PORTS, Url
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.enforcement.sandbox.profile import Profile
 
 _SCHEMES = frozenset({"http", "https"})
 
@@ -34,17 +34,15 @@ class Mounts:
     barred: tuple[str, ...]
 
     @classmethod
-    def of(cls, rules: Mapping[str, JsonValue]) -> Mounts:
-        """Return the settings that `build_profile` made."""
-        files, network = rules["filesystem"], rules["network"]
-        writable = _paths(files["allowWrite"])
+    def of(cls, profile: Profile) -> Mounts:
+        """Return the mounts of a profile."""
         return cls(
-            readable=_paths(files["allowRead"]) | writable,
-            hidden=_paths(files["denyRead"]),
-            writable=writable,
-            held=_paths(files["denyWrite"]),
-            domains=tuple(network["allowedDomains"]),
-            barred=tuple(network["deniedDomains"]),
+            readable=_names([*profile.allow_read, *profile.allow_write]),
+            hidden=_names(profile.deny_read),
+            writable=_names(profile.allow_write),
+            held=_names(profile.deny_write),
+            domains=profile.allowed_domains,
+            barred=profile.denied_domains,
         )
 
     def can_read(self, path: str) -> bool:
@@ -70,8 +68,8 @@ class Mounts:
         return not barred and any(names_host(domain, host, port) for domain in self.domains)
 
 
-def _paths(entries: Iterable[Mapping[str, JsonValue]]) -> frozenset[str]:
-    return frozenset(str(entry["path"]) for entry in entries)
+def _names(paths: Iterable[Path]) -> frozenset[str]:
+    return frozenset(map(str, paths))
 
 
 def _depth(path: str, places: frozenset[str]) -> int:

@@ -18,7 +18,6 @@ from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.servers.config import real_paths
 from ironcurtain.servers.config_model import FilesystemSettings, SandboxSettings, Server
-from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
 from ironcurtain.system.text import quoted
 
@@ -72,14 +71,41 @@ class SandboxInputs:
         return replace(self, reaches={**self.reaches, **self.asked}, asked={})
 
 
+@dataclass(frozen=True)
+class Profile:
+    """What the sandbox of one server lets it do; paths are real ones, sorted.
+
+    The deepest directory that holds a path decides what can be read; of what can be written, `deny_write` is
+    taken out.
+
+    Attributes:
+        allow_read: What can be read within `deny_read`.
+        deny_read: What cannot be read.
+        allow_write: What can be written.
+        deny_write: What of that cannot.
+        allowed_domains: Hosts that can be contacted, `*.` for subdomains, some with a port.
+        denied_domains: Those of these that cannot.
+        sealed: Hidden directories that are shown empty and read-only. Were they writable, a server would keep
+            in them what is gone when it ends.
+    """
+
+    allow_read: tuple[Path, ...] = ()
+    deny_read: tuple[Path, ...] = ()
+    allow_write: tuple[Path, ...] = ()
+    deny_write: tuple[Path, ...] = ()
+    allowed_domains: tuple[str, ...] = ()
+    denied_domains: tuple[str, ...] = ()
+    sealed: tuple[Path, ...] = ()
+
+
 def build_profile(
     name: str,
     server: Server,
     grounds: SandboxInputs,
     programs: Iterable[Path] | None = None,
     runtime: Path | None = None,
-) -> dict[str, JsonValue]:
-    """Return the runtime's settings for a server: `network` and `filesystem`; `sealed` is hidden and empty.
+) -> Profile:
+    """Return what a server's sandbox lets it do.
 
     Args:
         name: The server's name, for errors.
@@ -128,17 +154,16 @@ def build_profile(
         *[path for path in (own if programs is None else programs) if is_in(path, opened.writable)],
     ]
     shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
-    return {
-        "network": _network(server, reach),
-        "filesystem": {
-            "denyRead": [_literal(path) for path in _existing(hidden)],
-            "allowRead": [_literal(path) for path in _existing(readable)],
-            "allowWrite": [_literal(path) for path in _existing(writable)],
-            "denyWrite": [_literal(path) for path in [*_inside(held, writable, session), *_existing(shared)]],
-        },
-        # Where these were writable, a server would keep in them what is gone when it ends.
-        "sealed": [str(path) for path in sealed],
-    }
+    allowed, denied = _domains(server, reach)
+    return Profile(
+        allow_read=_existing(readable),
+        deny_read=_existing(hidden),
+        allow_write=_existing(writable),
+        deny_write=(*_inside(held, writable, session), *_existing(shared)),
+        allowed_domains=allowed,
+        denied_domains=denied,
+        sealed=tuple(sealed),
+    )
 
 
 def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], grounds: SandboxInputs) -> Kept:
@@ -179,12 +204,12 @@ class _Wanted:
         return cls(*(paths(key) for key in ("allow_read", "allow_write", "deny_read", "deny_write")))
 
 
-def _network(server: Server, reach: Reach) -> dict[str, JsonValue]:
-    """Return the domains of the configuration's list, or, where it has none, those that rules name."""
+def _domains(server: Server, reach: Reach) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the domains to allow and to deny: of the configuration's list, else those that rules name."""
     own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
     listed = own.network.allowed_domains
     allowed = listed if listed is not None else tuple(filter(can_be_let_through, reach.domains))
-    return {"allowedDomains": list(allowed), "deniedDomains": list(own.network.denied_domains)}
+    return allowed, own.network.denied_domains
 
 
 def can_be_let_through(domain: str) -> bool:
@@ -229,8 +254,8 @@ def _inside(held: list[Path], writable: list[Path], session: list[Path]) -> list
     return sorted({path for path in kept if any(root in (path, *path.parents) for root in writable)})
 
 
-def _existing(paths: Iterable[Path]) -> list[Path]:
-    return sorted({path for path in paths if path.exists()})
+def _existing(paths: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(sorted({path for path in paths if path.exists()}))
 
 
 def _paths(grounds: SandboxInputs, written: Iterable[str]) -> list[Path]:
@@ -239,8 +264,3 @@ def _paths(grounds: SandboxInputs, written: Iterable[str]) -> list[Path]:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _literal(path: Path) -> dict[str, JsonValue]:
-    """Return a path as one that is no pattern, whatever its name is."""
-    return {"path": str(path), "literal": True}

@@ -61,7 +61,7 @@ class Report:
         self._read += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         seen = [_seen(json.loads(line)) for line in lines if line]
-        return [one for one in seen if not self._is_cache(one)]
+        return [entry for entry in seen if not self._is_cache(entry)]
 
     def _is_cache(self, seen: Seen) -> bool:
         """Tell whether an interpreter only wanted to keep what it has made: it goes on without."""
@@ -73,8 +73,8 @@ class Report:
 
 
 def _seen(line: dict[str, JsonValue]) -> Seen:
-    if "observed" in line:
-        held: dict[str, bool] = line["observed"]
+    held = line.get("observed")
+    if isinstance(held, dict):
         open_ = [_TRIED[name] for name, is_held in held.items() if not is_held]
         if open_:
             return Seen("open", f"a probe in the sandbox could {', '.join(open_)}")

@@ -99,8 +99,8 @@ def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
 def _as_it_came(call: Call) -> dict[str, JsonValue] | None:
     """Return the arguments of a call that were never canonical; None if they are no strict JSON object."""
     try:
-        is_text = isinstance(call.arguments, str | bytes)
-        given = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
+        given = call.arguments
+        given = json_text.parse(given) if isinstance(given, str | bytes) else json_text.plain(given)
     except json_text.MalformedJsonError:
         return None
     return {} if given is None else given if isinstance(given, dict) else None

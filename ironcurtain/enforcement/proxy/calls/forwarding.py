@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 from mcp.server import ServerRequestContext
@@ -41,7 +41,7 @@ _INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
 
 async def written_arguments(
     context: ServerRequestContext[Any, Any], parsed: dict[str, JsonValue] | None
-) -> JsonValue:
+) -> JsonValue | bytes:
     """Return a call's arguments as they are to be judged.
 
     The SDK has parsed the message already, and what two parsers could read differently is gone by then.
@@ -145,10 +145,9 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
     if not chosen:
         return {}
     try:
-        kept: dict[str, JsonValue] = json_text.plain(chosen)
+        return cast("dict[str, JsonValue]", json_text.plain(chosen))  # a copy of an object is one
     except json_text.MalformedJsonError:
         raise MCPError(types.INVALID_PARAMS, "The request's _meta is no strict JSON.") from None
-    return kept
 
 
 def _meta(upstream: Upstream | LocalServer, exchange: ClientRequest) -> dict[str, Any] | None:

@@ -8,7 +8,6 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +16,7 @@ from support.contained import NEEDS_SANDBOX, Scene
 
 from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs, Survey
 from ironcurtain.enforcement.sandbox.report import Report, Seen
 from ironcurtain.enforcement.sandbox.server_workspace import private_place
@@ -27,15 +27,13 @@ PROGRAMS = Programs(
 )
 
 
-def rules(*denied: Path) -> dict[str, Any]:
-    held = [{"path": str(path), "literal": True} for path in denied]
-    files = {"denyRead": [], "allowRead": [], "allowWrite": [], "denyWrite": held}
-    return {"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem": files}
+def profile(*denied: Path) -> Profile:
+    return Profile(deny_write=denied)
 
 
 def test_its_files_are_private_and_removed_at_the_end(tmp_path: Path) -> None:
     start = StdioServerParameters(command="server", args=["a b"], env={"ONE": "1"}, cwd=tmp_path)
-    with contained(start, rules(), PROGRAMS) as inside:
+    with contained(start, profile(), PROGRAMS) as inside:
         place = inside.report.parent
         for path in (place, *place.rglob("*")):
             assert path.stat().st_mode & 0o077 == 0, path.name
@@ -48,7 +46,7 @@ def test_its_files_are_private_and_removed_at_the_end(tmp_path: Path) -> None:
 
 def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> None:
     start = StdioServerParameters(command="server", env={"TOKEN": "very-secret"}, cwd=tmp_path)
-    with contained(start, rules(), PROGRAMS) as inside:
+    with contained(start, profile(), PROGRAMS) as inside:
         text = (inside.report.parent / "settings.json").read_text()
         files = json.loads(text)["filesystem"]
         hidden, open_ = ([entry["path"] for entry in files[key]] for key in ("denyRead", "allowRead"))
@@ -63,7 +61,9 @@ def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> No
 def held_in(inside: Contained) -> set[str]:
     """Return what the runtime is told to hold."""
     settings = json.loads((inside.report.parent / "settings.json").read_text())
-    return {entry["path"] for entry in settings["filesystem"]["denyWrite"]}
+    held = settings["filesystem"]["denyWrite"]
+    assert all(entry["literal"] is True for entry in held), "a name is never a pattern"
+    return {entry["path"] for entry in held}
 
 
 def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> 
     there, file, deep, used = (tmp_path / name for name in ("there.yaml", "file.yaml", "a/b/c", "used.yaml"))
     directory, config = tmp_path / "questions", tmp_path / "config"
     there.write_text("")
-    held = rules(there, file, deep, used, config, directory, directory / "1.json")
+    held = profile(there, file, deep, used, config, directory, directory / "1.json")
     with contained(StdioServerParameters(command="x"), held, PROGRAMS) as inside:
         assert held_in(inside) == {str(tmp_path / name) for name in (*files, "questions")}
         assert {path.name for path in tmp_path.iterdir() if path.is_file()} == files
@@ -91,8 +91,8 @@ def test_what_people_put_into_a_stand_in_stays(tmp_path: Path) -> None:
 def test_a_stand_in_stays_until_the_last_server_that_has_it_ends(tmp_path: Path) -> None:
     deep, start = tmp_path / "a" / "b", StdioServerParameters(command="x")
     with ExitStack() as second:
-        with contained(start, rules(deep), PROGRAMS):
-            other = second.enter_context(contained(start, rules(deep), PROGRAMS))
+        with contained(start, profile(deep), PROGRAMS):
+            other = second.enter_context(contained(start, profile(deep), PROGRAMS))
             assert str(tmp_path / "a") in held_in(other)
         assert (tmp_path / "a").is_file()
     assert not list(tmp_path.iterdir())
@@ -194,7 +194,7 @@ def test_the_next_start_sweeps_what_a_killed_one_left_and_nothing_of_the_living(
         assert killed.stdout is not None
         lives, left = Path(living.stdout.readline().strip()), Path(killed.stdout.readline().strip())
         killed.wait()
-        with contained(StdioServerParameters(command="x"), rules(), PROGRAMS):
+        with contained(StdioServerParameters(command="x"), profile(), PROGRAMS):
             assert not left.exists()
             assert not (tmp_path / "held").exists()
             assert (lives / "tmp" / "file").exists()

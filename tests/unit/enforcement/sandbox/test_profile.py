@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
+from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach
 from ironcurtain.enforcement.sandbox.reach.repositories import code_of_repositories
 from ironcurtain.errors import ServerConfigError
@@ -25,9 +26,9 @@ class Ground:
         self.work.mkdir()
         (self.work / "policy").mkdir()
 
-    def rules(
+    def profile(
         self, sandbox: Path | None = None, *, everybody: dict[str, Any] | None = None, **server: Any
-    ) -> Any:
+    ) -> Profile:
         made = Server.model_validate_json(json.dumps({"command": "x", "sandbox": server or None}))
         grounds = SandboxInputs(
             home=self.home,
@@ -46,39 +47,36 @@ def ground(tmp_path: Path) -> Ground:
     return Ground(tmp_path.resolve())
 
 
-def paths(entries: list[dict[str, Any]]) -> set[str]:
-    assert all(entry["literal"] is True for entry in entries)
-    return {entry["path"] for entry in entries}
+def paths(listed: Iterable[Path]) -> set[str]:
+    return set(map(str, listed))
 
 
 def test_a_server_that_says_nothing_writes_the_sandbox_alone_and_reaches_nobody(ground: Ground) -> None:
-    rules = ground.rules()
-    assert rules["network"] == {"allowedDomains": [], "deniedDomains": []}
-    assert paths(rules["filesystem"]["allowWrite"]) == {str(ground.work)}
-    hidden = paths(rules["filesystem"]["denyRead"])
+    profile = ground.profile()
+    assert (profile.allowed_domains, profile.denied_domains) == ((), ())
+    assert paths(profile.allow_write) == {str(ground.work)}
+    hidden = paths(profile.deny_read)
     assert {str(ground.home / ".ssh"), str(ground.home / ".ironcurtain")} <= hidden
 
 
 def test_its_domains_are_its_domain_list(ground: Ground) -> None:
-    rules = ground.rules(
+    profile = ground.profile(
         network={"allowedDomains": ["a.example", "*.b.example"], "deniedDomains": ["c.b.example"]}
     )
-    assert rules["network"] == {
-        "allowedDomains": ["a.example", "*.b.example"],
-        "deniedDomains": ["c.b.example"],
-    }
+    assert profile.allowed_domains == ("a.example", "*.b.example")
+    assert profile.denied_domains == ("c.b.example",)
 
 
 def test_what_holds_for_everybody_and_what_a_server_says_add_up(ground: Ground) -> None:
-    rules = ground.rules(
+    profile = ground.profile(
         everybody={"allowWrite": ["~/docs"], "denyRead": ["~/docs"]},
         filesystem={"allowWrite": ["work/policy"], "denyWrite": ["~/docs"], "allowRead": ["~/.ssh"]},
-    )["filesystem"]
+    )
     docs, policy = str(ground.home / "docs"), str(ground.work / "policy")
-    assert paths(rules["allowWrite"]) == {str(ground.work), docs, policy}
-    assert {docs, policy} <= paths(rules["denyWrite"]), "a protected path stays protected"
-    assert docs in paths(rules["denyRead"])
-    assert paths(rules["allowRead"]) == {str(ground.home / ".ssh"), str(ground.work)}
+    assert paths(profile.allow_write) == {str(ground.work), docs, policy}
+    assert {docs, policy} <= paths(profile.deny_write), "a protected path stays protected"
+    assert docs in paths(profile.deny_read)
+    assert paths(profile.allow_read) == {str(ground.home / ".ssh"), str(ground.work)}
 
 
 @pytest.mark.parametrize("key", ["allowRead", "allowWrite"])
@@ -87,13 +85,13 @@ def test_what_holds_for_everybody_and_what_a_server_says_add_up(ground: Ground) 
 )
 def test_no_configuration_opens_our_own_places(ground: Ground, key: str, path: str) -> None:
     with pytest.raises(ServerConfigError, match="kept from every server"):
-        ground.rules(filesystem={key: [path]})
+        ground.profile(filesystem={key: [path]})
 
 
 def test_a_link_to_our_own_places_opens_them_neither(ground: Ground) -> None:
     (ground.home / "docs" / "link").symlink_to(ground.home / ".ironcurtain")
     with pytest.raises(ServerConfigError, match="kept from every server"):
-        ground.rules(filesystem={"allowWrite": ["~/docs/link"]})
+        ground.profile(filesystem={"allowWrite": ["~/docs/link"]})
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
@@ -105,20 +103,20 @@ def test_a_directory_that_holds_what_runs_is_open_where_mounts_hide_that(
     monkeypatch.setattr("sys.platform", platform)
     if platform == "darwin":
         with pytest.raises(ServerConfigError, match=r'docs", which holds ironcurtain-'):
-            ground.rules(filesystem={"allowWrite": ["~/docs"]})
+            ground.profile(filesystem={"allowWrite": ["~/docs"]})
     else:
-        rules = ground.rules(filesystem={"allowWrite": ["~/docs"]})["filesystem"]
-        assert str(ground.home / "docs") in paths(rules["allowWrite"])
-        assert str(runtime_directory()) not in paths(rules["denyWrite"]), "a server has its part of it"
+        profile = ground.profile(filesystem={"allowWrite": ["~/docs"]})
+        assert str(ground.home / "docs") in paths(profile.allow_write)
+        assert str(runtime_directory()) not in paths(profile.deny_write), "a server has its part of it"
 
 
 def test_a_sandbox_inside_our_own_directory_stays_usable(ground: Ground) -> None:
     session = ground.home / ".ironcurtain" / "sessions" / "s"
     session.mkdir(parents=True)
-    rules = ground.rules(session)["filesystem"]
-    assert str(session) in paths(rules["allowWrite"]) & paths(rules["allowRead"])
-    assert not paths(rules["denyWrite"]) & {str(session), str(ground.home / ".ironcurtain")}
-    assert str(ground.home / ".ironcurtain") in paths(rules["denyRead"])
+    profile = ground.profile(session)
+    assert str(session) in paths(profile.allow_write) & paths(profile.allow_read)
+    assert not paths(profile.deny_write) & {str(session), str(ground.home / ".ironcurtain")}
+    assert str(ground.home / ".ironcurtain") in paths(profile.deny_read)
 
 
 def test_hooks_and_configuration_of_every_repository_are_code(tmp_path: Path) -> None:
@@ -149,10 +147,10 @@ def test_a_repository_that_is_the_sandbox_itself_is_found(tmp_path: Path) -> Non
 def test_who_writes_a_repositorys_configuration_by_name_may(ground: Ground) -> None:
     subprocess.run(["git", "init", "--quiet", str(ground.work / "repo")], check=True)
     config, hooks = (ground.work / "repo" / ".git" / name for name in ("config", "hooks"))
-    assert {str(config), str(hooks)} <= paths(ground.rules()["filesystem"]["denyWrite"])
-    opened = ground.rules(filesystem={"allowWrite": [str(config)]})["filesystem"]
-    assert str(config) not in paths(opened["denyWrite"])
-    assert str(hooks) in paths(opened["denyWrite"])
+    assert {str(config), str(hooks)} <= paths(ground.profile().deny_write)
+    opened = ground.profile(filesystem={"allowWrite": [str(config)]})
+    assert str(config) not in paths(opened.deny_write)
+    assert str(hooks) in paths(opened.deny_write)
 
 
 def test_who_has_no_tool_for_repositories_may_be_given_one_by_name(ground: Ground) -> None:
@@ -160,9 +158,9 @@ def test_who_has_no_tool_for_repositories_may_be_given_one_by_name(ground: Groun
     subprocess.run(["git", "init", "--quiet", str(own.parent)], check=True)
     ground.reaches = {"one": replace(NOTHING, session=True)}
     top, code = str(ground.work / ".git"), {str(own / name) for name in ("commondir", "config", "hooks")}
-    held = paths(ground.rules()["filesystem"]["denyWrite"])
+    held = paths(ground.profile().deny_write)
     assert {top, str(own)} <= held
     assert not held & code, "it is held as a whole"
-    held = paths(ground.rules(filesystem={"allowWrite": [str(own)]})["filesystem"]["denyWrite"])
+    held = paths(ground.profile(filesystem={"allowWrite": [str(own)]}).deny_write)
     assert {top, *code} <= held
     assert str(own) not in held
