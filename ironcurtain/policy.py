@@ -123,7 +123,7 @@ class Policy:
         site = _site(
             home=str(home if home is not None else Path.home()),
             sandbox=sandbox,
-            protected=[*protected, *ours, *origin(Path(bundle), sorted(content.sources))],
+            protected=[*protected, *ours, *origin(Path(bundle), sorted({*content.sources.values()}))],
             config=config,
         )
         reachable = _reachable(site, config)

@@ -35,6 +35,7 @@ DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 T = TypeVar("T")
 
 _NAMED = 5
+_CUSTOM = f"{ROOT}/custom/"
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,11 @@ class Bundle:
     def modules(self) -> Mapping[str, str]:
         """The Rego modules by path, tests included."""
         return {path: data.decode() for path, data in self.files.items() if path.endswith(".rego")}
+
+    @property
+    def custom_modules(self) -> Mapping[str, str]:
+        """The modules that the policy's project wrote itself by path, tests included."""
+        return {path: text for path, text in self.modules.items() if path.startswith(_CUSTOM)}
 
     @cached_property
     def _data(self) -> dict[str, JsonValue]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
@@ -74,7 +74,7 @@ class PolicyContent:
         relations: How the policy's directories lie to one another, as verified.
         rules: The rules by name.
         clauses: The clauses' own words by id.
-        sources: Where the clauses stand, `FILE:LINE`.
+        sources: Where the clauses stand, `FILE:LINE`, by id.
         principles: Ids of the clauses that no rule needs to implement.
         claims: What is said of clauses that no rule keeps; enforcement never reads it.
     """
@@ -87,7 +87,7 @@ class PolicyContent:
     relations: Mapping[str, str]
     rules: Mapping[str, RuleText]
     clauses: Mapping[str, str]
-    sources: frozenset[str] = frozenset()
+    sources: Mapping[str, str] = field(default_factory=dict)
     principles: frozenset[str] = frozenset()
     claims: tuple[Claim, ...] = ()
 
@@ -116,7 +116,7 @@ class PolicyContent:
             relations=patterns.relations,
             rules=rules.rules,
             clauses={id_: clause.text for id_, clause in rules.clauses.items()},
-            sources=frozenset(clause.source for clause in rules.clauses.values()),
+            sources={id_: clause.source for id_, clause in rules.clauses.items()},
             principles=frozenset(id_ for id_, clause in rules.clauses.items() if clause.principle),
             claims=rules.claims,
         )

@@ -145,6 +145,12 @@ class ToolAnnotation(Frozen):
         """The top-level argument names that the annotation knows, in order, each once."""
         return tuple(dict.fromkeys(argument.top_level for argument in self.args))
 
+    @property
+    def properties(self) -> dict[str, JsonValue]:
+        """The schemas of the top-level arguments by name, as far as the tool's schema lists them."""
+        listed = (self.input_schema or {}).get("properties")
+        return listed if isinstance(listed, dict) else {}
+
 
 class ServerAnnotations(Frozen):
     """All annotated tools of one server."""

@@ -64,6 +64,13 @@ class ArgCondition(Frozen):
     or_absent: bool = False
     measure: Literal["count", "length"] | None = None
 
+    @property
+    def operands(self) -> list[JsonValue]:
+        """The values of the operand: those listed with `in` and `not_in`, else the operand alone."""
+        if self.op in ("in", "not_in") and isinstance(self.value, list):
+            return self.value
+        return [self.value]
+
 
 class If(Frozen):
     """The conjunction that a rule tests; a key that is absent tests nothing."""

@@ -220,6 +220,7 @@ class ReservedRule(StrEnum):
         return self.facts.kind in {RuleKind.ENGINE, RuleKind.INTERNAL}
 
 
+_CUSTOM = "custom-"
 _BY_NAME = {rule.value: rule for rule in ReservedRule}
 
 
@@ -232,3 +233,8 @@ def kind_of(name: str) -> RuleKind | None:
     """Return the kind of a reserved rule; None for a rule of the policy or of a custom module."""
     rule = reserved(name)
     return rule.facts.kind if rule is not None else None
+
+
+def is_custom(name: str) -> bool:
+    """Tell whether a decision's rule is of a custom module, whose names `decision.rego` forms."""
+    return name.startswith(_CUSTOM)

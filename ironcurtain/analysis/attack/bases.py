@@ -65,11 +65,9 @@ def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: Re
                 left_out.get(f"recorded calls whose arguments {why}", 0) + 1
             )
             continue
-        arguments = placed(record.arguments, recorded.places)
-        _add(
-            found,
-            Base(f"recorded {record.id}", Step(record.server, record.tool, arguments), record.caller),
-        )
+        arguments = moved_arguments(record.arguments, recorded.places)
+        step = Step(record.server, record.tool, arguments)
+        _add(found, Base(f"recorded {record.id}", step, record.caller))
     for base in _witnesses(examined):
         _add(found, base)
     return Gathered(tuple(found.values()), left_out)
@@ -99,14 +97,22 @@ def _witnesses(examined: PolicyAnalysis) -> Iterator[Base]:
                     yield Base("witness", Step(server, tool, call.arguments), call.caller)
 
 
-def placed(value: JsonValue, places: Mapping[str, str]) -> JsonValue:
-    """Return a value with the paths in it that lie in some directories moved to others."""
+def moved_arguments(arguments: Mapping[str, JsonValue], places: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return arguments with the paths in them that lie in some directories moved to others."""
+    return {name: _moved(value, places) for name, value in arguments.items()}
+
+
+def moved_path(path: str, places: Mapping[str, str]) -> str:
+    """Return a text as it is after some directories were moved, if it is a path in one of them."""
+    for old, new in places.items():
+        if path == old or path.startswith(f"{old}/"):
+            return new + path.removeprefix(old)
+    return path
+
+
+def _moved(value: JsonValue, places: Mapping[str, str]) -> JsonValue:
     if isinstance(value, dict):
-        return {key: placed(each, places) for key, each in value.items()}
+        return moved_arguments(value, places)
     if isinstance(value, list):
-        return [placed(each, places) for each in value]
-    if isinstance(value, str):
-        for old, new in places.items():
-            if value == old or value.startswith(f"{old}/"):
-                return new + value.removeprefix(old)
-    return value
+        return [_moved(element, places) for element in value]
+    return moved_path(value, places) if isinstance(value, str) else value

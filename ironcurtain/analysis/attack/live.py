@@ -17,10 +17,11 @@ from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.types import ListRootsResult, TextContent
 
-from ironcurtain.analysis.attack.bases import Base, placed
+from ironcurtain.analysis.attack.bases import Base, moved_arguments, moved_path
 from ironcurtain.analysis.attack.report import Live, Stray
 from ironcurtain.analysis.attack.scratch import Scratch, marks_in
 from ironcurtain.analysis.attack.spellings.leaves import Leaf, resource_leaves
+from ironcurtain.analysis.attack.spellings.several import Step
 from ironcurtain.analysis.attack.spellings.spelling import Ground, Scene
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.bundle.archive import Bundle
@@ -56,9 +57,7 @@ _ALL = _CHANGES | {"read-path"}
 
 @dataclass(frozen=True)
 class _Sent:
-    server: str
-    tool: str
-    arguments: dict[str, JsonValue]
+    call: Step
     decision: Decision
 
 
@@ -105,7 +104,7 @@ class _Attack:
         site = Deployment(
             home=scratch.home,
             sandbox=scratch.sandbox,
-            protected=tuple(placed(path, scratch.places) for path in world.protected),
+            protected=tuple(moved_path(path, scratch.places) for path in world.protected),
             domains=world.domains,
         )
         self._policy = LoadedPolicy(self._content, site, ThisHost(home=scratch.home))
@@ -116,15 +115,16 @@ class _Attack:
     def run(self, bases: Iterable[Base]) -> Live:
         calls = list(self._respelled(bases))
         self._scratch.restore(self._files, self._ground.links)
-        ready = {f"{number:05d}": prepare(call, self._policy) for number, call in enumerate(calls)}
+        ready = {
+            f"{number:05d}": prepare(Call(step.server, step.tool, step.arguments), self._policy)
+            for number, step in enumerate(calls)
+        }
         decided = decide_prepared(ready, self._bundle, self._policy, self._opa)
         sent: dict[str, list[_Sent]] = {}
         for call, id_ in zip(calls, ready, strict=True):
             decision = decided[id_]
             if decision.verdict is not Verdict.DENY and isinstance(ready[id_], Prepared):
-                sent.setdefault(call.server, []).append(
-                    _Sent(call.server, call.tool, call.arguments, decision)
-                )
+                sent.setdefault(call.server, []).append(_Sent(call, decision))
         outcomes = {server: asyncio.run(self._visit(server, own)) for server, own in sorted(sent.items())}
         return Live(
             isolation={server: outcome.isolation for server, outcome in outcomes.items()},
@@ -134,9 +134,9 @@ class _Attack:
             strays=tuple(stray for outcome in outcomes.values() for stray in outcome.strays),
         )
 
-    def _respelled(self, bases: Iterable[Base]) -> list[Call]:
+    def _respelled(self, bases: Iterable[Base]) -> list[Step]:
         """Return respelled calls of configured servers on files that are there, as many of each tool."""
-        tools: dict[tuple[str, str], list[Iterator[Call]]] = {}
+        tools: dict[tuple[str, str], list[Iterator[Step]]] = {}
         for base in bases:
             place = (base.step.server, base.step.tool)
             if place not in tools and (sources := list(self._of_tool(base))):
@@ -144,10 +144,10 @@ class _Attack:
         room = max(1, MAXIMUM // max(1, len(tools)))
         return [call for sources in tools.values() for call in islice(_in_turn(sources), room)]
 
-    def _of_tool(self, base: Base) -> Iterator[Iterator[Call]]:
+    def _of_tool(self, base: Base) -> Iterator[Iterator[Step]]:
         """Yield for each path argument and file the respelled calls of a tool."""
         step = base.step
-        arguments = placed(step.arguments, self._scratch.places)
+        arguments = moved_arguments(step.arguments, self._scratch.places)
         tool = self._policy.annotation(step.server, step.tool)
         if tool is None or step.server not in self._config.servers or not self._is_of_files(tool):
             return
@@ -161,11 +161,11 @@ class _Attack:
         roles = [self._registry[role] for argument in tool.args for role in argument.possible_roles]
         return not tool.composites and all(r.category == "path" for r in roles if r.resource)
 
-    def _spelled(self, server: str, tool: str, arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Call]:
+    def _spelled(self, server: str, tool: str, arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Step]:
         for spelling in leaf.spellings(self._ground):
             changed = leaf.with_value(arguments, spelling.value)
             if changed is not None and spelling.scene is not Scene.FOLDED:
-                yield Call(server, tool, changed)
+                yield Step(server, tool, changed)
 
     async def _visit(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
         """Send calls to one contained server, one by one, each in the directory as it is to be."""
@@ -205,16 +205,17 @@ class _Attack:
             raise words.failed(server, f"failed: {cause(error)}") from None
         return _Outcome(isolation, strays, answered)
 
-    async def _send(self, client: Client, call: _Sent) -> tuple[Stray | None, bool]:
+    async def _send(self, client: Client, permitted: _Sent) -> tuple[Stray | None, bool]:
         """Send one call; return what it touched beside what was judged, and whether it was answered."""
-        sent = call.decision.arguments or {}
+        call, decision = permitted.call, permitted.decision
+        sent = decision.arguments or {}
         async with asyncio.timeout(_SECONDS):
             result = await client.call_tool(call.tool, sent)
         text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
         changed = list(self._scratch.changed(self._files))
         touched = {
-            *_beside(marks_in(text, self._files), call.decision, _ALL),
-            *_beside(changed, call.decision, _CHANGES),
+            *_beside(marks_in(text, self._files), decision, _ALL),
+            *_beside(changed, decision, _CHANGES),
         }
         if changed:
             self._scratch.restore(self._files, self._ground.links)
@@ -225,7 +226,7 @@ class _Attack:
             tool=call.tool,
             arguments=call.arguments,
             sent=sent,
-            judged=tuple(sorted({each.value for each in call.decision.subjects})),
+            judged=tuple(sorted({each.value for each in decision.subjects})),
             touched=tuple(sorted(touched)),
         )
         return stray, not result.is_error
@@ -246,7 +247,7 @@ def _beside(paths: Iterable[str], decision: Decision, roles: frozenset[str]) -> 
     yield from (path for path in paths if not any(is_within(path, place) for place in judged))
 
 
-def _in_turn(sources: Iterable[Iterator[Call]]) -> Iterator[Call]:
+def _in_turn(sources: Iterable[Iterator[Step]]) -> Iterator[Step]:
     waiting = list(sources)
     while waiting:
         found = [(source, call) for source in waiting if (call := next(source, None)) is not None]

@@ -84,7 +84,8 @@ def _chosen(trials: Trials, maximum: int) -> tuple[list[Trial], dict[str, int]]:
     seen: set[str] = set()
 
     def is_new(trial: Trial) -> bool:
-        key = _key([trial.base, trial.scene.value, trial.calls])
+        calls: list[JsonValue] = [list(call) for call in trial.calls]
+        key = _key([trial.base, trial.scene.value, calls])
         known = key in seen
         seen.add(key)
         return not known
@@ -145,7 +146,9 @@ class _Judge:
         found = prepare(call, self.scenes.policy(scene))
         if isinstance(found, Decision):
             return found.model_dump_json(), found
-        return _key([found.input, found.floor.escalated, sorted(found.floor.discharged)]), found
+        escalated: JsonValue = {id_: list(cause) for id_, cause in found.floor.escalated.items()}
+        exempt: list[JsonValue] = [*sorted(found.floor.discharged)]
+        return _key([found.input, escalated, exempt]), found
 
 
 def _key(value: JsonValue) -> str:

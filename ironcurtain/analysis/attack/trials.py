@@ -147,7 +147,7 @@ class Trials:
         ground = self._scenes.ground(step.server)
         for leaf in resource_leaves(self._tool(each), step.arguments, self._registry):
             for first in leaf.spellings(ground):
-                if _can_be_respelled(first):
+                if isinstance(first.value, str) and _can_be_respelled(first):
                     for second in replace(leaf, text=first.value).spellings(ground):
                         kind = f"{first.kind}, then {second.kind}"
                         both = replace(

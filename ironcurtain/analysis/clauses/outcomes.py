@@ -51,7 +51,7 @@ def clause_outcomes(
     """
     examined = looked.examined
     reader = _Reader(looked, decided, _never_allowed(examined, opa))
-    quoted = clauses_of(examined.bundle)
+    quoted = clauses_of(examined.content)
     found = {id_: reader.outcome(quoted[id_]) for id_ in sorted(quoted, key=numbered)}
     return tuple(_merged(each, found) for each in found.values())
 

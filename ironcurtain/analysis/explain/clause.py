@@ -40,11 +40,11 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    clauses = clauses_of(bundle)
+    content = PolicyContent.of(bundle)
+    clauses = clauses_of(content)
     if clause not in clauses:
         known = ", ".join(sorted(clauses, key=lambda id_: (len(id_), id_)))
         raise EvidenceError(f"the bundle has no clause {quoted(clause)}", hint=f"It has: {known or 'none'}.")
-    content = PolicyContent.of(bundle)
     whole = analyse_policy(bundle, scenarios.world, opa)
     examined = [whole.tools[place] for place in _tools(content, clause)]
     report = clause_report(bundle, scenarios, opa, whole)

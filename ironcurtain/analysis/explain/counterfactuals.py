@@ -22,7 +22,7 @@ from ironcurtain.analysis.engine.values.witnesses import SECOND_NAME
 from ironcurtain.analysis.engine.whole_calls import Calls
 from ironcurtain.analysis.explain.counterfactual_outcomes import Outcomes
 from ironcurtain.analysis.explain.report import Suggestion
-from ironcurtain.analysis.narrowing.narrowing import described_site
+from ironcurtain.analysis.narrowing.narrowing import described_deployment
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import roles_in_call
@@ -118,7 +118,7 @@ class Nearest:
         if (server, tool) not in self._spaces:
             try:
                 if self._sides is None:
-                    self._sides = load_sides([self._bundle], described_site(self._policy.site))
+                    self._sides = load_sides([self._bundle], described_deployment(self._policy.site))
                 self._spaces[server, tool] = CallSpace(server, tool, self._sides)
             except IronCurtainError:
                 # Without a picture of the policy there is nothing to propose; the explanation stands.
@@ -232,10 +232,9 @@ def _distance(old: JsonValue, element: Element) -> tuple[int, str]:
 def _with_name(value: JsonValue, old: JsonValue, fresh: str) -> JsonValue:
     """Return a proposed place under the name that was given, where the name was only made up."""
     name = posixpath.basename(old) if isinstance(old, str) else ""
-    made_up = isinstance(value, str) and value.endswith(f"/{fresh}") and value.startswith("/")
-    if not made_up or not name or name in (".", "..", "~"):
+    if not isinstance(value, str) or not (value.startswith("/") and value.endswith(f"/{fresh}")):
         return value
-    return f"{value.removesuffix(fresh)}{name}"
+    return value if name in ("", ".", "..", "~") else f"{value.removesuffix(fresh)}{name}"
 
 
 # -- other modes ---------------------------------------------------------------------------------

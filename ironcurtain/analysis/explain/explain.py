@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydantic import ValidationError
-
 from ironcurtain.analysis.explain.counterfactuals import Decide, Nearest, Refused
 from ironcurtain.analysis.explain.report import (
     ExplainedSubject,
@@ -23,7 +21,6 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.errors import EvidenceError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
@@ -40,7 +37,7 @@ class Explainer:
 
     def __init__(self, bundle: Bundle, policy: LoadedPolicy, decide: Decide) -> None:
         self._content = PolicyContent.of(bundle)
-        self._clauses = clauses_of(bundle)
+        self._clauses = clauses_of(self._content)
         self._policy = policy
         self._decide = decide
         self._nearest = Nearest(bundle, policy, decide)
@@ -102,19 +99,9 @@ class Explainer:
         return self._nearest.suggestions(Refused(call, given, full, decision))
 
 
-def clauses_of(bundle: Bundle) -> dict[str, QuotedClause]:
-    """Return a bundle's clauses by id, each with the file and line that it was read from.
-
-    Raises:
-        EvidenceError: If the bundle does not say its clauses in our form.
-    """
-    document = bundle.data("rules")
-    try:
-        return {
-            id_: _quoted(id_, clause["text"], clause["source"]) for id_, clause in document["clauses"].items()
-        }
-    except (KeyError, TypeError, AttributeError, ValidationError):
-        raise EvidenceError("the bundle does not hold its clauses in a form that we know") from None
+def clauses_of(content: PolicyContent) -> dict[str, QuotedClause]:
+    """Return a policy's clauses by id, each with the file and line that it was read from."""
+    return {id_: _quoted(id_, text, content.sources[id_]) for id_, text in content.clauses.items()}
 
 
 def _quoted(id_: str, text: str, source: str) -> QuotedClause:

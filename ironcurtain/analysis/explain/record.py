@@ -62,7 +62,7 @@ def check_known(record: DecisionRecord, bundle: Bundle) -> None:
     tested = {name for rule in rules for atom in rule.atoms for root, name in atom.places if root == "args"}
     tested |= {when.arg for a in tool.args if a.conditional for when in a.conditional.when}
     free = {a.top_level for a in tool.args if set(a.possible_roles) <= _FREE} - tested
-    custom = any(path.startswith("ironcurtain/custom/") for path in bundle.modules)
+    custom = bool(bundle.custom_modules)
     for pointer in record.redacted:
         if custom or pointers.tokens(pointer)[0] not in free:
             raise EvidenceError(

@@ -51,7 +51,7 @@ class MetRules:
         patterns: PatternIndex,
     ) -> None:
         self._rules = rules_of_tool(content, server, tool, {})
-        self._values: Values = {"args": prepared.input["args"], "caller": prepared.input["caller"]}
+        self._values: Values = {"args": prepared.call.arguments, "caller": prepared.caller}
         self._failed_tests: dict[int, tuple[str, ...]] = {}
         self._places: Mapping[str, _Place] = {
             subject.id: _Place(

@@ -54,8 +54,8 @@ def steps(
 def parsed(call: Call) -> dict[str, JsonValue] | None:
     """Return the arguments of a call as an object, None if they are none."""
     try:
-        is_text = isinstance(call.arguments, str | bytes)
-        found = json_text.parse(call.arguments) if is_text else json_text.plain(call.arguments)
+        sent = call.arguments
+        found = json_text.parse(sent) if isinstance(sent, str | bytes) else json_text.plain(sent)
     except (json_text.MalformedJsonError, TypeError, ValueError):
         return None
     return found if isinstance(found, dict) else {} if found is None else None

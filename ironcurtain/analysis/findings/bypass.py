@@ -245,7 +245,7 @@ def _is_flag(tool: ToolAnnotation, atom: Predicate) -> bool:
     """Tell whether a test asks if a boolean argument is set: leaving it out means that it is not."""
     if atom.root != "args" or len(atom.path) != 1 or atom.condition is None:
         return False
-    schema = (tool.input_schema or {}).get("properties", {}).get(atom.path[0])
+    schema = tool.properties.get(atom.path[0])
     asks = (atom.condition.op, atom.condition.value) in (("equals", True), ("not_equals", False))
     return asks and isinstance(schema, dict) and schema.get("type") == "boolean"
 

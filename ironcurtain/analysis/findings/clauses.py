@@ -20,6 +20,7 @@ from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _UNTESTABLE = ("principle", "not-kept")
@@ -121,14 +122,14 @@ def scenario_drafts(decided: Decided) -> Iterator[FindingDraft]:
         prepared = decided.prepared[scenario.id]
         call = scenario.call
         arguments = prepared.call.arguments if isinstance(prepared, Prepared) else call.arguments
-        asked = [call.server, call.tool, arguments, call.caller or {}]
+        asked: JsonValue = [call.server, call.tool, arguments, call.caller or {}]
         other = first.setdefault(json_text.canonical(asked), scenario)
         if other.expect is scenario.expect:
             continue
         yield FindingDraft(
             kind="contradictory-scenarios",
             severity="error",
-            about=[asked, sorted([other.expect.value, scenario.expect.value])],
+            about=[asked, list[JsonValue](sorted([other.expect.value, scenario.expect.value]))],
             where=f"scenario {scenario.id}",
             message=f"the scenario {scenario.id} expects {scenario.expect}, and {other.id} expects "
             f"{other.expect} of the same call",

@@ -38,7 +38,7 @@ class Contradiction:
     @property
     def tool(self) -> tuple[str, str]:
         """Server and name of the call's tool."""
-        return self.call.input["server"], self.call.input["tool"]
+        return self.call.base.server, self.call.base.tool
 
 
 def contradictions(examined: PolicyAnalysis, decided: Decided | None) -> tuple[Contradiction, ...]:
@@ -48,7 +48,7 @@ def contradictions(examined: PolicyAnalysis, decided: Decided | None) -> tuple[C
     for id_, prepared in decided.prepared.items() if decided is not None else ():
         if decided is None or not isinstance(prepared, Prepared):
             continue
-        tool = prepared.input["server"], prepared.input["tool"]
+        tool = prepared.base.server, prepared.base.tool
         one = examined.tools.get(tool)
         if one is None or one.gaps or tool in found:
             continue
@@ -92,7 +92,7 @@ def contradiction_drafts(found: Sequence[Contradiction]) -> Iterator[FindingDraf
     """Yield a finding for each contradiction."""
     for each in found:
         server, tool = each.tool
-        call = FoundCall(each.call.call.arguments, each.call.input["caller"], "", "call")
+        call = FoundCall(each.call.call.arguments, each.call.caller, "", "call")
         yield FindingDraft(
             kind="contradicted-proof",
             severity="note",

@@ -138,8 +138,7 @@ class FindingContext:
     @property
     def custom_modules(self) -> list[str]:
         """The texts of the modules that a project wrote itself."""
-        files = self.examined.bundle.modules
-        return [files[path] for path in files if path.startswith("ironcurtain/custom/")]
+        return list(self.examined.bundle.custom_modules.values())
 
     @property
     def tools(self) -> list[Examined]:

@@ -77,7 +77,7 @@ def find(examined: PolicyAnalysis, material: Material, opa: OpaCommand) -> Findi
     looked, drafts = _held_against(examined, material, decided, opa)
     examined = looked.examined
     decisions = _decided(drafts, examined, opa)
-    sources = _sources(examined)
+    sources = examined.content.sources
     ids = _ids(drafts)
     found = [
         _finding(draft, ids[number], sources, decision)
@@ -190,12 +190,6 @@ def _decided(
         if draft.witness is not None
     }
     return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
-
-
-def _sources(examined: PolicyAnalysis) -> dict[str, str]:
-    """Return where each clause stands."""
-    listed = examined.bundle.data("rules").get("clauses", {})
-    return {id_: str(each.get("source", "")) for id_, each in listed.items()}
 
 
 def _finding(draft: FindingDraft, id_: str, sources: Mapping[str, str], decision: Decision | None) -> Finding:

@@ -107,14 +107,14 @@ def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[
         return
     if test.op not in _COMPARING or test.measure is not None or isinstance(test.value, dict):
         return
-    for value in test.value if test.op in _LISTED else [test.value]:
+    for value in test.operands:
         if not any(_can_be(one, test, value) for one in having):
             known = {str(other) for one in having for other in _known_values(one.space.annotation, top)}
             yield _Unknown(f"value of {visible(test.name)}", _text(value), tuple(sorted(known)))
 
 
 def _names(tool: ToolAnnotation) -> set[str]:
-    return {*(tool.input_schema or {}).get("properties", {}), *tool.argument_names}
+    return {*tool.properties, *tool.argument_names}
 
 
 def _can_be(one: Examined, test: ArgCondition, value: JsonValue) -> bool:
@@ -134,9 +134,10 @@ def _can_be(one: Examined, test: ArgCondition, value: JsonValue) -> bool:
 
 def _known_values(tool: ToolAnnotation, argument: str) -> list[JsonValue]:
     """Return the values that the schema or the annotation of a tool names for an argument."""
-    schema = (tool.input_schema or {}).get("properties", {}).get(argument)
+    schema = tool.properties.get(argument)
     items = schema.get("items") if isinstance(schema, dict) else None
-    named = [v for each in (schema, items) if isinstance(each, dict) for v in each.get("enum", ())]
+    enums = [each.get("enum") for each in (schema, items) if isinstance(each, dict)]
+    named = [value for enum in enums if isinstance(enum, list) for value in enum]
     branches = [w for a in tool.args if a.conditional for w in a.conditional.when if w.arg == argument]
     return [*named, *(value for w in branches if w.present is None for value in w.in_ or (w.equals,))]
 

@@ -14,6 +14,7 @@ from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _DENIED = Verdict.DENY.severity
@@ -88,6 +89,7 @@ def _draft(looked: FindingContext, one: Examined, role: str, forgotten: _Forgott
     regions = [Region(c, label, role) for cell in forgotten.cells.values() for c, label in cell.regions]
     found = [label for labels in grouped(regions).values() for label in labels]
     where = found if found != [OUTSIDE] else ["anywhere"]
+    places: list[JsonValue] = [*where]
     beside = ", ".join(sorted(forgotten.beside - {role}))
     witness = next(
         (
@@ -100,7 +102,7 @@ def _draft(looked: FindingContext, one: Examined, role: str, forgotten: _Forgott
     return FindingDraft(
         kind="uncovered-role",
         severity="warning",
-        about=[one.space.server, one.space.tool, role, where],
+        about=[one.space.server, one.space.tool, role, places],
         where=tool,
         message=f"no rule speaks of {role} of {tool} ({', '.join(visible(w) for w in where) or 'anywhere'}), "
         f"so it is denied by default, although {beside} is allowed there",

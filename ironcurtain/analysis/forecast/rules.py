@@ -145,9 +145,11 @@ def _candidate(
 ) -> Candidate:
     asking = content.rules[before]
     condition: dict[str, JsonValue] = {"server": [server], "tool": [tool]}
+    tests: dict[str, list[JsonValue]] = {}
     for role, patterns in sorted(places.items()):
         key, field = _KEYS[registry[role].category]
-        condition.setdefault(key, []).append({"roles": [role], field: sorted(patterns)})
+        tests.setdefault(key, []).append({"roles": [role], field: [*sorted(patterns)]})
+    condition |= tests
     test = asking.if_
     if test is not None and test.args is not None:
         condition["args"] = [each.model_dump(mode="json", exclude_defaults=True) for each in test.args]

@@ -46,7 +46,7 @@ class Mutant:
     @cached_property
     def id(self) -> str:
         """Twelve hexadecimal digits of the change's digest."""
-        content = [self.kind, self.change, self.rule.model_dump(mode="json", by_alias=True)]
+        content: JsonValue = [self.kind, self.change, self.rule.model_dump(mode="json", by_alias=True)]
         return json_text.digest(content).removeprefix("sha256:")[:12]
 
     def rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -42,7 +42,7 @@ def schemata(source: Source, mutants: Sequence[Mutant]) -> Bundle:
 
 
 def _for_others(rule: Rule, mutants: list[str]) -> Rule:
-    test = ArgCondition(name=f"/{_FACT}", op="not_in", value=mutants)
+    test = ArgCondition(name=f"/{_FACT}", op="not_in", value=list[JsonValue](mutants))
     return _with_test(rule, rule.name, test)
 
 
@@ -108,7 +108,7 @@ def _passes(scenario: Scenario, decided: Decision) -> bool:
 
 
 def _as(prepared: Prepared, mutant: str) -> Prepared:
-    caller: JsonValue = {**prepared.input["caller"], _FACT: mutant}
+    caller: JsonValue = {**prepared.caller, _FACT: mutant}
     return replace(prepared, input={**prepared.input, "caller": caller})
 
 

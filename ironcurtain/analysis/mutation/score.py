@@ -20,8 +20,6 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.system.private_runtime import private_directory
 
-_CUSTOM = "ironcurtain/custom/"
-
 
 @dataclass(frozen=True)
 class _Evidence:
@@ -101,10 +99,10 @@ def _broken_guarantee(changed: Bundle, evidence: _Evidence) -> str | None:
 
 def _failed_test(changed: Bundle, opa: OpaCommand) -> str | None:
     """Run the tests of the project's own modules: those of the rules were made from the rules."""
-    own = [path for path in changed.modules if path.startswith(_CUSTOM) and path.endswith("_test.rego")]
-    if not own:
+    by_people = [path for path in changed.custom_modules if path.endswith("_test.rego")]
+    if not by_people:
         return None
-    made_from_rules = {path for path in changed.modules if path.endswith("_test.rego") and path not in own}
+    made_from_rules = {p for p in changed.modules if p.endswith("_test.rego") and p not in by_people}
     with private_directory("work") as directory:
         for path, data in changed.files.items():
             if path not in made_from_rules:

@@ -7,32 +7,42 @@ know no others as numbers), and a regular expression only where all dialects agr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.analysis.engine.values.shapes import Shapes
 from ironcurtain.analysis.narrowing.pattern import portable_pattern
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.policy import ArgCondition, Operator
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
-_NEGATED = {"le": "gt", "lt": "ge", "ge": "lt", "gt": "le"}
+_NEGATED: dict[str, Operator] = {"le": "gt", "lt": "ge", "ge": "lt", "gt": "le"}
 _SIZES = {"length": ("minLength", "maxLength"), "count": ("minItems", "maxItems")}
 
 
 def below(described: dict[str, JsonValue], steps: Iterable[str]) -> dict[str, JsonValue] | None:
     """Return the schema at a pointer below an argument's, None where it is not written out."""
-    found: JsonValue = described
+    schema = described
     for step in steps:
-        members = found.get("properties")
-        listed = members if isinstance(members, dict) else {}
-        child = found.get("items") if step == pointers.EVERY else listed.get(step)
+        child = schema.get("items") if step == pointers.EVERY else properties(schema).get(step)
         if not isinstance(child, dict):
             return None
-        found = child
-    return found  # type: ignore[no-any-return]
+        schema = child
+    return schema
+
+
+def properties(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the schemas of the members of a schema of an object; a change to them is one to the schema."""
+    listed = schema.get("properties")
+    return listed if isinstance(listed, dict) else {}
+
+
+def required(schema: Mapping[str, JsonValue]) -> list[str]:
+    """Return the names that a schema of an object requires."""
+    names = schema.get("required")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -> list[JsonValue] | None:
@@ -43,13 +53,13 @@ def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -
         live: For each live class the keys of the tests that hold.
     """
     listed = {atom.key: values for atom in atoms if (values := _listed(atom)) is not None}
-    found: dict[bytes, JsonValue] = {}
+    operands: dict[bytes, JsonValue] = {}
     for true in live:
-        own = [listed[key] for key in sorted(true & listed.keys())]
-        if not own:
+        holding = [listed[key] for key in sorted(true & listed.keys())]
+        if not holding:
             return None
-        found.update({json_text.canonical(value): value for values in own for value in values})
-    return list(found.values())
+        operands.update({json_text.canonical(value): value for values in holding for value in values})
+    return list(operands.values())
 
 
 def _listed(atom: Predicate) -> list[JsonValue] | None:
@@ -63,7 +73,7 @@ def _listed(atom: Predicate) -> list[JsonValue] | None:
         return None
     if test.op not in ("equals", "in"):
         return None
-    return list(test.value) if test.op == "in" else [test.value]
+    return list(test.operands)
 
 
 def presence(atom: Predicate) -> bool | None:
@@ -71,7 +81,9 @@ def presence(atom: Predicate) -> bool | None:
     if atom.when is not None:
         return atom.when.present
     test = atom.condition
-    return test.value if test is not None and test.op == "present" and len(atom.path) == 1 else None
+    if test is None or test.op != "present" or len(atom.path) > 1:
+        return None
+    return test.value if isinstance(test.value, bool) else None
 
 
 def add_keywords(described: dict[str, JsonValue], atom: Predicate, shapes: Shapes, *, truth: bool) -> None:
@@ -96,8 +108,7 @@ def add_keywords(described: dict[str, JsonValue], atom: Predicate, shapes: Shape
     elif test.op in _NEGATED:
         _bound(target, test.op if truth else _NEGATED[test.op], test.value, whole=shapes.is_whole(target))
     elif truth and test.op in ("equals", "in"):
-        values = list(test.value) if test.op == "in" else [test.value]
-        _values(target, [*values, *([None] if shapes.may_be_null(target) else [])])
+        _values(target, [*test.operands, *([None] if shapes.may_be_null(target) else [])])
     elif truth and test.op == "matches":
         _pattern(target, test.value)
 
@@ -121,21 +132,21 @@ def _size(target: dict[str, JsonValue], test: ArgCondition, *, truth: bool) -> N
         _lower(target, most, math.floor(value))
     if op not in _NEGATED:
         return
-    op = op if truth else _NEGATED[op]  # type: ignore[assignment]
+    op = op if truth else _NEGATED[op]
     if op in ("le", "lt"):
         _lower(target, most, math.floor(value) if op == "le" else math.ceil(value) - 1)
     else:
         _raise(target, least, math.ceil(value) if op == "ge" else math.floor(value) + 1)
 
 
-def _lower(target: dict[str, JsonValue], key: str, value: JsonValue) -> None:
+def _lower(target: dict[str, JsonValue], key: str, value: float) -> None:
     if key.startswith("max") and key != "maximum" and value < 0:
         return  # no schema can say it, and no value has such a size
     known = target.get(key)
     target[key] = min(known, value) if is_number(known) else value
 
 
-def _raise(target: dict[str, JsonValue], key: str, value: JsonValue) -> None:
+def _raise(target: dict[str, JsonValue], key: str, value: float) -> None:
     if key != "minimum" and value <= 0:
         return
     known = target.get(key)
@@ -153,6 +164,7 @@ def _pattern(target: dict[str, JsonValue], value: JsonValue) -> None:
     if pattern is None:
         return
     if "pattern" in target:
-        target["allOf"] = [*target.get("allOf", []), {"pattern": pattern}]
+        others = target.get("allOf")
+        target["allOf"] = [*(others if isinstance(others, list) else []), {"pattern": pattern}]
     else:
         target["pattern"] = pattern

@@ -14,6 +14,7 @@ from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.model.reserved_rules import is_custom
 from ironcurtain.model.verdict import Verdict
 
 
@@ -71,15 +72,15 @@ class Live:
         says nothing about the class.
         """
         outcome, key, order = answered.outcomes[0], cell.keys[0], answered.path.outcome[0]
-        if outcome is not None and not outcome.rule.startswith("custom-"):
-            found = outcome.verdict
+        if outcome is not None and not is_custom(outcome.rule):
+            verdict = outcome.verdict
         elif order == FALLS_THROUGH:
-            found = Verdict.ALLOW if key is not None and key.discharged else Verdict.DENY
+            verdict = Verdict.ALLOW if key is not None and key.discharged else Verdict.DENY
         else:
-            found = next(rule.then for rule in self._space.rules[0] if rule.order == order)
-        if found is Verdict.ALLOW and key is not None and key.floor:
+            verdict = next(rule.then for rule in self._space.rules[0] if rule.order == order)
+        if verdict is Verdict.ALLOW and key is not None and key.floor:
             return Verdict.ESCALATE
-        return found
+        return verdict
 
     def mildest(self, cell: EquivalenceClass) -> Verdict:
         """Return the mildest verdict that a cell's subjects can get."""

@@ -6,7 +6,7 @@ schema. Where a test cannot be followed in the schema's words, the schema stays 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
@@ -35,7 +35,7 @@ def narrowing(
     Args:
         bundle: The policy.
         world: Home, sandbox, working roots and domain lists of the place where it is enforced; another
-            sandbox can mean another policy, so they must be the real ones (`described_site`).
+            sandbox can mean another policy, so they must be the real ones (`described_deployment`).
         opa: The engine that evaluates every question.
         scenarios: Calls that overrule a proof: a tool of which one is permitted is not hidden.
 
@@ -43,54 +43,53 @@ def narrowing(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    sides = load_sides([bundle], world)
-    places = [
+    policies = load_sides([bundle], world)
+    annotated = [
         (server, tool)
-        for server, annotated in sides.sides[0].content.annotations.servers.items()
-        for tool in annotated.tools
+        for server, annotations in policies.sides[0].content.annotations.servers.items()
+        for tool in annotations.tools
     ]
-    spaces = {(server, tool.tool): _space(server, tool, sides) for server, tool in places}
-    followed = [space for space in spaces.values() if isinstance(space, CallSpace)]
-    examined = {(one.space.server, one.space.tool): one for one in examine(followed, opa)}
-    tools: list[NarrowedTool] = []
-    for server, tool in places:
-        one = examined.get((server, tool.tool))
-        if one is not None and not (reasons := tuple(_reasons(one))):
-            tools.append(_narrowed(server, tool, one))
-            continue
-        why = spaces[server, tool.tool] if one is None else reasons
-        tools.append(_open(server, tool, sides, why))  # type: ignore[arg-type]
-    permitted = _permitted([tool for tool in tools if not tool.reachable], scenarios, sides, opa)
-    schemas = {(server, tool.tool): tool.input_schema for server, tool in places}
-    shown = (
-        _shown(tool, schemas[tool.server, tool.tool], permitted.get((tool.server, tool.tool)))
-        for tool in tools
+    spaces = {(server, tool.tool): _space(server, tool, policies) for server, tool in annotated}
+    to_examine = [space for space in spaces.values() if isinstance(space, CallSpace)]
+    examined = {(tool.space.server, tool.space.tool): tool for tool in examine(to_examine, opa)}
+    narrowed: list[NarrowedTool] = []
+    for server, tool in annotated:
+        space = spaces[server, tool.tool]
+        if isinstance(space, CallSpace):
+            narrowed.append(_narrowed(server, tool, policies, examined[server, tool.tool]))
+        else:
+            narrowed.append(_not_followed(server, tool, policies, (space,)))
+    permitted = _permitted([tool for tool in narrowed if not tool.reachable], scenarios, policies, opa)
+    schemas = {(server, tool.tool): tool.input_schema for server, tool in annotated}
+    tools = (
+        _unhidden(tool, schemas[tool.server, tool.tool], permitted.get((tool.server, tool.tool)))
+        for tool in narrowed
     )
-    return Narrowing(revision=bundle.revision, tools=tuple(shown))
+    return Narrowing(revision=bundle.revision, tools=tuple(tools))
 
 
 def _permitted(
     hidden: Collection[NarrowedTool],
     scenarios: Collection[Scenario],
-    sides: PoliciesUnderTest,
+    policies: PoliciesUnderTest,
     opa: OpaCommand,
 ) -> dict[tuple[str, str], str]:
-    """Return by hidden tool the first scenario of which the call is permitted all the same."""
-    places = {(tool.server, tool.tool) for tool in hidden}
-    about = [each for each in scenarios if (each.call.server, each.call.tool) in places]
-    if not about:
+    """Return by hidden tool the first scenario whose call is permitted all the same."""
+    tools = {(tool.server, tool.tool) for tool in hidden}
+    concerned = [scenario for scenario in scenarios if (scenario.call.server, scenario.call.tool) in tools]
+    if not concerned:
         return {}
-    side = sides.sides[0]
-    decisions = decide_prepared(prepare_scenarios(about, side.policy), side.bundle, side.policy, opa)
-    found: dict[tuple[str, str], str] = {}
-    for each in about:
-        if decisions[each.id].verdict is not Verdict.DENY:
-            found.setdefault((each.call.server, each.call.tool), each.id)
-    return found
+    side = policies.sides[0]
+    decisions = decide_prepared(prepare_scenarios(concerned, side.policy), side.bundle, side.policy, opa)
+    permitted: dict[tuple[str, str], str] = {}
+    for scenario in concerned:
+        if decisions[scenario.id].verdict is not Verdict.DENY:
+            permitted.setdefault((scenario.call.server, scenario.call.tool), scenario.id)
+    return permitted
 
 
-def _shown(tool: NarrowedTool, schema: dict[str, JsonValue] | None, scenario: str | None) -> NarrowedTool:
-    """Return a tool that was hidden as the server says it, where a scenario shows that it must not be."""
+def _unhidden(tool: NarrowedTool, schema: dict[str, JsonValue] | None, scenario: str | None) -> NarrowedTool:
+    """Return a tool, with the server's schema if it was hidden and a scenario's call of it is permitted."""
     if scenario is None:
         return tool
     reasons = (*tool.reasons, f"the call of the scenario {scenario} is permitted")
@@ -99,49 +98,50 @@ def _shown(tool: NarrowedTool, schema: dict[str, JsonValue] | None, scenario: st
     )
 
 
-def described_site(site: Deployment) -> DescribedWorld:
-    """Return the world that a place of enforcement amounts to, for evidence about it."""
+def described_deployment(deployment: Deployment) -> DescribedWorld:
+    """Return a deployment as the world that evidence about it speaks of."""
     return DescribedWorld(
-        home=site.home,
-        sandbox=site.sandbox,
-        protected=site.protected,
-        working_roots=dict(site.working_roots),
-        domains=dict(site.domains),
+        home=deployment.home,
+        sandbox=deployment.sandbox,
+        protected=deployment.protected,
+        working_roots=dict(deployment.working_roots),
+        domains=dict(deployment.domains),
     )
 
 
-def _space(server: str, tool: ToolAnnotation, sides: PoliciesUnderTest) -> CallSpace | tuple[str, ...]:
-    """Return the space of a tool, or why it cannot be examined."""
+def _space(server: str, tool: ToolAnnotation, policies: PoliciesUnderTest) -> CallSpace | str:
+    """Return the calls of a tool as equivalence classes, or why they cannot be examined."""
     try:
-        space = CallSpace(server, tool.tool, sides)
+        space = CallSpace(server, tool.tool, policies)
         if sum(space.diagram(cell).paths for cell in space.cells.values()) > MAX_PATHS:
             raise space.too_many()
     except EvidenceError as error:
-        return (str(error),)
+        return str(error)
     return space
 
 
-def _reasons(one: Examined) -> Iterator[str]:
-    """Yield why a tool was not followed in full; a project's own modules only ever tighten."""
-    yield from (reason for reason in sorted(one.gaps) if reason != CUSTOM_MODULES)
-
-
-def _narrowed(server: str, tool: ToolAnnotation, one: Examined) -> NarrowedTool:
-    live = Live(one)
+def _narrowed(
+    server: str, tool: ToolAnnotation, policies: PoliciesUnderTest, examined: Examined
+) -> NarrowedTool:
+    # Custom modules are no reason: they can only make a verdict more severe.
+    reasons = tuple(sorted(examined.gaps - {CUSTOM_MODULES}))
+    if reasons:
+        return _not_followed(server, tool, policies, reasons)
+    live = Live(examined)
     if not live.possible():
         return NarrowedTool(server=server, tool=tool.tool, reachable=False)
-    schema = narrowed_schema(tool, one.space, live)
+    schema = narrowed_schema(tool, examined.space, live)
     return NarrowedTool(server=server, tool=tool.tool, reachable=True, input_schema=schema)
 
 
-def _open(
-    server: str, tool: ToolAnnotation, sides: PoliciesUnderTest, reasons: tuple[str, ...]
+def _not_followed(
+    server: str, tool: ToolAnnotation, policies: PoliciesUnderTest, reasons: tuple[str, ...]
 ) -> NarrowedTool:
-    """Return a tool whose tests could not be followed: hidden only where no rule could permit it at all."""
-    side = sides.sides[0]
+    """Return a tool whose tests cannot be followed: hidden only where no rule could permit a call of it."""
+    side = policies.sides[0]
     rules = rules_of_tool(side.content, server, tool, side.tokens)
     roles = {role for argument in tool.args for role in argument.possible_roles}
-    contained = tool.contained and any(sides.registry[role].containable for role in roles)
+    contained = tool.contained and any(policies.registry[role].containable for role in roles)
     if not contained and all(rule.then is Verdict.DENY for rule in rules):
         return NarrowedTool(server=server, tool=tool.tool, reachable=False, reasons=reasons)
     return NarrowedTool(

@@ -10,7 +10,13 @@ from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.analysis.engine.values.shapes import Shapes
-from ironcurtain.analysis.narrowing.keywords import add_keywords, below, equal_operands, presence
+from ironcurtain.analysis.narrowing.keywords import (
+    add_keywords,
+    below,
+    equal_operands,
+    presence,
+    required,
+)
 from ironcurtain.analysis.narrowing.live import Live
 from ironcurtain.analysis.narrowing.places import describe_places
 from ironcurtain.analysis.narrowing.references import detached
@@ -108,9 +114,9 @@ class _Narrower:
             self._require(name)
 
     def _require(self, name: str) -> None:
-        required = self._schema.get("required", [])
-        if name not in required:
-            self._schema["required"] = [*required, name]
+        names = required(self._schema)
+        if name not in names:
+            self._schema["required"] = [*names, name]
 
     def _remove(self, name: str, described: dict[str, JsonValue]) -> None:
         """Leave out an argument that no permitted call gives; null counts as not given."""
@@ -159,8 +165,9 @@ def _holds(variable: Variable, alive: frozenset[int], name: str, value: JsonValu
 
 def _finite(described: dict[str, JsonValue]) -> list[JsonValue] | None:
     """Return all values that a schema permits, where it lists them."""
-    if isinstance(described.get("enum"), list):
-        return list(described["enum"])
+    listed = described.get("enum")
+    if isinstance(listed, list):
+        return list(listed)
     if "const" in described:
         return [described["const"]]
     return [False, True] if described.get("type") == "boolean" else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
+from ironcurtain.analysis.narrowing.keywords import properties, required
+from ironcurtain.analysis.narrowing.report import Narrowing
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -24,19 +25,20 @@ def text_lines(narrowed: Narrowing, annotations: Annotations) -> Iterator[str]:
         if not tool.reachable:
             yield f"{name}: hidden, no call of it can be permitted"
             continue
-        own = annotated.input_schema if annotated is not None else None
-        lines = list(_differences(own or {}, tool))
+        published = annotated.input_schema if annotated is not None else None
+        lines = list(_differences(published or {}, tool.input_schema or {}))
         yield f"{name}: {'narrowed' if lines else 'as the server says'}"
         yield from (f"  {line}" for line in lines)
         yield from (f"  not followed: {visible(reason)}" for reason in tool.reasons)
 
 
-def _differences(own: Mapping[str, JsonValue], tool: NarrowedTool) -> Iterator[str]:
-    new = tool.input_schema or {}
-    added = [name for name in new.get("required", []) if name not in own.get("required", [])]
+def _differences(published: Mapping[str, JsonValue], narrowed: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Yield what differs between two schemas of a tool: arguments that are required, changed or gone."""
+    known = required(published)
+    added = [name for name in required(narrowed) if name not in known]
     if added:
         yield f"required: {', '.join(map(visible, added))}"
-    before, after = own.get("properties", {}), new.get("properties", {})
+    before, after = properties(published), properties(narrowed)
     for name, old in before.items():
         if name not in after:
             yield f"{visible(name)}: cannot be given"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, Values
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
@@ -79,13 +79,17 @@ class Digests:
     def skeleton(self, value: JsonValue, known: frozenset[str]) -> JsonValue:
         """Return a value's skeleton; the names in `known` are kept."""
         if isinstance(value, dict):
-            return {
-                name if name in known else self.member(name): self.skeleton(below, known)
-                for name, below in value.items()
-            }
+            return self.members(value, known)
         if isinstance(value, list | tuple):
-            return [self.skeleton(one, known) for one in value]
+            return [self.skeleton(element, known) for element in value]
         return self.scalar(value)
+
+    def members(self, value: Mapping[str, JsonValue], known: frozenset[str]) -> dict[str, JsonValue]:
+        """Return an object's skeleton; the names in `known` are kept."""
+        return {
+            name if name in known else self.member(name): self.skeleton(child, known)
+            for name, child in value.items()
+        }
 
     def _digest(self, value: JsonValue) -> str:
         return hmac.digest(self._key, json_text.canonical(value), "sha256").hex()[:_DIGITS]
@@ -165,16 +169,16 @@ class AbstractKeeper:
     ) -> AbstractArguments:
         server = record.server
         atoms = self._atoms_of(server, tool)
-        args, caller = prepared.input["args"], prepared.input["caller"]
+        args, caller = prepared.call.arguments, prepared.caller
         known = frozenset(_known_names(tool, atoms))
         roles = self._loaded.surroundings(server).registry
         resources = {a.top_level for a in tool.args if any(roles[r].resource for r in a.possible_roles)}
         plain = {name: value for name, value in args.items() if name not in resources}
         values: Values = {"args": args, "caller": caller}
         return AbstractArguments(
-            args=self._digests.skeleton(plain, known),
-            caller=self._digests.skeleton(caller, known),
-            meta=self._digests.skeleton(record.meta, frozenset()),
+            args=self._digests.members(plain, known),
+            caller=self._digests.members(caller, known),
+            meta=self._digests.members(record.meta, frozenset()),
             tests={atom.key: atom.holds(values) for atom in atoms},
         )
 

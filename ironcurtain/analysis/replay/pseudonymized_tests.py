@@ -16,7 +16,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.system.frozen import JsonValue
 
-Skeletons: TypeAlias = Mapping[Root, Mapping[str, JsonValue]]
+Skeletons: TypeAlias = Mapping[Root, dict[str, JsonValue]]
 """The skeletons of the arguments and of the caller facts of a call."""
 
 _NOTHING = frozenset[str]()
@@ -58,7 +58,7 @@ class SkeletonReader:
 
     def _find(self, value: JsonValue, path: tuple[str, ...]) -> JsonValue:
         for token in path:
-            if not isinstance(value, Mapping):
+            if not isinstance(value, dict):
                 return None
             value = value.get(token, value.get(self._digests.member(token)))
         return value
@@ -80,26 +80,26 @@ class SkeletonReader:
         return self._compare_typed(test.op, value, operand)
 
     def _compare_typed(self, op: str, value: JsonValue, operand: JsonValue) -> bool | None:
-        operands = operand if op in ("in", "not_in") else [operand]
+        operands = operand if op in ("in", "not_in") and isinstance(operand, list) else [operand]
         if _type(value) != _type(operands[0]):
             return False
         if op in ("equals", "in", "not_equals", "not_in"):
-            own = self._uniform(value)
-            is_one = any(own == self._uniform(one) for one in operands)
-            return is_one is (op in ("equals", "in"))
+            tested = self._uniform(value)
+            is_listed = any(tested == self._uniform(member) for member in operands)
+            return is_listed is (op in ("equals", "in"))
         if op == "matches" or _type(value) == "number":
             return None
         return False
 
     def _uniform(self, value: JsonValue) -> JsonValue:
         """Return a skeleton with every member's name as its digest, and true told apart from 1."""
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return {
                 name if name.startswith(MEMBER) else self._digests.member(name): self._uniform(below)
                 for name, below in value.items()
             }
         if isinstance(value, list):
-            return [self._uniform(one) for one in value]
+            return [self._uniform(element) for element in value]
         return value
 
 

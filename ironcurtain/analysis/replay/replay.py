@@ -99,7 +99,7 @@ class Replayer:
         if digests is not None:
             self._forms[True] = digests.chain
             self._tables[True] = PatternTable(self._content, loaded, digests.chain, self._registry)
-        self._has_custom = any(path.startswith("ironcurtain/custom/") for path in bundle.modules)
+        self._has_custom = bool(bundle.custom_modules)
 
     def replay(self, records: Iterable[DecisionRecord]) -> list[Replayed]:
         """Decide each recorded call; return the outcomes in the same order.

@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
-from ironcurtain.analysis.narrowing.narrowing import described_site, narrowing
+from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing
 from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
@@ -82,7 +82,7 @@ class Narrowed:
 
 async def _narrow(enforced: PolicyInstance) -> Mapping[tuple[str, str], NarrowedTool]:
     policy = enforced.policy
-    world = described_site(policy.loaded.site)
+    world = described_deployment(policy.loaded.site)
     found = await aside(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
     return {(tool.server, tool.tool): tool for tool in found.tools}
 

@@ -61,7 +61,9 @@ class Leaf:
         if self.part is not None:
             if self.argument.codec is None or not isinstance(value, str):
                 return None
-            original = next(v for s, v in pointers.leaves(arguments) if s == self.steps)
+            original = next(
+                v for s, v in pointers.leaves(arguments) if s == self.steps and isinstance(v, str)
+            )
             parts = decode(self.argument.codec, original)
             parts[self.part] = value
             try:

@@ -34,7 +34,8 @@ def _spelled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         yield "end of text", f"{value}\0"
         yield from (("Unicode form", unicodedata.normalize(form, value)) for form in ("NFD", "NFKC"))
         yield "Unicode form", "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in value)
-        yield from (("scalar and list", listed) for listed in ([value], [[value]]))
+        yield "scalar and list", [value]
+        yield "scalar and list", [[value]]
         if value in ("true", "false"):
             yield "type", value == "true"
         if value.isdecimal():
@@ -59,5 +60,4 @@ def named_places(if_: If, then: Verdict, arguments: JsonValue) -> Iterator[tuple
 def _is_named(test: ArgCondition, value: JsonValue) -> bool:
     if test.op == "matches" or isinstance(test.value, dict):
         return value is not None
-    operands = test.value if test.op == "in" else [test.value]
-    return any(type(value) is type(one) and value == one for one in operands)
+    return any(type(value) is type(operand) and value == operand for operand in test.operands)

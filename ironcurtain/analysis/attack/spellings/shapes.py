@@ -51,20 +51,21 @@ def shaped(
 def _lists(arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Shaped]:
     if leaf.part is not None:
         return
-    for value in ([leaf.text], [[leaf.text]], [leaf.text, leaf.text], {"value": leaf.text}):
+    several: list[JsonValue] = [[leaf.text], [[leaf.text]], [leaf.text, leaf.text], {"value": leaf.text}]
+    for value in several:
         yield Shaped("scalar and list", TOOLS, leaf.with_value(arguments, value))
-    for steps, value in pointers.matches(arguments, leaf.steps[:-1]):
-        if isinstance(value, list) and steps:
+    for steps, holder in pointers.matches(arguments, leaf.steps[:-1]):
+        if isinstance(holder, list) and steps:
             changed = copy.deepcopy(arguments)
-            pointers.assign(changed, steps, leaf.text if len(value) == 1 else [value])
+            pointers.assign(changed, steps, leaf.text if len(holder) == 1 else [holder])
             yield Shaped("scalar and list", TOOLS, changed)
             changed = copy.deepcopy(arguments)
-            pointers.assign(changed, steps, [*value[::-1], value[0]])
+            pointers.assign(changed, steps, [*holder[::-1], holder[0]])
             yield Shaped("reordered elements", TOOLS, changed)
 
 
 def _absent(tool: ToolAnnotation, arguments: dict[str, JsonValue]) -> Iterator[Shaped]:
-    properties = (tool.input_schema or {}).get("properties", {})
+    properties = tool.properties
     for name in dict.fromkeys((*tool.argument_names, *properties)):
         described = properties.get(name)
         default = described.get("default") if isinstance(described, dict) else None
@@ -120,7 +121,8 @@ def _pairs(arguments: dict[str, JsonValue], leaf: Leaf, friend: str) -> Iterator
     inside = leaf.steps[:-1] if leaf.steps[-1].isdecimal() else leaf.steps
     there = next(v for _, v in pointers.matches(arguments, inside))
     values = there if isinstance(there, list) else [leaf.text]
-    for both in ([friend, *values], [*values, friend]):
+    orders: list[list[JsonValue]] = [[friend, *values], [*values, friend]]
+    for both in orders:
         changed = copy.deepcopy(arguments)
         pointers.assign(changed, inside, both)
         yield changed

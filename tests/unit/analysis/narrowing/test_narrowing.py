@@ -9,7 +9,7 @@ import pytest
 import re2
 from support.policies import annotations, compiled, rule, tool
 
-from ironcurtain.analysis.narrowing.narrowing import described_site, narrowing
+from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing
 from ironcurtain.analysis.narrowing.pattern import portable_pattern
 from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.analysis.narrowing.text import text_lines
@@ -224,7 +224,7 @@ def test_the_sandbox_of_the_site_counts() -> None:
     options = {"required": ("path",), "contained": True, "path": ["read-path"]}
     with_sandbox = narrowed({"path": {"type": "string"}}, rules, **options)
     without = narrowed(
-        {"path": {"type": "string"}}, rules, world=described_site(Deployment("/home/user")), **options
+        {"path": {"type": "string"}}, rules, world=described_deployment(Deployment("/home/user")), **options
     )
     assert (with_sandbox.reachable, without.reachable) == (False, True)
 
