@@ -6,9 +6,10 @@ not. So a change carries a digest of the cells behind the words and of everythin
 
 from __future__ import annotations
 
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
+from ironcurtain.analysis.engine.policies_under_test import CUSTOM_PLACE, PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CallSpace
+from ironcurtain.analysis.engine.space.elements import SubjectKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system import json_text
@@ -20,22 +21,22 @@ TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 
 def cell_content(cell: EquivalenceClass) -> JsonValue:
     """Return what each policy knows of a cell's subjects; lists are named with their members' digest."""
-    known = [
-        None if key is None else {"in": sorted(key.patterns), "free": key.discharged, "floor": key.floor}
-        for key in cell.keys
-    ]
-    return {"role": cell.role, "known": known}
+    return {"role": cell.role, "known": [None if key is None else _known(key) for key in cell.keys]}
+
+
+def _known(key: SubjectKey) -> JsonValue:
+    return {"in": [*sorted(key.patterns)], "free": key.discharged, "floor": key.floor}
 
 
 def space_content(space: CallSpace) -> JsonValue:
     """Return what a tool's cells are cut by: its annotation, patterns, tests, guards and custom modules."""
-    guards = [[sorted(g.roles), sorted(g.patterns), g.anywhere] for g in space.guards]
+    guards = sorted((sorted(g.roles), sorted(g.patterns), g.anywhere) for g in space.guards)
     return {
         "tool": [space.server, space.tool],
         "annotation": _annotation(space.annotation),
-        "patterns": sorted(space.reader.patterns),
-        "tests": sorted(space.used_atoms),
-        "guards": sorted(guards),
+        "patterns": [*sorted(space.reader.patterns)],
+        "tests": [*sorted(space.used_atoms)],
+        "guards": [[[*roles], [*patterns], anywhere] for roles, patterns, anywhere in guards],
         "custom": [_custom(side) for side in space.sides.sides],
     }
 
@@ -59,7 +60,7 @@ def _tool_of(side: PolicyUnderTest, server: str, tool: str) -> JsonValue:
 
 def _rule(rule: RuleOfTool) -> JsonValue:
     condition = rule.condition.model_dump(mode="json", exclude_defaults=True)
-    return {"if": condition, "patterns": sorted(rule.patterns), "then": rule.then.value}
+    return {"if": condition, "patterns": [*sorted(rule.patterns)], "then": rule.then.value}
 
 
 def _annotation(annotation: ToolAnnotation) -> JsonValue:
@@ -68,5 +69,7 @@ def _annotation(annotation: ToolAnnotation) -> JsonValue:
 
 def _custom(side: PolicyUnderTest) -> JsonValue:
     """Return a digest of the modules that a project wrote itself: they may read anything."""
-    own = {path: text for path, text in side.bundle.modules.items() if path.startswith("ironcurtain/custom/")}
+    own: dict[str, JsonValue] = {
+        path: text for path, text in side.bundle.modules.items() if path.startswith(CUSTOM_PLACE)
+    }
     return json_text.digest(own) if own else None

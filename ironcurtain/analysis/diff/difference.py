@@ -133,7 +133,7 @@ def _whole_tools(
                 "loosened",
                 "the annotation changed, so its cells cannot be compared; see both matrices",
             )
-        content = {"tool": [server, tool], "note": note}
+        content: JsonValue = {"tool": [server, tool], "note": note}
         yield Change(
             id=_id(content),
             direction="loosened" if direction == "loosened" else "tightened",
@@ -146,7 +146,7 @@ def _whole_tools(
 # -- cells ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Changed:
     """A path of a cell on which the verdict changed.
 
@@ -258,7 +258,7 @@ def _as_decided_alike(each: _Changed, decisions: list[dict[str, Decision]], numb
 
 def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
     """Group changes: places that changed alike, then roles, then tools."""
-    numbers = {id(each): number for number, each in enumerate(found)}
+    numbers = {change: number for number, change in enumerate(found)}
     alike: dict[tuple[Hashable, ...], list[_Changed]] = {}
     for each in found:
         name = f"{each.one.space.server}/{each.one.space.tool}"
@@ -271,7 +271,7 @@ def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> 
         one[2].append(each)
     for (_, where), (tools, roles, members) in groups.items():
         first = min(members, key=_size)
-        decided = [side.get(str(numbers[id(first)])) for side in decisions]
+        decided = [side.get(str(numbers[first])) for side in decisions]
         behind = [
             each for tool in tools for role in roles for each in alike.get((tool, role, first.behaviour), ())
         ]
@@ -281,9 +281,9 @@ def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> 
 
 def _places(found: Iterable[_Changed]) -> Iterator[tuple[str, str, tuple[str, ...], _Changed]]:
     """Yield every change once for each tool and role, with the places it concerns."""
-    tools: dict[int, list[_Changed]] = {}
+    tools: dict[Examined, list[_Changed]] = {}
     for each in found:
-        tools.setdefault(id(each.one), []).append(each)
+        tools.setdefault(each.one, []).append(each)
     for changed in tools.values():
         space = changed[0].one.space
         for role in sorted({each.cell.role for each in changed}):
@@ -323,7 +323,12 @@ def _statement(
     decided: list[Decision | None],
 ) -> Change:
     direction: Direction = "loosened" if first.new.severity < first.old.severity else "tightened"
-    content = {"tools": list(tools), "roles": list(roles), "where": list(where), "when": list(first.when)}
+    content: dict[str, JsonValue] = {
+        "tools": [*tools],
+        "roles": [*roles],
+        "where": [*where],
+        "when": [*first.when],
+    }
     rules = [_rules(first, side, decision) for side, decision in enumerate(decided)]
     known = [each for each in decided if each is not None]
     witness = None
@@ -358,9 +363,9 @@ def _statement(
 
 def _meaning(id_: str, behind: Iterable[_Changed]) -> str:
     cells = {json_text.canonical([each.one.space.tool, cell_content(each.cell)]).decode() for each in behind}
-    spaces = {id(each.one.space): each.one.space for each in behind}
-    cut = {json_text.canonical(space_content(space)).decode() for space in spaces.values()}
-    return json_text.digest([id_, sorted(cells), sorted(cut)])
+    spaces = {each.one.space for each in behind}
+    cut = {json_text.canonical(space_content(space)).decode() for space in spaces}
+    return json_text.digest([id_, [*sorted(cells)], [*sorted(cut)]])
 
 
 def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, ...]:

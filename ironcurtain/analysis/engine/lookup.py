@@ -13,6 +13,7 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
+from ironcurtain.system.frozen import JsonValue
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,11 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     for key in keys.values():
         mask |= examined.calls.key_mask(key, 0)
     resources = {name for source in space.sources for name in source.places if source.argument is not None}
-    arguments = {n: PRESENT if n in resources else value for n, value in call.input["args"].items()}
-    asked: Values = {"args": arguments, "caller": call.input["caller"]}
+    arguments, caller = (_members(call.input[root]) for root in ("args", "caller"))
+    asked: Values = {
+        "args": {name: PRESENT if name in resources else value for name, value in arguments.items()},
+        "caller": caller,
+    }
     classes = {}
     for index, variable in enumerate(space.variables):
         classes[index] = variable.class_of(asked)
@@ -52,6 +56,11 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
         if len(taken) != 1:
             raise LookupError(f"{len(taken)} paths for {key} with {classes}")
         yield Located(id_, cell, taken[0])
+
+
+def _members(value: JsonValue) -> dict[str, JsonValue]:
+    """Return the members of an object of a policy input; step 5 writes nothing else in these places."""
+    return value if isinstance(value, dict) else {}
 
 
 def _key(examined: Examined, call: Prepared, id_: str) -> SubjectKey:

@@ -69,7 +69,22 @@ class _Question:
     mask: int | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Batch:
+    """Questions that one policy input asks.
+
+    Attributes:
+        input: The policy input.
+        ids: The ids of all its subjects.
+        numbers: The question that the subject with an id stands for; others only meet the guards.
+    """
+
+    input: dict[str, JsonValue]
+    ids: frozenset[str]
+    numbers: Mapping[str, int]
+
+
+@dataclass(eq=False)
 class Examined:
     """One tool after OPA was asked about it.
 
@@ -113,7 +128,7 @@ def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
         return []
     sides = examined[0].space.sides.sides
     per_side = [_ask(questions, side, opa) for side in range(len(sides))]
-    tables = {id(one.space): one for one in examined}
+    by_space = {one.space: one for one in examined}
     for number, question in enumerate(questions):
         outcomes = tuple(answers.get(number) for answers in per_side)
         fits = (
@@ -122,7 +137,7 @@ def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
             and all(element.fits for _, element in question.elements)
         )
         answered = Answered(question.path, outcomes, question.chosen, question.elements, fits)
-        tables[id(question.space)].answers.setdefault(question.cell.keys, []).append(answered)
+        by_space[question.space].answers.setdefault(question.cell.keys, []).append(answered)
     return examined
 
 
@@ -172,36 +187,32 @@ def _ask(questions: list[_Question], side: int, opa: OpaCommand) -> dict[int, Ou
     for number, question in enumerate(questions):
         if question.cell.keys[side] is not None:
             batches.setdefault(_batch_key(question), []).append(number)
-    inputs: dict[str, JsonValue] = {}
-    places: dict[str, dict[str, int]] = {}
+    asked: dict[str, _Batch] = {}
     for numbers in batches.values():
         for start in range(0, len(numbers), _BATCH):
-            id_ = f"q{len(inputs):06d}"
-            inputs[id_], places[id_] = _input(questions, numbers[start : start + _BATCH], side)
+            asked[f"q{len(asked):06d}"] = _batch(questions, numbers[start : start + _BATCH], side)
     if not questions:
         return {}
     bundle = questions[0].space.sides.sides[side].bundle
-    answers = evaluate(inputs, bundle, opa)
+    answers = evaluate({id_: batch.input for id_, batch in asked.items()}, bundle, opa)
     return {
         number: outcome
-        for id_, table in places.items()
-        for number, outcome in _read(questions, table, answers[id_], side, set(inputs[id_]["subjects"]))
+        for id_, batch in asked.items()
+        for number, outcome in _read(questions, batch, answers[id_], side)
     }
 
 
 def _batch_key(question: _Question) -> tuple[object, ...]:
     return (
-        id(question.space),
+        question.space,
         tuple(sorted(question.chosen.items())),
         question.cell.role == NONE,
         question.mask,
     )
 
 
-def _input(
-    questions: list[_Question], numbers: list[int], side: int
-) -> tuple[dict[str, JsonValue], dict[str, int]]:
-    """Return one policy input with the subjects of several questions, and which id asks which of them."""
+def _batch(questions: list[_Question], numbers: list[int], side: int) -> _Batch:
+    """Return one policy input with the subjects of several questions."""
     first = questions[numbers[0]]
     space = first.space
     loaded = space.sides.sides[side]
@@ -227,7 +238,7 @@ def _input(
         add(key, subject)
     values = space.values(first.chosen)
     arguments = {name: value for name, value in values["args"].items() if name not in _resource_names(space)}
-    question = policy_input(
+    asked = policy_input(
         space.server,
         space.annotation,
         arguments,
@@ -236,7 +247,7 @@ def _input(
         frozenset(discharged),
         loaded.policy.patterns,
     )
-    return question, table
+    return _Batch(asked, frozenset(subject.id for subject in subjects), table)
 
 
 def _fillers(question: _Question, side: int) -> Iterator[Seen]:
@@ -258,19 +269,19 @@ def _subject(question: _Question, side: int) -> tuple[SubjectKey, Resource]:
 
 
 def _read(
-    questions: list[_Question], table: Mapping[str, int], answer: JsonValue, side: int, ids: set[str]
+    questions: list[_Question], batch: _Batch, answer: JsonValue, side: int
 ) -> Iterator[tuple[int, Outcome]]:
     try:
-        read = read_answer(answer, ids)
+        read = read_answer(answer, batch.ids)
     except Refusal as refusal:
         raise VerificationError(refusal.reason) from None
-    for id_, number in table.items():
+    for id_, number in batch.numbers.items():
         question = questions[number]
-        said = read.subjects[id_]
+        decided = read.subjects[id_]
         content = question.space.sides.sides[side].content
-        rule = content.rules.get(said.rule)
-        _check(question, side, said.rule)
-        yield number, Outcome(said.verdict, said.rule, rule.clause if rule else None)
+        rule = content.rules.get(decided.rule)
+        _check(question, side, decided.rule)
+        yield number, Outcome(decided.verdict, decided.rule, rule.clause if rule else None)
 
 
 def _check(question: _Question, side: int, said: str) -> None:

@@ -244,6 +244,6 @@ def _uses_remotes(content: PolicyContent) -> bool:
 
 def _tokens(content: PolicyContent) -> dict[str, str]:
     return {
-        f"@{name}": f"@{name} {json_text.digest([kind, sorted(values)])}"
+        f"@{name}": f"@{name} {json_text.digest([kind, [*sorted(values)]])}"
         for name, (kind, values) in content.lists.items()
     }

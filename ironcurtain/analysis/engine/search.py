@@ -325,12 +325,12 @@ def _worst(one: Severities, other: Severities) -> Severities:
 
 
 def _outcomes(node: Diagram) -> Iterator[tuple[object, ...]]:
-    seen, waiting = {id(node)}, [node]
+    seen, waiting = {node}, [node]
     while waiting:
-        each = waiting.pop()
-        if each.outcome is not None:
-            yield each.outcome
-        for _, below in each.branches:
-            if id(below) not in seen:
-                seen.add(id(below))
+        inner = waiting.pop()
+        if inner.outcome is not None:
+            yield inner.outcome
+        for _, below in inner.branches:
+            if below not in seen:
+                seen.add(below)
                 waiting.append(below)

@@ -7,6 +7,7 @@ that allows and true in one that asks or denies. The renderer and the evaluators
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -91,8 +92,14 @@ def demanded_type(test: ArgCondition) -> str | None:
         return None
     if test.measure is not None:
         return _TYPE_OF_MEASURE[test.measure]
-    sample = test.value[0] if test.op in ("in", "not_in") else test.value
-    return _TYPE_OF_OPERATOR.get(test.op) or json_type(sample)
+    return _TYPE_OF_OPERATOR.get(test.op) or json_type(operands(test.op, test.value)[0])
+
+
+def operands(op: str, value: JsonValue) -> Sequence[JsonValue]:
+    """Return the constants that an operator compares with: `in` and `not_in` list theirs, others have one."""
+    if op in ("in", "not_in") and isinstance(value, list | tuple):
+        return value
+    return [value]
 
 
 def json_type(value: JsonValue) -> str | None:

@@ -56,7 +56,7 @@ class Calls:
     def __init__(self, space: CallSpace) -> None:
         self._space = space
         self._bits = {key: number for number, key in enumerate(space.guards)}
-        self._masks: dict[int, int] = {}
+        self._masks: dict[Element, int] = {}
         self._options: dict[tuple[object, ...], list[Element]] = {}
 
     def options(self, source: int, roles: tuple[str, ...], chosen: Mapping[int, int]) -> list[Element]:
@@ -84,13 +84,13 @@ class Calls:
 
     def mask(self, element: Element) -> int:
         """Return the guard bits that an element sets."""
-        if id(element) not in self._masks:
+        if element not in self._masks:
             mask = 0
             for side, seen in enumerate(element.seen):
                 for each in seen:
                     mask |= self.key_mask(each.key, side)
-            self._masks[id(element)] = mask
-        return self._masks[id(element)]
+            self._masks[element] = mask
+        return self._masks[element]
 
     def key_mask(self, key: SubjectKey, side: int) -> int:
         """Return the guard bits that a subject sets as one of the policies sees it.

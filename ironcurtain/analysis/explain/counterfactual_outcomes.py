@@ -31,7 +31,7 @@ class Outcomes:
         self._space = space
         resources = {name for source in space.sources if source.argument for name in source.places}
         asked = {name: PRESENT if name in resources else value for name, value in arguments.items()}
-        self._classes = [v.class_of({"args": asked, "caller": caller}) for v in space.variables]
+        self._classes = [v.class_of({"args": asked, "caller": dict(caller)}) for v in space.variables]
         self.caller_classes = {
             index: frozenset({class_})
             for index, (variable, class_) in enumerate(zip(space.variables, self._classes, strict=True))

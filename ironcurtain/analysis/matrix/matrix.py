@@ -68,7 +68,8 @@ _COMMA = ",\n"
 
 def _table_text(table: dict[str, JsonValue]) -> str:
     head = ", ".join(f"{_line(key)}: {_line(value)}" for key, value in table.items() if key != "rows")
-    rows = _COMMA.join(f"  {_line(row)}" for row in table["rows"])
+    listed = table["rows"]
+    rows = _COMMA.join(f"  {_line(row)}" for row in (listed if isinstance(listed, list) else ()))
     return f' {{{head}, "rows": [\n{rows}\n ]}}' if rows else f' {{{head}, "rows": []}}'
 
 

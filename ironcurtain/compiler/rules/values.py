@@ -54,7 +54,7 @@ class _Place:
         if isinstance(value, list | dict) or any(same_json(value, each) for each in self.defaults):
             return True
         try:
-            return all(_validator(schema).is_valid(value) for schema in self.schemas)
+            return all(_validator(schema).is_valid(value) for schema in self.schemas.parts)
         except (Unresolvable, RecursionError):
             return True
 
@@ -82,7 +82,7 @@ class _Place:
                 yield self._of(shape.member(step), defaults)
 
     def _of(self, schemas: Schemas, defaults: tuple[JsonValue, ...]) -> _Place:
-        own = tuple(default for schema in schemas for default in _defaults(schema))
+        own = tuple(default for schema in schemas.parts for default in _defaults(schema))
         return _Place(self.shapes, schemas, (*defaults, *own))
 
 
@@ -120,10 +120,10 @@ def _places(name: str, tool: ToolAnnotation) -> list[_Place]:
     schema = shown_schema(tool.input_schema) if tool.input_schema is not None else {}
     shapes = Shapes(schema)
     if tool.input_schema is not None and not any(
-        first in dict(shape.properties) for shape in shapes.of((schema,))
+        first in dict(shape.properties) for shape in shapes.of(Schemas((schema,)))
     ):
         return []
-    found = list(_Place(shapes, (schema,), tuple(_defaults(schema))).below(first))
+    found = list(_Place(shapes, Schemas((schema,)), tuple(_defaults(schema))).below(first))
     for step in rest:
         found = [below for place in found for below in place.below(step)]
     return found
@@ -162,7 +162,7 @@ def _known(places: Sequence[_Place]) -> list[JsonValue]:
 
 
 def _schemas(places: Sequence[_Place]) -> list[JsonValue]:
-    return [each for place in places for each in place.schemas]
+    return [each for place in places for each in place.schemas.parts]
 
 
 def _matches(pattern: str, value: JsonValue) -> bool:

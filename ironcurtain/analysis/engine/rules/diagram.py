@@ -111,15 +111,15 @@ class Diagrams:
         self, node: DiagramNode, outcomes: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None]
     ) -> DiagramNode:
         """Return the diagram with its outcomes replaced, reduced anew."""
-        done: dict[int, DiagramNode] = {}
+        done: dict[DiagramNode, DiagramNode] = {}
 
-        def walk(each: DiagramNode) -> DiagramNode:
-            if id(each) not in done:
-                if each.test is None:
-                    done[id(each)] = self.leaf(outcomes[each.outcome])
+        def walk(inner: DiagramNode) -> DiagramNode:
+            if inner not in done:
+                if inner.test is None:
+                    done[inner] = self.leaf(outcomes[inner.outcome])
                 else:
-                    done[id(each)] = self._joined(each.test, [(g, walk(n)) for g, n in each.branches])
-            return done[id(each)]
+                    done[inner] = self._joined(inner.test, [(g, walk(n)) for g, n in inner.branches])
+            return done[inner]
 
         return walk(node)
 
@@ -159,14 +159,13 @@ class Diagrams:
         return min(guards, key=guard_order) if guards else None
 
     def _joined(self, test: Test, branches: Sequence[tuple[frozenset[int], DiagramNode]]) -> DiagramNode:
-        groups: dict[int, tuple[frozenset[int], DiagramNode]] = {}
+        groups: dict[DiagramNode, frozenset[int]] = {}
         for classes, node in branches:
-            known = groups.get(id(node))
-            groups[id(node)] = (classes | known[0] if known else classes, node)
+            groups[node] = groups.get(node, frozenset()) | classes
         if len(groups) == 1:
-            return next(iter(groups.values()))[1]
-        ordered = tuple(sorted(groups.values(), key=lambda group: min(group[0])))
-        return self._node(test, ordered, None)
+            return next(iter(groups))
+        ordered = sorted(groups, key=lambda node: min(groups[node]))
+        return self._node(test, tuple((groups[node], node) for node in ordered), None)
 
     def _node(
         self,
@@ -174,7 +173,7 @@ class Diagrams:
         branches: tuple[tuple[frozenset[int], DiagramNode], ...],
         outcome: tuple[Hashable, ...] | None,
     ) -> DiagramNode:
-        key = (test, tuple((classes, id(node)) for classes, node in branches), outcome)
+        key = (test, branches, outcome)
         if key not in self._nodes:
             if len(self._nodes) >= MAX_NODES:
                 raise TooManyError

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import re2
+from pydantic import TypeAdapter
 
 from ironcurtain.analysis.engine.unknown_facts import (
     NO_FACTS,
@@ -20,8 +21,10 @@ from ironcurtain.analysis.engine.unknown_facts import (
     holds_unknown,
     json_type,
     needs,
+    operands,
     reference,
 )
+from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation, When
@@ -32,11 +35,15 @@ from ironcurtain.system.frozen import JsonValue
 
 Place: TypeAlias = tuple[Root, str]
 """A top-level argument or caller fact, by its name."""
-Values: TypeAlias = Mapping[Root, Mapping[str, JsonValue]]
+Values: TypeAlias = Mapping[Root, dict[str, JsonValue]]
 """The arguments and the caller facts of a call."""
 
 _ORDERED = {"lt", "le", "gt", "ge"}
-_UNKNOWN = "or unknown"
+_UNKNOWN: Literal["or unknown"] = "or unknown"
+_KEY: TypeAdapter[tuple[Root, ArgCondition] | tuple[Root, ArgCondition, Literal["or unknown"]]] = TypeAdapter(
+    tuple[Root, ArgCondition] | tuple[Root, ArgCondition, Literal["or unknown"]]
+)
+"""What the key of a rule's test holds: where its pointer begins, the test, and whether it holds unknown."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Predicate:
         """The facts that the test needs."""
         return NO_FACTS if self.condition is None else needs(self.root, self.condition)
 
-    def _test_holds(self, test: ArgCondition, root: Mapping[str, JsonValue], operand: JsonValue) -> bool:
+    def _test_holds(self, test: ArgCondition, root: dict[str, JsonValue], operand: JsonValue) -> bool:
         path = self.path
         if pointers.EVERY not in path:
             return self.compare(find(root, path), operand)
@@ -116,7 +123,7 @@ class Predicate:
 
 def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Predicate:
     """Return the atom of a test in a rule of a verdict."""
-    content = [root, condition.model_dump(mode="json", exclude_defaults=True)]
+    content: list[JsonValue] = [root, condition.model_dump(mode="json", exclude_defaults=True)]
     unknown = needs(root, condition).any and holds_unknown(then)
     key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
     return Predicate(key, root, condition=condition, unknown=unknown)
@@ -124,9 +131,8 @@ def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Predicate:
 
 def atom_of_key(key: str) -> Predicate:
     """Return the atom of a rule's test that a key was made of."""
-    root, content, *rest = json_text.parse(key)
-    condition = ArgCondition.model_validate_json(json_text.canonical(content))
-    return Predicate(key, root, condition=condition, unknown=rest == [_UNKNOWN])
+    root, condition, *rest = _KEY.validate_json(key)
+    return Predicate(key, root, condition=condition, unknown=bool(rest))
 
 
 def role_atom(when: When) -> Predicate:
@@ -165,20 +171,23 @@ def compare(test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
 
 
 def _compare_typed(op: str, value: JsonValue, operand: JsonValue) -> bool:
-    listed = op in ("in", "not_in")
-    operands = list(operand) if listed else [operand]
-    if json_type(value) != json_type(operands[0]):
+    constants = operands(op, operand)
+    if json_type(value) != json_type(constants[0]):
         return False
     if op in ("equals", "in"):
-        return any(same_json(value, one) for one in operands)
+        return any(same_json(value, constant) for constant in constants)
     if op in ("not_equals", "not_in"):
-        return not any(same_json(value, one) for one in operands)
+        return not any(same_json(value, constant) for constant in constants)
     if op == "matches":
-        return matcher(operand).fullmatch(value) is not None
-    if op not in _ORDERED or json_type(value) != "number":
+        return (
+            isinstance(operand, str)
+            and isinstance(value, str)
+            and matcher(operand).fullmatch(value) is not None
+        )
+    if op not in _ORDERED or not is_number(value) or not is_number(operand):
         return False
     outcomes = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
-    return bool(outcomes[op])
+    return outcomes[op]
 
 
 @lru_cache(maxsize=4096)

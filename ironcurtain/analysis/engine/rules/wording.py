@@ -8,6 +8,7 @@ from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
+from ironcurtain.analysis.engine.unknown_facts import operands
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -102,7 +103,7 @@ def atom_words(atom: Predicate) -> str:
 
 def _compared(name: str, op: str, value: JsonValue) -> str:
     if op in ("in", "not_in"):
-        return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(_value(v) for v in value)}"
+        return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(map(_value, operands(op, value)))}"
     return f"{name} {_SIGNS[op]} {_value(value)}"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
+from ironcurtain.analysis.engine.space.placing import Spelling
 from ironcurtain.analysis.engine.values.witnesses import Witness
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import Resource
@@ -37,7 +38,7 @@ class Seen(NamedTuple):
     subject: Resource
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Element:
     """What one value of a source, or none, adds to a call.
 
@@ -52,7 +53,7 @@ class Element:
     """
 
     witness: Witness | None
-    values: tuple[JsonValue, ...]
+    values: tuple[Spelling, ...]
     seen: tuple[tuple[Seen, ...], ...]
     fits: bool = True
     given: tuple[tuple[str, JsonValue], ...] = ()

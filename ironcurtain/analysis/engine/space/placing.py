@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from ironcurtain.analysis.engine.values.shapes import Schemas, Shape, Shapes
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
@@ -17,6 +18,8 @@ from ironcurtain.model.annotations import Argument, Composite
 from ironcurtain.system.frozen import JsonValue
 
 _MAX_FORMS = 24
+Spelling: TypeAlias = JsonValue | tuple[str, ...]
+"""A value of a source as a call gives it; of a composite, its parts."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Placing:
 
     def __init__(self, schema: ArgumentSchema | None, fresh: tuple[str, ...]) -> None:
         self._schema = schema
-        self._checkers: dict[int, tuple[Schemas, Callable[[JsonValue], bool | None]]] = {}
+        self._checkers: dict[Schemas, Callable[[JsonValue], bool | None]] = {}
         self._builder = ValueGenerator(schema, fresh)
 
     @cached_property
@@ -68,18 +71,23 @@ class Placing:
         """Reads the tool's schema."""
         return self._builder.shapes
 
-    def place(self, source: Source, values: Sequence[JsonValue]) -> dict[str, JsonValue]:
+    def place(self, source: Source, values: Sequence[Spelling]) -> dict[str, JsonValue]:
         """Return the arguments that hold raw values of a source, in a form that fits if one does.
 
-        A value of a composite is the tuple of its parts.
+        Raises:
+            TypeError: If a composite's value is no tuple of its parts.
         """
         if source.composite is not None:
-            return dict(zip(source.composite.join, values[0], strict=True))
+            parts = values[0]
+            if not isinstance(parts, tuple):
+                raise TypeError(parts)
+            return dict(zip(source.composite.join, parts, strict=True))
         top, *below = source.pointer
         schemas = self.shapes.argument(top)
-        if not below and len(values) == 1 and self._is_single(source, schemas):
-            return {top: values[0]}
-        return {top: self._first(schemas, self._forms(schemas, tuple(below), list(values), source))}
+        plain: list[JsonValue] = [value for value in values if not isinstance(value, tuple)]
+        if not below and len(plain) == 1 and self._is_single(source, schemas):
+            return {top: plain[0]}
+        return {top: self._first(schemas, self._forms(schemas, tuple(below), plain, source))}
 
     def fits(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether each argument alone is one that the schema accepts."""
@@ -165,9 +173,9 @@ class Placing:
     def _fits(self, schemas: Schemas, value: JsonValue) -> bool:
         if self._schema is None:
             return True
-        if id(schemas) not in self._checkers:
-            self._checkers[id(schemas)] = schemas, self._schema.checker(schemas)
-        return bool(self._checkers[id(schemas)][1](value))
+        if schemas not in self._checkers:
+            self._checkers[schemas] = self._schema.checker(schemas.parts)
+        return bool(self._checkers[schemas](value))
 
     # -- forms ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
-from ironcurtain.analysis.engine.space.placing import Source
+from ironcurtain.analysis.engine.space.placing import Source, Spelling
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.model.annotations import ToolAnnotation
@@ -71,7 +71,7 @@ class PlainValues:
                 return placed
         return {name: self._reader.placing.plain(name)}
 
-    def _witnesses(self, source: Source) -> Iterator[JsonValue]:
+    def _witnesses(self, source: Source) -> Iterator[Spelling]:
         listed = self._reader.placing.listed(source.argument, source.pointer) if source.argument else None
         yield from listed or ()
         roles = [self._sides.registry[role] for role in source.roles]

@@ -15,7 +15,7 @@ from ironcurtain.analysis.engine.prepare_cache import Reached, StepsOfTool
 from ironcurtain.analysis.engine.space.dependent import Joined
 from ironcurtain.analysis.engine.space.elements import Element, Keys, Seen, SubjectKey, keys_of, subject_key
 from ironcurtain.analysis.engine.space.equivalence_classes import lies_there, pairs
-from ironcurtain.analysis.engine.space.placing import Placing, Source
+from ironcurtain.analysis.engine.space.placing import Placing, Source, Spelling
 from ironcurtain.analysis.engine.values.witnesses import SANDBOX, SECOND_NAME, Witness, shorter_paths
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
@@ -243,7 +243,7 @@ class SourceReader:
                 break
         return found.values()
 
-    def _of_value(self, around: _Around, witness: Witness, value: JsonValue) -> Element | None:
+    def _of_value(self, around: _Around, witness: Witness, value: Spelling) -> Element | None:
         known = self._in_call(around, witness, value)
         if known is not None:
             return known
@@ -254,7 +254,7 @@ class SourceReader:
         alone = self._alone(around.source, placed, around.mode)
         return None if alone is None else Element(witness, (value,), alone, fits=False)
 
-    def _in_call(self, around: _Around, witness: Witness, value: JsonValue) -> Element | None:
+    def _in_call(self, around: _Around, witness: Witness, value: Spelling) -> Element | None:
         """Return the element of a value in a whole call, None if the call does not reach the policy."""
         placed = self.placing.place(around.source, (value,))
         seen = self._run_all(around.source, {**around.arguments, **placed})
@@ -288,7 +288,7 @@ class SourceReader:
             found.append(self._seen(source, reached, side))
         return tuple(found)
 
-    def spellings(self, source: Source, witness: Witness) -> Iterator[JsonValue]:
+    def spellings(self, source: Source, witness: Witness) -> Iterator[Spelling]:
         """Yield values of a source that should lie in the region of a witness, the preferred one first."""
         if source.composite is not None:
             joined = self._joined(source.composite)

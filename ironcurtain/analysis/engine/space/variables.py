@@ -23,8 +23,14 @@ from ironcurtain.analysis.engine.values.compared import (
     told_apart,
 )
 from ironcurtain.analysis.engine.values.domain import Domain
-from ironcurtain.analysis.engine.values.shapes import Schemas
-from ironcurtain.analysis.engine.values.value_generator import ABSENT, Candidate, ValueGenerator, tree_of
+from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
+from ironcurtain.analysis.engine.values.value_generator import (
+    ABSENT,
+    Absent,
+    Candidate,
+    ValueGenerator,
+    tree_of,
+)
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
@@ -192,7 +198,7 @@ class _ClassMaker:
         raw = self._given([one.raw for one in chosen])
         return Class(values, _truth(self._atoms, _as_values(values)), raw, all(one.fits for one in chosen))
 
-    def _given(self, values: Sequence[JsonValue]) -> tuple[tuple[Place, JsonValue], ...]:
+    def _given(self, values: Sequence[JsonValue | Absent]) -> tuple[tuple[Place, JsonValue], ...]:
         pairs = zip(self._places, values, strict=True)
         return tuple((place, value) for place, value in pairs if value is not ABSENT)
 
@@ -200,7 +206,7 @@ class _ClassMaker:
         """Return what one place can be, absence first where it may be absent."""
         root, name = place
         if root == "caller":
-            built = self._built(self._nothing, place, (), equals)
+            built = self._built(self._nothing, place, NO_SCHEMAS, equals)
             return built.mapped(
                 lambda all_: (
                     Chosen(ABSENT, ABSENT, fits=True),
@@ -252,12 +258,12 @@ class _ClassMaker:
             return
         if name not in self._builder.shapes.required:
             yield self._filled(place, ABSENT, fits=True)
-        elif self._tool.schema is None or self._tool.schema.checker(schemas)(None) is not False:
+        elif self._tool.schema is None or self._tool.schema.checker(schemas.parts)(None) is not False:
             yield self._filled(place, None, fits=True)
 
-    def _filled(self, place: Place, value: JsonValue, *, fits: bool) -> Chosen:
+    def _filled(self, place: Place, value: JsonValue | Absent, *, fits: bool) -> Chosen:
         name = place[1]
-        given = {} if value is ABSENT else {name: value}
+        given: dict[str, JsonValue] = {} if value is ABSENT else {name: value}
         filled = self._tool.with_defaults(given).get(name)
         return Chosen(value, ABSENT if filled is None else filled, fits)
 

@@ -14,8 +14,10 @@ from typing import TypeAlias
 from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, find
 from ironcurtain.analysis.engine.unknown_facts import Root, json_type
 from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.shapes import Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
+    Absent,
     ValueGenerator,
     merged,
     node_at,
@@ -40,8 +42,8 @@ class Chosen:
         fits: Whether the schema is known to accept it.
     """
 
-    raw: JsonValue
-    filled: JsonValue
+    raw: JsonValue | Absent
+    filled: JsonValue | Absent
     fits: bool
 
     @property
@@ -71,8 +73,10 @@ def joint_values(
     gaps = {*_gaps(ends_of(atoms))}
     for some in () if gaps else _equal_sets(atoms):
         tree = merged([node_at(tree_of(plain, (root, path[0])), path[1:]) for root, path in some])
-        schemas = [schema for root, path in some if root == "args" for schema in builder.shapes.at(path)]
-        made = builder.values(tree, tuple(schemas))
+        schemas = [
+            schema for root, path in some if root == "args" for schema in builder.shapes.at(path).parts
+        ]
+        made = builder.values(tree, Schemas(tuple(schemas)))
         gaps |= made.gaps
         if not all(each.fits for each in made.values):
             gaps.add("values that are compared, and that the schema restricts")

@@ -7,10 +7,9 @@ schema accepts is outside all shapes. Where nothing was left out the shapes are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 from jsonschema import (
     Draft3Validator,
@@ -47,8 +46,20 @@ _DRAFTS = (
     Draft202012Validator,
 )
 _RESTRICTING = frozenset(key for draft in _DRAFTS for key in draft.VALIDATORS)
-Schemas: TypeAlias = tuple[JsonValue, ...]
-"""Schemas that a value must fit all of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schemas:
+    """Schemas that a value must fit all of.
+
+    Two of them are equal only where they are the same object: JSON Schemas cannot be hashed, and what is
+    known of them is asked for often.
+    """
+
+    parts: tuple[JsonValue, ...] = ()
+
+
+NO_SCHEMAS = Schemas()
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,9 @@ class Shape:
     enum: tuple[JsonValue, ...] | None = None
     patterns: tuple[str, ...] = ()
     steps: tuple[float, ...] = ()
-    items: Schemas = ()
+    items: Schemas = NO_SCHEMAS
     properties: tuple[tuple[str, Schemas], ...] = ()
-    others: Schemas = ()
+    others: Schemas = NO_SCHEMAS
     required: frozenset[str] = frozenset()
     exact: bool = True
 
@@ -107,9 +118,9 @@ class Shapes:
         root: The tool's whole schema, which references point into.
     """
 
-    def __init__(self, root: Mapping[str, JsonValue]) -> None:
+    def __init__(self, root: dict[str, JsonValue]) -> None:
         self._root = root
-        self._known: dict[int, tuple[Schemas, tuple[Shape, ...]]] = {}
+        self._known: dict[Schemas, tuple[Shape, ...]] = {}
         self._arguments: dict[str, Schemas] = {}
         named = str(root.get("$schema", ""))
         # Before 2019-09 whatever stands beside a reference is ignored.
@@ -117,20 +128,19 @@ class Shapes:
 
     def of(self, schemas: Schemas) -> tuple[Shape, ...]:
         """Return the shapes of what fits all of some schemas; none where nothing can."""
-        # By identity, which the kept tuple makes unique: schemas cannot be hashed, and are asked for often.
-        if id(schemas) not in self._known:
-            found = self._of(schemas[0], 0) if schemas else (Shape(),)
-            for schema in schemas[1:]:
+        if schemas not in self._known:
+            first, *others = schemas.parts or (True,)
+            found = self._of(first, 0)
+            for schema in others:
                 found = _crossed(found, self._of(schema, 0))
-            self._known[id(schemas)] = schemas, found
-        return self._known[id(schemas)][1]
+            self._known[schemas] = found
+        return self._known[schemas]
 
     def argument(self, name: str) -> Schemas:
         """Return what a top-level argument must fit."""
         if name not in self._arguments:
             found = self._whole
-            members = [{"allOf": list(shape.member(name))} for shape in found]
-            self._arguments[name] = found[0].member(name) if len(found) == 1 else ({"anyOf": members},)
+            self._arguments[name] = _any_of([shape.member(name) for shape in found])
         return self._arguments[name]
 
     def at(self, path: Sequence[str]) -> Schemas:
@@ -138,7 +148,7 @@ class Shapes:
         schemas = self.argument(path[0])
         for step in path[1:]:
             members = [_member(shape, step) for shape in self.of(schemas) if "object" in shape.types]
-            schemas = members[0] if len(members) == 1 else ({"anyOf": [{"allOf": list(m)} for m in members]},)
+            schemas = _any_of(members)
         return schemas
 
     def takes_text(self, name: str, text: str) -> bool | None:
@@ -152,12 +162,12 @@ class Shapes:
         """Tell whether null may fit a schema; false is certain."""
         return any(
             "null" in shape.types and (shape.enum is None or None in shape.enum)
-            for shape in self.of((schema,))
+            for shape in self.of(Schemas((schema,)))
         )
 
     def is_whole(self, schema: JsonValue) -> bool:
         """Tell whether every number that fits a schema is an integer."""
-        return all(shape.whole or "number" not in shape.types for shape in self.of((schema,)))
+        return all(shape.whole or "number" not in shape.types for shape in self.of(Schemas((schema,))))
 
     @property
     def exact(self) -> bool:
@@ -166,7 +176,7 @@ class Shapes:
 
     @cached_property
     def _whole(self) -> tuple[Shape, ...]:
-        return self.of((self._root,))
+        return self.of(Schemas((self._root,)))
 
     @cached_property
     def required(self) -> frozenset[str]:
@@ -190,11 +200,13 @@ class Shapes:
             return _crossed(referred, self._of(rest, depth + 1))
         found: tuple[Shape, ...] = (_plain(schema),)
         for key in ("anyOf", "oneOf"):
-            if isinstance(schema.get(key), list):
-                branches = [self._of(branch, depth + 1) for branch in schema[key]]
+            listed = schema.get(key)
+            if isinstance(listed, list):
+                branches = [self._of(branch, depth + 1) for branch in listed]
                 one_of = key == "oneOf" and not _disjoint(branches)
                 found = _crossed(found, _unless(one_of, tuple(shape for each in branches for shape in each)))
-        for part in schema["allOf"] if isinstance(schema.get("allOf"), list) else ():
+        parts = schema.get("allOf")
+        for part in parts if isinstance(parts, list) else ():
             found = _crossed(found, self._of(part, depth + 1))
         return found
 
@@ -202,7 +214,7 @@ class Shapes:
         """Return what a reference points to; true, which is wider than anything, where that is not plain."""
         if not (reference == "#" or reference.startswith("#/")):
             return {"$dynamicRef": reference}
-        found: JsonValue = dict(self._root)
+        found: JsonValue = self._root
         for token in pointers.tokens(reference[1:]):
             found = found.get(token) if isinstance(found, dict) else None
         return found if isinstance(found, dict | bool) else {"$dynamicRef": reference}
@@ -211,55 +223,65 @@ class Shapes:
 def _member(shape: Shape, name: str) -> Schemas:
     if shape.enum is None:
         return shape.member(name)
-    return ({"enum": [value[name] for value in shape.enum if isinstance(value, dict) and name in value]},)
+    values = [value[name] for value in shape.enum if isinstance(value, dict) and name in value]
+    return Schemas(({"enum": values},))
+
+
+def _any_of(alternatives: Sequence[Schemas]) -> Schemas:
+    """Return the schemas of what fits all schemas of one alternative."""
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return Schemas(({"anyOf": [{"allOf": list(each.parts)} for each in alternatives]},))
 
 
 def _plain(schema: Mapping[str, JsonValue]) -> Shape:
+    """Return the shape of a schema's own keywords, without those that refer to or combine schemas."""
     left_out = {key for key in schema if key in _RESTRICTING and key not in _UNDERSTOOD}
-    enum = tuple(schema["enum"]) if isinstance(schema.get("enum"), list) else None
-    enum = _listed_by_both(enum, (schema["const"],) if "const" in schema else None)
-    shape = replace(_of_type(schema.get("type")), enum=enum, **_of_scalars(schema))
-    parts = _of_parts(schema, left_out)
+    listed, pattern, step = schema.get("enum"), schema.get("pattern"), schema.get("multipleOf")
+    items, members, needed = schema.get("items"), schema.get("properties"), schema.get("required")
+    enum = _listed_by_both(
+        tuple(listed) if isinstance(listed, list) else None,
+        (schema["const"],) if "const" in schema else None,
+    )
+    follows_items = isinstance(items, dict | bool) and "prefixItems" not in left_out
+    # A pattern of names can take members out of what `additionalProperties` speaks of.
+    follows_others = "additionalProperties" in schema and "patternProperties" not in left_out
+    shape = _of_type(schema.get("type"))
     return replace(
-        shape, **parts, exact=shape.exact and not left_out and not isinstance(schema.get("items"), list)
+        shape,
+        bounds=tuple(_bounds(schema)),
+        enum=enum,
+        patterns=(pattern,) if isinstance(pattern, str) else (),
+        steps=(step,) if is_number(step) else (),
+        items=Schemas((items,)) if follows_items else NO_SCHEMAS,
+        properties=_properties(members) if isinstance(members, dict) else (),
+        others=Schemas((schema["additionalProperties"],)) if follows_others else NO_SCHEMAS,
+        required=frozenset(map(str, needed)) if isinstance(needed, list) else frozenset(),
+        exact=shape.exact and not left_out and not isinstance(items, list),
     )
 
 
 def _of_type(named: JsonValue) -> Shape:
+    """Return the shape of what a schema's `type` permits."""
     if named is None:
         return Shape()
-    listed = (
-        set(named) if isinstance(named, list) and all(isinstance(each, str) for each in named) else {named}
-    )
-    if not all(isinstance(each, str) for each in listed) or not listed <= set(TYPES):
+    names = named if isinstance(named, list) else [named]
+    listed = {name for name in names if isinstance(name, str)}
+    if not listed <= set(TYPES) or not all(isinstance(name, str) for name in names):
         return Shape(exact=False)
-    found = frozenset("number" if each == "integer" else str(each) for each in listed)
-    return Shape(types=found, whole="integer" in listed and "number" not in listed)
+    types = frozenset("number" if name == "integer" else name for name in listed)
+    return Shape(types=types, whole="integer" in listed and "number" not in listed)
 
 
-def _of_scalars(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    bounds = tuple((key, schema[key]) for key in sorted(_BOUNDS) if is_number(schema.get(key)))
-    pattern, step = schema.get("pattern"), schema.get("multipleOf")
-    return {
-        "bounds": bounds,
-        "patterns": (pattern,) if isinstance(pattern, str) else (),
-        "steps": (step,) if is_number(step) else (),
-    }
+def _bounds(schema: Mapping[str, JsonValue]) -> Iterator[tuple[str, float]]:
+    for key in sorted(_BOUNDS):
+        value = schema.get(key)
+        if is_number(value):
+            yield key, value
 
 
-def _of_parts(schema: Mapping[str, JsonValue], left_out: Iterable[str]) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
-    items, members, needed = schema.get("items"), schema.get("properties"), schema.get("required")
-    if isinstance(items, dict | bool) and "prefixItems" not in left_out:
-        found["items"] = (items,)
-    if isinstance(members, dict):
-        found["properties"] = tuple((name, (each,)) for name, each in members.items())
-    # A pattern of names can take members out of what `additionalProperties` speaks of.
-    if "additionalProperties" in schema and "patternProperties" not in left_out:
-        found["others"] = (schema["additionalProperties"],)
-    if isinstance(needed, list):
-        found["required"] = frozenset(map(str, needed))
-    return found
+def _properties(members: Mapping[str, JsonValue]) -> tuple[tuple[str, Schemas], ...]:
+    return tuple((name, Schemas((schema,))) for name, schema in members.items())
 
 
 def _disjoint(branches: Iterable[Iterable[Shape]]) -> bool:
@@ -292,8 +314,13 @@ def _joined(one: Shape, other: Shape) -> Shape:
         bounds[key] = _BOUNDS[key](bounds[key], value) if key in bounds else value
     # `additionalProperties` speaks of the members that its own schema does not name, so two do not join.
     names, more = dict(one.properties), dict(other.properties)
-    apart = bool((one.others and more.keys() - names.keys()) or (other.others and names.keys() - more.keys()))
-    members = {name: (*names.get(name, ()), *more.get(name, ())) for name in {**names, **more}}
+    apart = bool(
+        (one.others.parts and more.keys() - names.keys())
+        or (other.others.parts and names.keys() - more.keys())
+    )
+    members = {
+        name: _both(names.get(name, NO_SCHEMAS), more.get(name, NO_SCHEMAS)) for name in {**names, **more}
+    }
     return Shape(
         types=one.types & other.types,
         whole=whole,
@@ -301,15 +328,21 @@ def _joined(one: Shape, other: Shape) -> Shape:
         enum=_listed_by_both(one.enum, other.enum),
         patterns=tuple(dict.fromkeys((*one.patterns, *other.patterns))),
         steps=tuple(dict.fromkeys((*one.steps, *other.steps))),
-        items=(*one.items, *other.items),
+        items=_both(one.items, other.items),
         properties=tuple(members.items()),
-        others=() if apart else (*one.others, *other.others),
+        others=NO_SCHEMAS if apart else _both(one.others, other.others),
         required=one.required | other.required,
         exact=one.exact and other.exact and not apart,
     )
 
 
-def _listed_by_both(one: Schemas | None, other: Schemas | None) -> Schemas | None:
+def _both(one: Schemas, other: Schemas) -> Schemas:
+    return Schemas((*one.parts, *other.parts))
+
+
+def _listed_by_both(
+    one: tuple[JsonValue, ...] | None, other: tuple[JsonValue, ...] | None
+) -> tuple[JsonValue, ...] | None:
     if one is None or other is None:
         return other if one is None else one
     return tuple(value for value in one if any(same_json(value, each) for each in other))

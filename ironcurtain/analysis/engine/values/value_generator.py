@@ -10,10 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
+from typing import Final
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
-from ironcurtain.analysis.engine.unknown_facts import Root
+from ironcurtain.analysis.engine.unknown_facts import Root, operands
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
@@ -35,11 +37,13 @@ _MAX_ELEMENT_CLASSES = 8
 _CONTAINERS = frozenset({"array", "object"})
 
 
-class _Absent:
-    """The value of what is not there."""
+class Absent(Enum):
+    """The type of `ABSENT`, the value of what is not there."""
+
+    ABSENT = "absent"
 
 
-ABSENT = _Absent()
+ABSENT: Final = Absent.ABSENT
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,11 @@ class ValueGenerator:
         shapes = self.shapes.of(schemas)
         made = [self._of(node, shape, depth) for shape in shapes]
         gaps = frozenset(gap for each in made for gap in each.gaps)
-        fits = self.schema.checker(schemas) if self.schema is not None and schemas else lambda _: True
+        fits = (
+            self.schema.checker(schemas.parts)
+            if self.schema is not None and schemas.parts
+            else lambda _: True
+        )
         found = []
         for each in made:
             for value in each.values:
@@ -209,11 +217,11 @@ class ValueGenerator:
         base = {name: found.values[0].value for name, found in untested.items()}
         tested = {name: self.values(below, shape.member(name), depth + 1) for name, below in members.items()}
         gaps = {gap for found in tested.values() for gap in found.gaps}
-        choices = {
+        choices: dict[str, list[JsonValue | Absent]] = {
             name: [*(each.value for each in found.values), *([] if name in needed else [ABSENT])]
             for name, found in tested.items()
         }
-        values: list[JsonValue] = []
+        values: list[dict[str, JsonValue]] = []
         for combination in itertools.islice(itertools.product(*choices.values()), MAX_VALUES + 1):
             chosen = dict(zip(choices, combination, strict=True))
             values.append({**base, **{n: v for n, v in chosen.items() if v is not ABSENT}})
@@ -233,7 +241,7 @@ class ValueGenerator:
         self, shape: Shape, members: Mapping[str, GeneratorNode], base: Mapping[str, JsonValue], depth: int
     ) -> list[dict[str, JsonValue]]:
         """Return members by which values differ that no test of members tells apart."""
-        found = [{name: name} for name in self.fresh[:1]]
+        found: list[dict[str, JsonValue]] = [{name: name} for name in self.fresh[:1]]
         for name, schemas in shape.properties:
             if name not in members:
                 values = self.values(GeneratorNode(), schemas, depth + 1).values
@@ -325,7 +333,7 @@ def _operands(atom: Predicate) -> list[JsonValue]:
         or test.op in ("present", "matches")
     ):
         return []
-    return list(test.value) if test.op in ("in", "not_in") else [test.value]
+    return list(operands(test.op, test.value))
 
 
 def _compares_whole(node: GeneratorNode, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
