@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from ironcurtain.analysis.engine.values.shapes import Schemas
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
@@ -112,7 +113,7 @@ class Filler:
 
     def _minimal(self, schema: JsonValue) -> JsonValue:
         """Return a plain value that a schema takes, null where none was found."""
-        found = self._builder.minimal((schema,)).values
+        found = self._builder.minimal(Schemas((schema,))).values
         return found[0].value if found else None
 
     def _set(
