@@ -129,6 +129,44 @@ _ENGINE = (
     click.option("--engine-token-file", metavar="FILE", help="With --engine: a file with its bearer token."),
 )
 
+_SERVING = (
+    click.option(
+        "--session", metavar="NAME", help="Name of the session and its audit log (default: made up)."
+    ),
+    click.option(
+        "--http",
+        metavar="HOST:PORT|unix:PATH",
+        help="Serve Streamable HTTP there instead of stdin and stdout.",
+    ),
+    click.option(
+        "--http-clients",
+        metavar="FILE",
+        help="The clients' tokens (default: ~/.ironcurtain/http-clients.json, made where it is missing).",
+    ),
+    click.option(
+        "--http-anywhere", is_flag=True, help="Let --http be an address that other machines can reach."
+    ),
+    click.option(
+        "--patience",
+        type=Number(0, 3600),
+        default=45.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a call is held while a person decides; keep it below the client's own limit.",
+    ),
+    click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused."),
+    click.option(
+        "--on-approval",
+        metavar="COMMAND",
+        help="Run this, without a shell, for each call that waits for a person; see docs/approvals.md.",
+    ),
+    click.option(
+        "--witness",
+        metavar="FILE",
+        help="Append there, outside the log's directory, how far the log has come.",
+    ),
+)
+
 
 def trust_options(command: F) -> F:
     """Add the options that say which bundle is the right one: see `Trust.of`."""
@@ -147,6 +185,13 @@ def policy_options(command: F) -> F:
 def engine_options(command: F) -> F:
     """Add the options that say who decides, if not an OPA of our own: see `Policy.load`."""
     for option in reversed(_ENGINE):
+        command = option(command)
+    return command
+
+
+def serving_options(command: F) -> F:
+    """Add the options of a command that serves one client or, with --http, several."""
+    for option in reversed(_SERVING):
         command = option(command)
     return command
 

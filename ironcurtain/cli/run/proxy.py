@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import Number, engine_options, policy_options
+from ironcurtain.cli.options.options import Number, engine_options, policy_options, serving_options
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import visible
 
@@ -37,25 +37,8 @@ _TRUSTED = {
 @policy_options
 @engine_options
 @click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
-@click.option("--session", metavar="NAME", help="Name of the session and its audit log (default: made up).")
-@click.option(
-    "--http", metavar="HOST:PORT|unix:PATH", help="Serve Streamable HTTP there instead of stdin and stdout."
-)
-@click.option(
-    "--http-clients",
-    metavar="FILE",
-    help="The clients' tokens (default: ~/.ironcurtain/http-clients.json, made where it is missing).",
-)
+@serving_options
 @click.option("--http-open", is_flag=True, help="Ask clients for no token: a gateway of yours knows them.")
-@click.option("--http-anywhere", is_flag=True, help="Let --http be an address that other machines can reach.")
-@click.option(
-    "--patience",
-    type=Number(0, 3600),
-    default=45.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a call is held while a person decides; keep it below the client's own limit.",
-)
 @click.option(
     "--answer-within",
     type=Number(1, 86400),
@@ -63,12 +46,6 @@ _TRUSTED = {
     show_default=True,
     metavar="SECONDS",
     help="How long a person has to answer.",
-)
-@click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
-@click.option(
-    "--on-approval",
-    metavar="COMMAND",
-    help="Run this, without a shell, for each call that waits for a person; see docs/approvals.md.",
 )
 @click.option("--trust-client", is_flag=True, help="Let the person at the client approve (MCP elicitation).")
 @click.option(
@@ -91,9 +68,6 @@ _TRUSTED = {
     show_default=True,
     metavar="N",
     help="The size at which the log goes on in a new file.",
-)
-@click.option(
-    "--witness", metavar="FILE", help="Append there, outside the log's directory, how far the log has come."
 )
 @click.option("--telemetry", is_flag=True, help="Tell OpenTelemetry of decisions, as OTEL_... say.")
 def command(**chosen: Any) -> Exit:  # noqa: ANN401 - the options of `options_of`

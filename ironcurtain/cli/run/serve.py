@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
-from ironcurtain.cli.options.options import OPA, Number, engine_options, trust_options
+from ironcurtain.cli.options.options import OPA, engine_options, serving_options, trust_options
 from ironcurtain.errors import Exit, GatewayError, UsageError
 from ironcurtain.system.text import visible
 
@@ -54,25 +54,7 @@ _DEBUG = (
 @trust_options
 @OPA
 @engine_options
-@click.option("--session", metavar="NAME", help="Name of the session and its audit log (default: made up).")
-@click.option(
-    "--http", metavar="HOST:PORT|unix:PATH", help="Serve Streamable HTTP there instead of stdin and stdout."
-)
-@click.option("--http-clients", metavar="FILE", help="The clients' own tokens, where --tokens is not given.")
-@click.option("--http-anywhere", is_flag=True, help="Let --http be an address that other machines can reach.")
-@click.option(
-    "--patience",
-    type=Number(0, 3600),
-    default=45.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a call is held while a person decides.",
-)
-@click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
-@click.option(
-    "--on-approval", metavar="COMMAND", help="Run this, without a shell, when a call waits for you."
-)
-@click.option("--witness", metavar="FILE", help="Append there how far the log has come.")
+@serving_options
 def command(
     *,
     target: str,
