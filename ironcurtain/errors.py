@@ -2,7 +2,7 @@
 
 Library code raises these and never prints or exits; `ironcurtain.cli` alone turns them into text and
 a process status. Each leaf is documented for users by the page ``docs/errors/<code>.md``, which
-`ironcurtain error <code>` prints. `IronCurtainError` catches all of them, a family those of one status:
+`ironcurtain error <code>` prints. `IronCurtainError` catches all of them, a family those of one status::
 
     IronCurtainError
     ├── SeveralErrors        errors of one stage, reported together
