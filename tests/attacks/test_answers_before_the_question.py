@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.approvals import Rendezvous, edited, written
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.messages import ApprovalState
+from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.anyio
 

@@ -18,12 +18,12 @@ import pytest
 from support.approvals import Hands, Rendezvous, edited, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION, MAX_WAITING
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.private_directory import UntrustedFileError
+from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0

@@ -15,7 +15,7 @@ from support.access_lists import OTHER, access
 from support.approvals import Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.clock import Clock
+from ironcurtain.enforcement.approvals.request import Clock
 from ironcurtain.errors import ApprovalsError
 
 pytestmark = pytest.mark.anyio

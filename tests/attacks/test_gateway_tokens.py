@@ -19,7 +19,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from ironcurtain.enforcement.proxy.tokens import BadTokenError, Tokens
+from ironcurtain.enforcement.proxy.transport.tokens import BadTokenError, Tokens
 from ironcurtain.errors import GatewayError
 
 EC, OTHER_EC = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())

@@ -24,8 +24,8 @@ import pytest
 from support.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.request import Clock
 
 TMUX = shutil.which("tmux")
 pytestmark = pytest.mark.skipif(TMUX is None, reason="there is no tmux, which is the terminal")

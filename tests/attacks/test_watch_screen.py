@@ -18,8 +18,8 @@ import pytest
 from attacks.test_terminals import TMUX, Pane, asked, pane
 from support.approvals import Rendezvous, written
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="there is no tmux, which is the terminal")
 FAKE = "0123456789abcdef  9:59 left   s read_file  reads"

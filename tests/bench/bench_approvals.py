@@ -11,8 +11,8 @@ from bench.figures import Figures, measure_async
 from support.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.bench
 WAITING = 10_000

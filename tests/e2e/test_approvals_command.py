@@ -23,8 +23,8 @@ from fixtures import asking_program
 from jsonschema import Draft202012Validator
 from support.approvals import Rendezvous, written
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.request import Clock
 
 LIMIT = 300.0
 

@@ -20,10 +20,10 @@ from support.proxied import LONG, Living, Place, equal_calls, rules, until, wait
 from support.wire import Proxy, answer, call, question, running, send
 
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.private_directory import PrivateDirectory
+from ironcurtain.enforcement.approvals.request import Clock
 from ironcurtain.enforcement.approvals.store import Store
 
 pytestmark = pytest.mark.timeout(900)

@@ -11,10 +11,9 @@ from typing import Any
 from ironcurtain.decision.decide import Prepared, conclude
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, Outcome
-from ironcurtain.enforcement.approvals.request import new_request
+from ironcurtain.enforcement.approvals.request import Clock, new_request
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from support.called import answering, one_tool, prepared

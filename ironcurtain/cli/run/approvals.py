@@ -326,8 +326,8 @@ def _print_anew(found: tuple[ApprovalStatus, ...], format_: str, *, ring: bool) 
 
 
 def _print_list(found: tuple[ApprovalStatus, ...], format_: str) -> None:
+    from ironcurtain.enforcement.approvals.describe import rows
     from ironcurtain.enforcement.approvals.messages import Approvals
-    from ironcurtain.enforcement.approvals.rows import rows
     from ironcurtain.system import json_text
 
     if format_ == "json":

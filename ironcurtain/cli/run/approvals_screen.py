@@ -15,10 +15,9 @@ from datetime import UTC, datetime
 import click
 
 from ironcurtain.cli.output import terminal
-from ironcurtain.enforcement.approvals.describe import WIDTH, describe
+from ironcurtain.enforcement.approvals.describe import WIDTH, describe, rows
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
-from ironcurtain.enforcement.approvals.rows import rows
 
 _SECONDS = 0.5
 _UNKNOWN = os.terminal_size((WIDTH, 24))

@@ -15,7 +15,7 @@ from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.hook import HookCommand
-    from ironcurtain.enforcement.proxy.audit_options import Values
+    from ironcurtain.enforcement.proxy.active_policy import Values
     from ironcurtain.enforcement.proxy.runner import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients

@@ -103,7 +103,7 @@ def command(
     # The SDK takes a second to load: --check does without.
     from ironcurtain.cli.run.proxy import options_of
     from ironcurtain.enforcement.proxy.process import say, serve
-    from ironcurtain.enforcement.proxy.tokens import Tokens
+    from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 
     if audit == "debug":
         _warn_of_debug()

@@ -14,7 +14,6 @@ from typing import TypeVar
 import anyio
 from anyio import to_thread
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState, Outcome
 from ironcurtain.enforcement.approvals.private_directory import (
@@ -23,7 +22,7 @@ from ironcurtain.enforcement.approvals.private_directory import (
     UntrustedFileError,
     check_outside,
 )
-from ironcurtain.enforcement.approvals.request import ask_again, shown_digest
+from ironcurtain.enforcement.approvals.request import Clock, ask_again, shown_digest
 from ironcurtain.enforcement.approvals.store import USE_SECONDS, Asked, Store
 from ironcurtain.errors import ApprovalsError
 from ironcurtain.system.text import visible

@@ -1,7 +1,9 @@
-"""A request as a person reads it: the whole call, in full, nothing hidden, nothing that styles a terminal.
+"""A request as a person reads it: in full (`describe`), as one or two sentences, and as a row of a list.
 
-Values stand behind a margin and are broken before they reach the edge, so that no text in them can
-look like a line of ours.
+The full text is the whole call, with nothing hidden and nothing that styles a terminal. Values stand behind
+a margin and are broken before they reach the edge. In a row, only our own words begin a line; whatever an
+agent or a server wrote stands in quotes behind them, or behind the margin. So no text can look like a line
+of ours. A row shortens long values; the whole request is what a person answers.
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
-from ironcurtain.enforcement.approvals.effects import effect_of
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.decision.roles import BUILT_IN, NONE
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import in_quotes, isolated, visible
+from ironcurtain.system.text import cut, in_quotes, isolated, quoted, visible
 
 WIDTH = 78
 """Columns where nobody knows how many there are."""
@@ -157,3 +160,129 @@ def columns_of(character: str) -> int:
         return 3  # with the two marks that isolate it, where a terminal shows these
     narrow = unicodedata.east_asian_width(character) in _NARROW and character.isalnum()
     return 1 if narrow else 2
+
+
+# -- what a call does to what it names, no further than its annotation knows -------------------
+
+_IS_ABOUT = "is about"
+_VERBS = {role.name: role.verb for role in BUILT_IN if role.verb}
+_WRITING = frozenset(role.name for role in BUILT_IN if role.writes)
+_READ_PATH = "read-path"
+_SENTENCE_VALUES = 5
+
+
+def effect_of(request: ApprovalRequest, *, length: int | None = None) -> str:
+    """Return one or two sentences, safe to show: what the call reads, changes and contacts.
+
+    What only the tool's annotation says is told as that, and what nobody knows as unknown.
+
+    Args:
+        request: The request.
+        length: Most characters of each resource; None shows them whole.
+    """
+    roles = {each.role for each in request.subjects} - {NONE}
+    if not roles and request.side_effects:
+        return (
+            "What this call changes is not known: it names nothing, and its tool is annotated to change "
+            "something."
+        )
+    if not roles:
+        return "This call changes nothing, as its tool is annotated."
+    said = f"This call {resources_of(request, most=_SENTENCE_VALUES, length=length)}."
+    if roles & _WRITING:
+        return said
+    # A tool with a resource has side effects by the rules of annotation, though all it does is read. What it
+    # does beyond that is known where every effect of it lies at its paths.
+    if request.side_effects and not (request.contained and roles == {_READ_PATH}):
+        return f"{said} Whether it changes something as well is not known."
+    return f"{said} It changes nothing, as its tool is annotated."
+
+
+def resources_of(request: ApprovalRequest, *, most: int, length: int | None = None) -> str:
+    """Return what the call does to which resource, in canonical form, those first that are asked about.
+
+    Args:
+        request: The request.
+        most: How many resources are named; of more, their number is told.
+        length: Most characters of each; None shows them whole.
+    """
+    ordered = sorted(request.subjects, key=lambda each: each.verdict is not Verdict.ESCALATE)
+    verbs = _verbs_by_value(each for each in ordered if each.role != NONE)
+    parts: list[str] = []
+    previous: Sequence[str] = ()
+    for value in list(verbs)[:most]:
+        shown = in_quotes(value) if length is None else f'"{cut(in_quotes(value)[1:-1], length)}"'
+        parts.append(shown if verbs[value] == previous else f"{' and '.join(verbs[value])} {shown}")
+        previous = verbs[value]
+    if len(verbs) > most:
+        parts.append(f"and {len(verbs) - most:,} more")
+    return ", ".join(parts)
+
+
+def _verbs_by_value(subjects: Iterable[SubjectDecision]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in subjects:
+        verb = _VERBS.get(each.role, f"{_IS_ABOUT} the {visible(each.role)}")
+        verbs = found.setdefault(each.value, [])
+        if verb not in verbs:
+            verbs.append(verb)
+    return found
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+_RESOURCES = 3
+_VALUE = 160
+_REASON = 60
+_NAME = 60
+_NAMED_PLAINLY = re.compile(r"[A-Za-z0-9_./:-]+")
+
+
+def rows(status: ApprovalStatus, now: datetime, width: int | None) -> list[str]:
+    """Return a request's lines, safe to show.
+
+    Args:
+        status: The request, and what became of it.
+        now: The time of day, to say how long there is to answer.
+        width: The terminal's columns; None gives one line, as long as it needs to be.
+    """
+    if status.request is None:
+        parts = [status.id, "unreadable", visible(status.problem)]
+    else:
+        parts = [status.id, f"{_state(status, status.request, now):<10}", *_about(status.request)]
+    line = "  ".join(parts)
+    if width is None or sum(map(columns_of, line)) <= width:
+        return [isolated(line)]
+    return [isolated(each) for each in _broken(parts, max(width, NARROWEST))]
+
+
+def _broken(parts: list[str], width: int) -> Iterator[str]:
+    """Put as much on the first line as fits whole, and each other part behind the margin."""
+    first, *others = parts
+    while others and sum(map(columns_of, f"{first}  {others[0]}")) <= width:
+        first = f"{first}  {others.pop(0)}"
+    yield first.rstrip()
+    for part in others:
+        yield from behind_margin(part, width)
+
+
+def _state(status: ApprovalStatus, request: ApprovalRequest, now: datetime) -> str:
+    if status.state != "pending":
+        return status.state
+    left = max(0, int((request.expires - now).total_seconds()))
+    return f"{left // 60}:{left % 60:02d} left"
+
+
+def _about(request: ApprovalRequest) -> Iterator[str]:
+    yield f"{_name(request.server)} {_name(request.tool)}"
+    if resources := resources_of(request, most=_RESOURCES, length=_VALUE):
+        yield resources
+    else:
+        yield "may change something" if request.side_effects else "changes nothing"
+    clause = f"[{visible(request.clause)}] " if request.clause else ""
+    yield clause + quoted(request.reason, _REASON)[1:-1]
+
+
+def _name(name: str) -> str:
+    """Return a name as it is where nothing in it could look like a column of ours."""
+    return cut(name if _NAMED_PLAINLY.fullmatch(name) else in_quotes(name), _NAME)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ironcurtain.decision.roles import NONE
-from ironcurtain.enforcement.approvals.effects import effect_of, resources_of
+from ironcurtain.enforcement.approvals.describe import effect_of, resources_of
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest, NoticeResource
 from ironcurtain.errors import UsageError
 from ironcurtain.model.verdict import Verdict

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalRequest, ApprovalStatus, Scope
 from ironcurtain.enforcement.approvals.private_directory import Closing, PrivateDirectory, UntrustedFileError
-from ironcurtain.enforcement.approvals.request import shown_digest
+from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.enforcement.approvals.store import CLOCK_TOLERANCE, Names, Store
 from ironcurtain.errors import ApprovalsError
 

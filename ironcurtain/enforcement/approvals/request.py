@@ -1,17 +1,37 @@
-"""What a person is asked: made from a decision, exactly as it was judged."""
+"""What a person is asked, made from a decision exactly as it was judged, and the clocks of its deadline."""
 
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from ironcurtain.decision.decide import Prepared
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.grants import offer_of
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.system import json_text
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where time comes from.
+
+    Attributes:
+        wall: The time of day in UTC, which two programs share.
+        monotonic: Seconds that only grow, for this process.
+    """
+
+    wall: Callable[[], datetime] = _now
+    monotonic: Callable[[], float] = time.monotonic
+
 
 ANSWER_SECONDS = 600.0
 """How long a person has to answer, by default."""

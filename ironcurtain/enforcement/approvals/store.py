@@ -21,7 +21,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import (
     ANSWER_FORMAT,
@@ -39,7 +38,7 @@ from ironcurtain.enforcement.approvals.private_directory import (
     PrivateDirectory,
     UntrustedFileError,
 )
-from ironcurtain.enforcement.approvals.request import shown_digest
+from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.text import visible
 

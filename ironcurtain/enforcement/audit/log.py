@@ -28,8 +28,7 @@ from ironcurtain.enforcement.audit.record_types import (
     EventRecord,
     ResultRecord,
 )
-from ironcurtain.enforcement.audit.recovery import Recovered
-from ironcurtain.enforcement.audit.segments import LOCK_PATIENCE, Segments
+from ironcurtain.enforcement.audit.segments import LOCK_PATIENCE, Recovered, Segments
 from ironcurtain.errors import AuditError
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue

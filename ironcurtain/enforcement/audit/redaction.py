@@ -6,9 +6,11 @@ as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal values ca
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import chain, islice
 from typing import Any
 
@@ -17,14 +19,52 @@ import re2
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
-from ironcurtain.enforcement.audit.secret_forms import compiled, named
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+
+# The forms of keys, tokens and passwords: the rules of a secret scanner, and what these do not know.
+_SCANNER = "secret_rules.json"
+"""Rules of gitleaks, with where they come from, what was changed, and their licence."""
+_KEY = r"(?:BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|BEGIN SSH2 ENCRYPTED PRIVATE KEY)"
+_END = r"END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
+_NAMED = r"passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?"
+_VALUE = r"(?:\"[^\"\r\n]{4,}|'[^'\r\n]{4,}|[^&\s\"',;]{4,})"
+_OWN = (
+    r"(?:\b|_)sk-[A-Za-z0-9_-]{16,}",
+    r"(?:\b|_)(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}",
+    r"(?:\b|_)github_pat_[A-Za-z0-9_]{20,}",
+    r"(?:\b|_)glpat-[A-Za-z0-9_-]{16,}",
+    r"(?:\b|_)(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"(?:\b|_)(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}",
+    r"(?:\b|_)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    r"(?:\b|_)AIza[A-Za-z0-9_-]{30,}",
+    r"(?:\b|_)(?:npm|hf|pypi|rk_live|sk_live|sk_test|pk_live)[_-][A-Za-z0-9_-]{16,}",
+    r"(?:\b|_)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    # A key that does not end is one up to the end of the text.
+    rf"-{{4,5}} ?{_KEY} ?-{{4,5}}(?:(?s:.*?)-{{4,5}} ?{_END} ?-{{4,5}}|(?s:.*))",
+    r"PuTTY-User-Key-File-[0-9](?s:.*)",
+    r"(?i:\b(?:bearer|basic|negotiate)\s+)[A-Za-z0-9._~+/=-]{12,}",
+    r"[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@\"']{0,200}:[^/\s@\"']{1,200}@",
+    rf"(?i:(?:\b|_)(?:{_NAMED}|auth)=)[^&\s\"']{{4,}}",
+    rf"(?i:(?:{_NAMED})[\"']?[ \t]{{0,3}}(?::=|=>|[:=])[ \t]{{0,3}}){_VALUE}",
+)
+
+
+def _token_pattern() -> Any:  # noqa: ANN401 - the library has no type for a pattern
+    """Return the pattern of everything that is a secret by its form alone."""
+    rules = json.loads(files(__package__).joinpath(_SCANNER).read_text())["rules"]
+    return re2.compile("|".join(f"(?:{form})" for form in (*_OWN, *rules.values())))
+
+
+def _name_pattern() -> Any:  # noqa: ANN401 - as above
+    """Return the pattern of names whose values are secrets, whatever their form; it finds the end of one."""
+    return re2.compile(rf"(?i:{_NAMED})(?:\0|$)")
+
 
 _SHOWN = 8
 _MOST = 20_000
 """A text with so much in it that could be secret is redacted whole: nobody's call may hold up the others."""
-_TOKEN, _NAMED = compiled(), named()
+_TOKEN, _SECRET_NAME = _token_pattern(), _name_pattern()
 _LEAST = 4
 """Characters that a value has at least which its name alone makes a secret, as in a text."""
 _LONG, _FOURS, _UNEVEN = (
@@ -104,7 +144,7 @@ class Redaction:
         """
         hidden = tuple(self._hidden(tool)) if tool is not None else ()
         texts = _BETWEEN.join(_texts_of(record))
-        if not (hidden or self.roles or _NAMED.search(texts)) and not _may_hold_a_secret(texts):
+        if not (hidden or self.roles or _SECRET_NAME.search(texts)) and not _may_hold_a_secret(texts):
             return record
         found: list[str] = []
         arguments = None
@@ -192,7 +232,7 @@ class Redaction:
 def _is_named_a_secret(steps: tuple[str, ...], value: JsonValue) -> bool:
     """Tell whether a value is a secret by the name that it stands under; elements of a list have its name."""
     name = next((step for step in reversed(steps) if not step.isdecimal()), "")
-    return len(str(value)) >= _LEAST and _NAMED.search(name) is not None
+    return len(str(value)) >= _LEAST and _SECRET_NAME.search(name) is not None
 
 
 def _may_hold_a_secret(text: str) -> bool:

@@ -5,19 +5,68 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import anyio
 
+from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.refusal import Refusal
-from ironcurtain.enforcement.proxy.audit_options import Recording
+from ironcurtain.decision.reserved_tools import with_reserved_roles
+from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingKeeper
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.errors import UsageError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.policy import AnyEngine, Policy
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import quoted
+
+Values = Literal["redacted", "abstract"]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What the log keeps.
+
+    Attributes:
+        key: The key of the log's head and digests.
+        values: `redacted` keeps the values of calls but for what looks like a secret; `abstract` keeps none.
+        roles: Roles whose values are redacted whole.
+    """
+
+    key: bytes = field(repr=False)
+    values: Values = "redacted"
+    roles: frozenset[str] = field(default_factory=frozenset)
+
+    def check(self, policy: Policy) -> None:
+        """See that the roles are roles.
+
+        Raises:
+            UsageError: If one is none: what was meant to be redacted would not be.
+        """
+        known = Registry(with_reserved_roles(PolicyContent.of(policy.bundle).annotations.roles))
+        for role in sorted(self.roles):
+            if role not in known:
+                names = ", ".join(each.name for each in known.all)
+                raise UsageError(f"there is no role {quoted(role)}", hint=f"The policy's roles: {names}.")
+
+    def recorder(self, policy: Policy, content: PolicyContent) -> Recorder:
+        """Return what makes the records of a policy's decisions."""
+        digest = json_text.digest_bytes(policy.bundle.archive())
+
+        def keeper(key: bytes) -> RecordSanitizer:
+            if self.values == "abstract":
+                return AbstractKeeper(content, policy.loaded, key)
+            return RedactingKeeper(policy.loaded, key, self.roles)
+
+        return Recorder(content, policy.loaded, bundle=digest, key=self.key, keeper=keeper)
+
 
 _LOST = frozenset({ReservedRule.ENGINE_DEAD, ReservedRule.ENGINE_UNREACHABLE, ReservedRule.ENGINE_TIMEOUT})
 

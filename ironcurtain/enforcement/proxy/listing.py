@@ -17,9 +17,9 @@ from ironcurtain.analysis.narrowing.narrowing import described_deployment, narro
 from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, UpstreamManager

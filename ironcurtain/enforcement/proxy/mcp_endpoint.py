@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
 from ironcurtain.enforcement.proxy.calls.forwarding import Result, ToServer, passed_meta, written_arguments
@@ -177,12 +177,12 @@ class McpEndpoint:
         return _for_era(context, result)
 
     async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Result:
-        call = reserved.read_resource(await self._owner(str(params.uri)), str(params.uri))
+        call = server_requests.read_resource(await self._owner(str(params.uri)), str(params.uri))
         return await self._reserved(context, params, ResourceRead(call))
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Result:
         server, name = self._prompt(params.name)
-        call = reserved.get_prompt(server, name, params.arguments)
+        call = server_requests.get_prompt(server, name, params.arguments)
         return await self._reserved(context, params, PromptGet(call))
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> Result:
@@ -191,7 +191,7 @@ class McpEndpoint:
             params = params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})})
         else:
             server = await self._owner(params.ref.uri)
-        return await self._reserved(context, params, Completion(reserved.complete(server, params)))
+        return await self._reserved(context, params, Completion(server_requests.complete(server, params)))
 
     async def _reserved(self, context: Context, params: Any, request: ServerRequest) -> Result:  # noqa: ANN401
         """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
@@ -243,7 +243,7 @@ class McpEndpoint:
         Raises:
             MCPError: If the policy does not let it be read.
         """
-        call = reserved.read_resource(await self._owner(uri), uri)
+        call = server_requests.read_resource(await self._owner(uri), uri)
         try:
             await self._enforcer.enforce(call, _Unsent(), ClientRequest(context))
         except RefusedError as refused:

@@ -24,27 +24,26 @@ from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.keys import default_key_path, key_id, make_key
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import audit_directory, log_place
-from ironcurtain.enforcement.audit.telemetry import Telemetry
 from ironcurtain.enforcement.audit.witness import Witness
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
-from ironcurtain.enforcement.proxy.audit_options import Recording, Values
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance, Recording, Values
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker, OpenRequest
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
-from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
+from ironcurtain.enforcement.proxy.calls.turns import Neighbours
 from ironcurtain.enforcement.proxy.configuration import check_configuration, check_sandbox, load_own
 from ironcurtain.enforcement.proxy.listing import Listing, Narrowed
-from ironcurtain.enforcement.proxy.local import gateways_of, outputs_of
 from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
 from ironcurtain.enforcement.proxy.reload import Reloader
 from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
-from ironcurtain.enforcement.proxy.tokens import Tokens
+from ironcurtain.enforcement.proxy.status.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.transport.client_requests import PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
 from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients, Unauthenticated
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
+from ironcurtain.enforcement.proxy.transport.tokens import Tokens
+from ironcurtain.enforcement.proxy.upstream.local import gateways_of, outputs_of
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher

@@ -15,15 +15,13 @@ from mcp import StdioServerParameters
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
-from ironcurtain.enforcement.sandbox.grant_scope import Limits, widened
-from ironcurtain.enforcement.sandbox.mounts import Mounts, beyond
-from ironcurtain.enforcement.sandbox.offers import offer
+from ironcurtain.enforcement.sandbox.limits import Limits, Mounts, beyond, widened
 from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.program_files import program_places
 from ironcurtain.enforcement.sandbox.programs import Programs, Survey, survey
 from ironcurtain.enforcement.sandbox.reach.planted import Planted, Told
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
-from ironcurtain.enforcement.sandbox.report import Report, Seen
+from ironcurtain.enforcement.sandbox.report import Report, Seen, offer
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server

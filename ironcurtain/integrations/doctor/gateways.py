@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ironcurtain.bundle.domain import open_domain
 from ironcurtain.bundle.signing.keys import read_public_key
-from ironcurtain.enforcement.proxy.tokens import Tokens
+from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.module import load_gateway

@@ -12,10 +12,10 @@ from ironcurtain.analysis.drift.drift import drift
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.annotate.tool_texts import text_findings
-from ironcurtain.enforcement.sandbox.offers import offer_for
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, Survey, survey
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
+from ironcurtain.enforcement.sandbox.report import offer_for
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import FetchError, GatewayError, IronCurtainError, SandboxMissingError
 from ironcurtain.integrations.doctor.reach import reach

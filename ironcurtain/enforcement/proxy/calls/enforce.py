@@ -24,11 +24,11 @@ from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, ResultStatus
-from ironcurtain.enforcement.audit.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, observed
+from ironcurtain.enforcement.proxy.calls.outputs import Outputs, gateway_call
 from ironcurtain.enforcement.proxy.calls.path_checks import Watched, are_near
 from ironcurtain.enforcement.proxy.calls.refusal import (
     failed,
@@ -40,11 +40,10 @@ from ironcurtain.enforcement.proxy.calls.refusal import (
     view_of,
 )
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
-from ironcurtain.enforcement.proxy.calls.turns import Paths, Turns, UnsettledError, path_subjects
-from ironcurtain.enforcement.proxy.calls.turns_between_proxies import Neighbours
-from ironcurtain.enforcement.proxy.outputs import Outputs, gateway_call
+from ironcurtain.enforcement.proxy.calls.turns import Neighbours, Paths, Turns, UnsettledError, path_subjects
 from ironcurtain.enforcement.proxy.run_blocking import aside
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
+from ironcurtain.enforcement.proxy.status.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import (

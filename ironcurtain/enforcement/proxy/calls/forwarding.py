@@ -15,10 +15,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.server_requests import ServerRequest
-from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager

@@ -20,7 +20,6 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ironcurtain.enforcement.proxy.tokens import Tokens
 from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, HttpLimits, Punctual
 from ironcurtain.enforcement.proxy.transport.http_clients import (
     ON_SOCKET,
@@ -29,6 +28,7 @@ from ironcurtain.enforcement.proxy.transport.http_clients import (
     Known,
     Refused,
 )
+from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.errors import SystemFailedError, UsageError
 from ironcurtain.system.text import quoted, visible
 

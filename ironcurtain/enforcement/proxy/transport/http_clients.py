@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
-from ironcurtain.enforcement.proxy.tokens import BadTokenError, Tokens
+from ironcurtain.enforcement.proxy.transport.tokens import BadTokenError, Tokens
 from ironcurtain.errors import AuditError, FileError
 from ironcurtain.gateway.admission import Stage
 from ironcurtain.gateway.principal import Principal

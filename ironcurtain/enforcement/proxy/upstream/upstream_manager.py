@@ -14,21 +14,20 @@ from mcp.shared.exceptions import MCPError
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
-from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
-from ironcurtain.enforcement.proxy.local import LocalServer
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can, deliver
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
+from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, Send, explained
 from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
 from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.offers import offer_for
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of, reaches
-from ironcurtain.enforcement.sandbox.report import TOLD, Seen
+from ironcurtain.enforcement.sandbox.report import TOLD, Seen, offer_for
 from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.verdict import Verdict
@@ -157,7 +156,9 @@ class UpstreamManager:
     def _could_ask(self, server: str, tool: str) -> bool:
         rules = self.enforcer.policy.current.content.rules.values()
         open_ = [rule for rule in rules if rule.then is not Verdict.DENY]
-        return self.enforcer.observe or any(reserved.could_allow(rule.if_, server, tool) for rule in open_)
+        return self.enforcer.observe or any(
+            server_requests.could_allow(rule.if_, server, tool) for rule in open_
+        )
 
     # -- what servers cause ---------------------------------------------------------------------
 
@@ -177,7 +178,7 @@ class UpstreamManager:
             exchange = self.clients.exchange_of(server)
         if isinstance(request, types.ListRootsRequest):
             return await self._roots(server, request, exchange)
-        call = reserved.asked_of_client(server, request)
+        call = server_requests.asked_of_client(server, request)
 
         try:
             answer = await self.enforcer.enforce(call, _ToClient(self, call.tool, exchange), exchange)
@@ -288,7 +289,7 @@ class _ToClient(Destination):
         arguments: Mapping[str, JsonValue],
         alone: Alone | None = None,  # noqa: ARG002 - no server gets it
     ) -> dict[str, JsonValue]:
-        said = await self.hub.deliver(reserved.question_of(self.tool, arguments), self.exchange)
+        said = await self.hub.deliver(server_requests.question_of(self.tool, arguments), self.exchange)
         if isinstance(said, types.ErrorData):
             raise MCPError.from_error_data(said)
         answer: dict[str, JsonValue] = said.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.reserved_tools import RESERVED
-from ironcurtain.enforcement.sandbox.mounts import names_host
-from ironcurtain.enforcement.sandbox.offers import command_for
+from ironcurtain.enforcement.sandbox.limits import names_host
 from ironcurtain.enforcement.sandbox.profile import can_be_let_through
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach, reach_of, speaks_of
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins_below
+from ironcurtain.enforcement.sandbox.report import command_for
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import If
 from ironcurtain.model.verdict import Verdict

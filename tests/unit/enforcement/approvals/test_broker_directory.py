@@ -9,8 +9,8 @@ import pytest
 from support.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0

@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 import json
 import unicodedata
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.approvals import judge
+from support.approvals import judge, written
 from support.called import one_tool
 from support.policies import rule, tool
 
-from ironcurtain.enforcement.approvals.describe import describe
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.describe import columns_of, describe, effect_of, rows
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
+from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.verdict import Verdict
 
 RULES = [rule("ask", "escalate", tool=["keep"])]
 POLICY = one_tool(tool("keep", value=["none"]), RULES)
@@ -89,3 +93,155 @@ def test_two_requests_that_differ_are_shown_differently() -> None:
     ]
     texts = {"\n".join(shown(asked(value))) for value in values}
     assert len(texts) == len(values)
+
+
+LONG = "/srv/" + "directory/" * 30 + "file.txt"
+FORGED = "0123456789abcdef  9:59 left  s write_file"
+
+
+def subject(role: str, value: str, verdict: Verdict = Verdict.ESCALATE) -> SubjectDecision:
+    return SubjectDecision(at="/x", role=role, value=value, verdict=verdict, rule="r")
+
+
+def row_of(request: ApprovalRequest, width: int | None) -> list[str]:
+    status = ApprovalStatus(id=request.id, state="pending", request=request)
+    return rows(status, request.asked + timedelta(seconds=18), width)
+
+
+def about(*subjects: SubjectDecision, **other: Any) -> ApprovalRequest:
+    return written().model_copy(update={"subjects": subjects, **other})
+
+
+def test_a_row_says_what_the_call_is_about_in_one_wide_line() -> None:
+    request = written("/srv/docs/a.txt")
+    [line] = row_of(request, 200)
+    assert line.startswith(f'{request.id}  9:42 left   s write_file  changes "/srv/docs/a.txt"  ')
+
+
+def test_a_narrow_row_breaks_between_its_parts() -> None:
+    request = written("/srv/docs/a.txt")
+    lines = row_of(request, 50)
+    assert lines[0] == f"{request.id}  9:42 left   s write_file"
+    assert lines[1] == '    | changes "/srv/docs/a.txt"'
+
+
+@pytest.mark.parametrize("width", [24, 50, 80, 200])
+@pytest.mark.parametrize(
+    "path", [LONG, "/srv/" + "長い名前" * 20, "/srv/" + "שלום " * 30, f"/srv/\n{FORGED}"]
+)
+def test_no_line_of_a_row_is_wider_than_the_terminal(path: str, width: int) -> None:
+    request = about(subject("write-path", path))
+    first, *others = row_of(request, width)
+    assert first.startswith(request.id)
+    assert all(line.startswith(("    | ", "    : ")) for line in others)
+    for line in (first, *others):
+        assert sum(columns_of(each) for each in line if each not in "\u2068\u2069") <= width
+
+
+def test_where_no_terminal_is_a_row_is_one_line() -> None:
+    assert len(row_of(about(subject("write-path", LONG)), None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("subjects", "said"),
+    [
+        ([subject("read-path", "/etc/hostname")], 'reads "/etc/hostname"'),
+        ([subject("fetch-url", "https://a.example/x?q=1")], 'contacts "https://a.example/x?q=1"'),
+        (
+            [subject("read-path", "/a", Verdict.ALLOW), subject("write-path", "/b")],
+            'changes "/b", reads "/a"',
+        ),
+        ([subject("read-path", "/a"), subject("delete-path", "/a")], 'reads and deletes "/a"'),
+        ([subject("write-path", "/a"), subject("write-path", "/b")], 'changes "/a", "/b"'),
+        ([subject("channel", "#general")], 'is about the channel "#general"'),
+        ([subject("read-path", f"/{n}") for n in range(9)], 'reads "/0", "/1", "/2", and 6 more'),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_resources_stand_in_a_row_in_canonical_form(subjects: list[SubjectDecision], said: str) -> None:
+    assert f"  {said}  " in row_of(about(*subjects), None)[0]
+
+
+@pytest.mark.parametrize(
+    ("side_effects", "said"), [(True, "may change something"), (False, "changes nothing")]
+)
+def test_a_call_that_names_nothing(side_effects: bool, said: str) -> None:
+    nothing = subject("none", "")
+    assert f"  {said}  " in row_of(about(nothing, side_effects=side_effects), None)[0]
+
+
+def test_a_name_that_looks_like_columns_is_quoted() -> None:
+    request = written().model_copy(update={"tool": "read  9:59 left  x"})
+    assert 's "read  9:59 left  x"' in row_of(request, None)[0]
+
+
+READ, WRITE = subject("read-path", "/a"), subject("write-path", "/b")
+URL = subject("git-remote-url", "https://a.example/r.git")
+CALL = subject("none", "")
+UNKNOWN = (
+    "What this call changes is not known: it names nothing, and its tool is annotated to change something."
+)
+
+
+UNKNOWN_TOO = "Whether it changes something as well is not known."
+
+
+@pytest.mark.parametrize(
+    ("subjects", "side_effects", "said"),
+    [
+        ([READ], False, 'This call reads "/a". It changes nothing, as its tool is annotated.'),
+        (
+            [READ],
+            True,
+            'This call reads "/a". Whether it changes something as well is not known.',
+        ),
+        ([WRITE], True, 'This call changes "/b".'),
+        ([READ, WRITE], True, 'This call reads "/a", changes "/b".'),
+        # An annotation that contradicts itself is not believed where it says the lesser.
+        ([WRITE], False, 'This call changes "/b".'),
+        (
+            [URL],
+            False,
+            'This call contacts "https://a.example/r.git". It changes nothing, as its tool is annotated.',
+        ),
+        ([CALL], False, "This call changes nothing, as its tool is annotated."),
+        (
+            [CALL],
+            True,
+            UNKNOWN,
+        ),
+    ],
+)
+def test_effects_are_said_no_further_than_they_are_known(
+    subjects: list[SubjectDecision], side_effects: bool, said: str
+) -> None:
+    known = {"subjects": tuple(subjects), "side_effects": side_effects, "contained": False}
+    request = written().model_copy(update=known)
+    assert effect_of(request) == said
+    shown = describe(request, width=400)
+    assert f"  effects:\n    | {said}\n" in shown
+
+
+def test_a_read_is_no_change() -> None:
+    request = written().model_copy(update={"subjects": (READ,), "side_effects": False})
+    assert "it changes or contacts something" not in describe(request)
+
+
+@pytest.mark.parametrize(
+    ("subjects", "said"),
+    [
+        ([READ], 'This call reads "/a". It changes nothing, as its tool is annotated.'),
+        ([READ, CALL], 'This call reads "/a". It changes nothing, as its tool is annotated.'),
+        ([READ, WRITE], 'This call reads "/a", changes "/b".'),
+        (
+            [READ, URL],
+            f'This call reads "/a", contacts "{URL.value}". {UNKNOWN_TOO}',
+        ),
+        ([CALL], UNKNOWN),
+    ],
+)
+def test_a_tool_that_acts_at_its_paths_alone_and_reads_them_changes_nothing(
+    subjects: list[SubjectDecision], said: str
+) -> None:
+    known = {"subjects": tuple(subjects), "side_effects": True, "contained": True}
+    assert effect_of(written().model_copy(update=known)) == said

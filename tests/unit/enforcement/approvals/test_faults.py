@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from support.approvals import Rendezvous, summary, written
 
-from ironcurtain.enforcement.approvals.clock import Clock
 from ironcurtain.enforcement.approvals.key import ApprovalKey
+from ironcurtain.enforcement.approvals.request import Clock
 from ironcurtain.errors import ApprovalsError
 
 pytestmark = pytest.mark.anyio

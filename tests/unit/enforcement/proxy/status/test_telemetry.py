@@ -4,7 +4,7 @@ import pytest
 from support.audited import decided, ended
 
 from ironcurtain.enforcement.audit.record_types import Approval
-from ironcurtain.enforcement.audit.telemetry import Telemetry
+from ironcurtain.enforcement.proxy.status.telemetry import Telemetry
 from ironcurtain.model.verdict import Verdict
 
 metrics = pytest.importorskip("opentelemetry.sdk.metrics")

@@ -5,7 +5,7 @@ import json
 import mcp_types as types
 import pytest
 
-from ironcurtain.enforcement.proxy.calls import reserved
+from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.model.policy import If
 
 
@@ -26,21 +26,21 @@ from ironcurtain.model.policy import If
     ],
 )
 def test_a_resource_is_judged_by_what_its_uri_names(uri: str, arguments: dict[str, str]) -> None:
-    assert reserved.read_resource("s", uri).arguments == arguments
+    assert server_requests.read_resource("s", uri).arguments == arguments
 
 
 def test_what_was_judged_is_what_is_sent() -> None:
-    assert reserved.resource_uri({"uri": "/a/b c%", "scheme": "file"}) == "file:///a/b%20c%25"
-    assert reserved.resource_uri({"uri": "note://1", "scheme": "other"}) == "note://1"
+    assert server_requests.resource_uri({"uri": "/a/b c%", "scheme": "file"}) == "file:///a/b%20c%25"
+    assert server_requests.resource_uri({"uri": "note://1", "scheme": "other"}) == "note://1"
 
 
 def test_a_person_sees_which_server_asks() -> None:
     asked = types.ElicitRequest(
         params=types.ElicitRequestFormParams(message="Password?", requested_schema={"type": "object"})
     )
-    call = reserved.asked_of_client("bank", asked)
+    call = server_requests.asked_of_client("bank", asked)
     assert call.tool == "mcp/elicitation"
-    again = reserved.question_of(call.tool, call.arguments)
+    again = server_requests.question_of(call.tool, call.arguments)
     assert again.params.message == "[bank] Password?"
 
 
@@ -60,4 +60,4 @@ def test_a_server_hears_only_of_what_a_rule_could_let_it_ask(
     conditions: dict[str, object], expected: bool
 ) -> None:
     read = If.model_validate_json(json.dumps(conditions))
-    assert reserved.could_allow(read, "s", "mcp/sampling") is expected
+    assert server_requests.could_allow(read, "s", "mcp/sampling") is expected

@@ -11,8 +11,8 @@ import mcp_types as types
 from anyio import to_thread
 from mcp.shared.dispatcher import ProgressFnT
 
+from ironcurtain.enforcement.proxy.calls.outputs import Outputs
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
-from ironcurtain.enforcement.proxy.outputs import Outputs
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue, catalogue_of

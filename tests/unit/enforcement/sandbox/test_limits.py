@@ -9,8 +9,7 @@ import pytest
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry
-from ironcurtain.enforcement.sandbox.grant_scope import Limits, widened
-from ironcurtain.enforcement.sandbox.mounts import Mounts
+from ironcurtain.enforcement.sandbox.limits import Limits, Mounts, widened
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach
 from ironcurtain.servers.config_model import Server
