@@ -25,6 +25,7 @@ from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, decide
 from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.command import OpaCommand
@@ -36,6 +37,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
@@ -226,7 +228,7 @@ class Policy:
         self,
         server: str,
         tool: str,
-        arguments: JsonValue,
+        arguments: JsonSource | bytes,
         caller: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call. Every input yields a decision; any failure is a deny.
@@ -243,7 +245,7 @@ class Policy:
         self,
         server: str,
         tool: str,
-        arguments: JsonValue,
+        arguments: JsonSource | bytes,
         caller: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call from an event loop, which is not blocked meanwhile."""
@@ -263,7 +265,7 @@ class Policy:
     async def _decide(self, call: Call) -> Decision:
         return await decide(call, self._loaded, self._ask)
 
-    async def _ask(self, question: dict[str, JsonValue]) -> JsonValue:
+    async def _ask(self, question: PolicyInput) -> JsonValue:
         if self._engine is None:
             raise Refusal(ReservedRule.ENGINE_DEAD, "The policy was closed.")
         try:

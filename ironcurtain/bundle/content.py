@@ -122,6 +122,15 @@ class PolicyContent:
         )
 
 
+def clause_sources(bundle: Bundle) -> Mapping[str, str]:
+    """Return where each clause of a bundle stands, `FILE:LINE`, by its id.
+
+    Raises:
+        BundleIntegrityError: If the bundle's rules are missing or not of their shape.
+    """
+    return {id_: clause.source for id_, clause in _read(bundle, "rules", _Rules).clauses.items()}
+
+
 def _require_lists(rules: Mapping[str, RuleText], lists: Collection[str]) -> None:
     for name, rule in rules.items():
         for condition in rule.if_.role_conditions if rule.if_ is not None else ():

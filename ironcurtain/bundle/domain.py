@@ -21,7 +21,7 @@ from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
-from ironcurtain.system.frozen import Frozen, ServerName, Slug
+from ironcurtain.system.frozen import Frozen, JsonValue, ServerName, Slug
 from ironcurtain.system.text import quoted
 
 _TYPE = "ironcurtain-domain"
@@ -138,5 +138,5 @@ def read_domain(path: Path) -> Domain:
 
 
 def _content(domain: Domain) -> bytes:
-    told: dict[str, object] = json.loads(domain.model_dump_json())
+    told: dict[str, JsonValue] = json.loads(domain.model_dump_json())
     return json_text.canonical(told)

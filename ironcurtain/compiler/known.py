@@ -22,6 +22,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted
 
 SHIPPED: Literal["shipped"] = "shipped"
@@ -196,7 +197,7 @@ def _varied_pattern(server: KnownServer, listed: ToolListing) -> re.Pattern[str]
 
 
 def _text(tool: ToolListing) -> str:
-    told = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    told: JsonSource = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
     return json_text.canonical(told).decode()
 
 

@@ -18,7 +18,7 @@ from ironcurtain.decision.canonical.validate import InvalidArgumentsError, Valid
 from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.merge import merge
-from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
@@ -26,6 +26,7 @@ from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
 _log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class Call:
 
     server: str
     tool: str
-    arguments: JsonValue
+    arguments: JsonSource | bytes
     caller: Mapping[str, JsonValue] | None = None
     live_digest: str | None = None
     live_listing: str | None = None
@@ -61,7 +62,7 @@ class Call:
 class Prepared:
     """A call after steps 1 to 5: what OPA is asked, what its answer is merged with, what goes along."""
 
-    input: dict[str, JsonValue]
+    input: PolicyInput
     call: Canonical
     floor: structural_checks.MinimumVerdict
     base: Decision
@@ -71,12 +72,11 @@ class Prepared:
     @property
     def caller(self) -> dict[str, JsonValue]:
         """The facts about the principal, as the policy sees them."""
-        facts = self.input["caller"]
-        return facts if isinstance(facts, dict) else {}
+        return self.input["caller"]
 
 
 async def decide(
-    call: Call, policy: LoadedPolicy, ask: Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
+    call: Call, policy: LoadedPolicy, ask: Callable[[PolicyInput], Awaitable[JsonValue]]
 ) -> Decision:
     """Decide one call. Total: every input yields a decision, and any failure is a deny.
 
@@ -91,7 +91,7 @@ async def decide(
 async def judge(
     prepared: Prepared | Decision,
     policy: LoadedPolicy,
-    ask: Callable[[dict[str, JsonValue]], Awaitable[JsonValue]],
+    ask: Callable[[PolicyInput], Awaitable[JsonValue]],
 ) -> Decision:
     """Do steps 6 and 7 for a call that `prepare` has brought there; total, as `decide` is."""
     if isinstance(prepared, Decision):
@@ -142,8 +142,7 @@ def conclude(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Dec
 
 def _parse(call: Call) -> dict[str, JsonValue]:
     try:
-        sent = call.arguments
-        arguments = json_text.parse(sent) if isinstance(sent, str | bytes) else json_text.plain(sent)
+        arguments = _value(call.arguments)
         json_text.check([call.server, call.tool])
     except json_text.MalformedJsonError as error:
         raise Refusal(
@@ -158,9 +157,24 @@ def _parse(call: Call) -> dict[str, JsonValue]:
     return arguments
 
 
+def arguments_of(call: Call) -> dict[str, JsonValue] | None:
+    """Return the arguments of a call as step 1 reads them; None if they are no strict JSON object."""
+    try:
+        value = _value(call.arguments)
+    except (TypeError, ValueError):
+        return None
+    return {} if value is None else value if isinstance(value, dict) else None
+
+
+def _value(arguments: JsonSource | bytes) -> JsonValue:
+    if isinstance(arguments, str | bytes):
+        return json_text.parse(arguments)
+    return json_text.plain(arguments)
+
+
 def _facts(call: Call) -> dict[str, JsonValue]:
     try:
-        return json_text.plain(dict(call.caller or {}))  # type: ignore[no-any-return]
+        return json_text.members(json_text.plain(dict(call.caller or {})))
     except (json_text.MalformedJsonError, TypeError, ValueError):
         raise Refusal(
             ReservedRule.MALFORMED_CALL, "The facts about the caller are no strict JSON object."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.structural_checks import looks_like_path
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 _MOST_VALUES = 100
 _MOST_CHARACTERS = 10_000
@@ -29,8 +29,9 @@ def is_quick(call: Call, policy: LoadedPolicy) -> bool:
     return _is_small_and_pathless(call.arguments, min(_MOST_VALUES, _MOST_WORK // max(cost, 1)))
 
 
-def _is_small_and_pathless(arguments: JsonValue, most: int) -> bool:
-    waiting, values, characters = [arguments], 0, 0
+def _is_small_and_pathless(arguments: JsonSource | bytes, most: int) -> bool:
+    waiting: list[JsonSource | bytes] = [arguments]
+    values = characters = 0
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):

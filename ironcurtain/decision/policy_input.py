@@ -8,8 +8,7 @@ same members of discharged subjects stand apart under `sandboxed`, where only ru
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TypedDict, cast
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
@@ -18,11 +17,41 @@ from ironcurtain.decision.roles import Role
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 MAX_BYTES = 8 << 20
 _BYTES_PER_MEMBERSHIP = 16
 _BYTES_PER_SUBJECT = 80
 _JSON = json.JSONEncoder(ensure_ascii=False)
+
+
+class ResourceInput(TypedDict):
+    """A resource as rules see it."""
+
+    role: str
+    at: str
+    value: str
+    discharged: bool
+
+
+class DerivedInput(TypedDict):
+    """What rules are looked up by: a role's resources, the patterns that cover any, and which these cover."""
+
+    roles: dict[str, dict[str, bool]]
+    patterns: dict[str, list[str]]
+    within: dict[str, dict[str, dict[str, bool]]]
+
+
+class PolicyInput(DerivedInput):
+    """The input of one call; its own derived members are those of the resources that need a rule."""
+
+    server: str
+    tool: str
+    side_effects: bool
+    args: dict[str, JsonValue]
+    caller: dict[str, JsonValue]
+    subjects: dict[str, ResourceInput]
+    sandboxed: DerivedInput
 
 
 class Patterns(Protocol):
@@ -35,12 +64,12 @@ class Patterns(Protocol):
 def policy_input(
     server: str,
     tool: ToolAnnotation,
-    arguments: Mapping[str, JsonValue],
-    caller: Mapping[str, JsonValue],
+    arguments: dict[str, JsonValue],
+    caller: dict[str, JsonValue],
     subjects: tuple[Resource, ...],
     discharged: frozenset[str],
     patterns: Patterns,
-) -> dict[str, JsonValue]:
+) -> PolicyInput:
     """Build the input of one call.
 
     Raises:
@@ -49,7 +78,7 @@ def policy_input(
     size = _Size()
     size.add(_bytes(arguments) + _bytes(caller))
     open_, sandboxed = _Derived(patterns, size), _Derived(patterns, size)
-    listed: dict[str, JsonValue] = {}
+    listed: dict[str, ResourceInput] = {}
     for subject in subjects:
         is_discharged = subject.id in discharged
         listed[subject.id] = {
@@ -72,7 +101,12 @@ def policy_input(
     }
 
 
-def _bytes(value: JsonValue) -> int:
+def as_json(question: PolicyInput) -> JsonSource:
+    """Return a policy input as what it is to those who write it: a JSON object."""
+    return cast("JsonSource", question)  # a TypedDict of JSON values, which no type says of it
+
+
+def _bytes(value: JsonSource) -> int:
     return len(_JSON.encode(value).encode())
 
 
@@ -109,6 +143,6 @@ class _Derived:
             within.setdefault(pattern, {})[subject.id] = True
         self._size.add(_BYTES_PER_MEMBERSHIP * len(covering))
 
-    def members(self) -> dict[str, JsonValue]:
-        patterns = {role: sorted(found) for role, found in self._within.items()}
+    def members(self) -> DerivedInput:
+        patterns = {role: sorted(within) for role, within in self._within.items()}
         return {"roles": self._roles, "patterns": patterns, "within": self._within}

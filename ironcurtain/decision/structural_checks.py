@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import Canonical
@@ -128,7 +129,7 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iter
             yield pointer
 
 
-def looks_like_path(value: JsonValue) -> bool:
+def looks_like_path(value: JsonValue) -> TypeGuard[str]:
     """Tell whether a leaf without a path role is looked at as a path all the same."""
     return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
 

@@ -71,8 +71,9 @@ def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE
     if not isinstance(result, dict):
         raise EngineAnswerError(ReservedRule.ENGINE_MALFORMED, "the decision is no object")
     id_ = document.get("decision_id")
-    is_id = isinstance(id_, str) and len(id_) <= _LONGEST_ID and id_.isprintable()
-    return EngineAnswer(result, revision, id_ if is_id else None)
+    if not isinstance(id_, str) or len(id_) > _LONGEST_ID or not id_.isprintable():
+        id_ = None
+    return EngineAnswer(result, revision, id_)
 
 
 def _document(status: int, body: bytes) -> dict[str, JsonValue]:

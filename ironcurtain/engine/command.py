@@ -10,7 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ironcurtain.engine.locate import Opa
 from ironcurtain.engine.subprocess_runner import Output, clean_environment, run
@@ -32,7 +34,63 @@ CAPABILITIES = assets.OPA / "capabilities.json"
 
 _SHOWN = 2000
 _TEXT_ERROR = re.compile(r"^(?:.*occurred: )?(.+?):(\d+): (rego_\w+: .*)$", re.MULTILINE)
-_OUTCOMES = (("error", "error"), ("fail", "failed"), ("skip", "skipped"))
+T = TypeVar("T")
+
+
+class _Location(BaseModel):
+    file: str = ""
+    row: int | None = None
+    col: int | None = None
+
+    @property
+    def place(self) -> Place:
+        return Place(visible(self.file or "query"), self.row, self.col)
+
+
+class _Error(BaseModel):
+    message: str
+    location: _Location
+
+
+class _ErrorReport(BaseModel):
+    errors: tuple[_Error, ...] = ()
+
+
+class _Cases(BaseModel):
+    """A test or, in a parameterised one, a case of it, which can have cases of its own."""
+
+    skip: bool = False
+    sub_results: dict[str, _Cases] | None = None
+
+    @property
+    def cases(self) -> int:
+        if self.skip:
+            return 0
+        return sum(child.cases for child in self.sub_results.values()) if self.sub_results else 1
+
+
+class _TestRow(_Cases):
+    """A row of `opa test`; `error` says why the test could not be evaluated."""
+
+    package: str
+    name: str
+    location: _Location
+    fail: bool = False
+    error: JsonValue = None
+
+    @property
+    def test(self) -> RegoTest:
+        return RegoTest(f"{self.package}.{self.name}", self.location.place, self._outcome)
+
+    @property
+    def _outcome(self) -> str:
+        if self.error:
+            return "error"
+        return "failed" if self.fail else "skipped" if self.skip else "passed"
+
+
+_REPORT = TypeAdapter(_ErrorReport)
+_ROWS = TypeAdapter(tuple[_TestRow, ...] | None)
 
 
 @dataclass(frozen=True)
@@ -115,10 +173,10 @@ class OpaCommand:
         )
         if output.status == 1:
             _reject_text(output)
-        rows = _json(output.stdout, output) or []
+        rows = _read(_ROWS, output.stdout, output) or ()
         # OPA runs tests side by side and reports them as they end.
-        tests = sorted((_test(row) for row in rows), key=lambda test: test.name)
-        return RegoReport(tuple(tests), sum(_cases(row) for row in rows))
+        tests = sorted((row.test for row in rows), key=lambda test: test.name)
+        return RegoReport(tuple(tests), sum(row.cases for row in rows))
 
     def eval(
         self,
@@ -152,10 +210,10 @@ class OpaCommand:
         output = self._run([*arguments, query], policy_input or b"")
         if output.status != 0:
             _reject(output.stdout, output)
-        result = _json(output.stdout, output).get("result")
-        if not result:
-            raise EngineFailedError(f"the query {visible(query)} is undefined")
-        return result[0]["expressions"][0]["value"]
+        match _json(output.stdout, output):
+            case {"result": [{"expressions": [{"value": value}, *_]}, *_]}:
+                return value
+        raise EngineFailedError(f"the query {visible(query)} is undefined")
 
     def verify_signature(self, archive: bytes, key: str, algorithm: str) -> None:
         """Have OPA load a signed bundle as it does at its start, and so verify the signature.
@@ -193,8 +251,8 @@ class OpaCommand:
             _reject_text(output)
         return output.stdout.decode()
 
-    def parse(self, path: Path, *, locations: bool = False) -> JsonValue:
-        """Return the syntax tree of a module: `opa parse`.
+    def parse(self, path: Path, *, locations: bool = False) -> dict[str, JsonValue]:
+        """Return the syntax tree of a module, a JSON object: `opa parse`.
 
         Args:
             path: The module.
@@ -224,21 +282,28 @@ class OpaCommand:
         return output
 
 
-def _json(text: bytes, output: Output) -> JsonValue:
+def _json(text: bytes, output: Output) -> dict[str, JsonValue]:
     try:
-        return json.loads(text)
+        document = json.loads(text)
     except ValueError:
+        raise _failed(output) from None
+    if not isinstance(document, dict):
+        raise _failed(output)
+    return document
+
+
+def _read(model: TypeAdapter[T], text: bytes, output: Output) -> T:
+    try:
+        return model.validate_json(text)
+    except ValidationError:
         raise _failed(output) from None
 
 
 def _reject(report: bytes, output: Output) -> NoReturn:
     """Raise what OPA lists as errors; an error without a place is a failure of OPA's, not of the Rego."""
-    document = _json(report, output)
-    errors = document.get("errors") if isinstance(document, dict) else None
-    if not errors or not all("location" in error for error in errors):
-        raise _failed(output)
-    raise_all([RegoRejectedError(visible(e["message"]), where=_place(e["location"])) for e in errors])
-    raise _failed(output)  # unreachable: there is at least one error
+    errors = _read(_REPORT, report, output).errors
+    raise_all([RegoRejectedError(visible(each.message), where=each.location.place) for each in errors])
+    raise _failed(output)
 
 
 def _reject_text(output: Output) -> NoReturn:
@@ -266,22 +331,6 @@ def _locations(paths: Sequence[Path], *, bundle: bool) -> list[str]:
         return ["--bundle", *(str(path.absolute()) for path in paths)]
     # As an address, since OPA reads `a:b` as "the file b, to be loaded at a".
     return [path.absolute().as_uri() for path in paths]
-
-
-def _test(row: dict[str, JsonValue]) -> RegoTest:
-    outcome = next((name for key, name in _OUTCOMES if row.get(key)), "passed")
-    return RegoTest(f"{row['package']}.{row['name']}", _place(row["location"]), outcome)
-
-
-def _cases(row: dict[str, JsonValue]) -> int:
-    if row.get("skip"):
-        return 0
-    children = row.get("sub_results")
-    return sum(_cases(child) for child in children.values()) if children else 1
-
-
-def _place(location: dict[str, JsonValue]) -> Place:
-    return Place(visible(location.get("file") or "query"), location.get("row"), location.get("col"))
 
 
 def _shown(stream: bytes) -> str:

@@ -12,12 +12,13 @@ from enum import StrEnum
 
 import anyio
 from anyio import to_thread
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ironcurtain.gateway.definition import Classification, Tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.reserved_rules import ReservedRule
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import printable
 
 NOT_PERMITTED = "operation not permitted"
@@ -98,7 +99,7 @@ class Admission:
         return found is not None and self._base(found, principal) is None
 
     async def check(
-        self, server: str, tool: str, arguments: JsonValue | bytes, principal: Principal | None
+        self, server: str, tool: str, arguments: JsonSource | bytes, principal: Principal | None
     ) -> Refused | None:
         """Return why a call does not come to the policy; None where it does.
 

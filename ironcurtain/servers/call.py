@@ -77,8 +77,9 @@ def _content(server: str, tool: str, result: CallToolResult) -> JsonValue:
         raise ServerFailedError(
             f"the tool {quoted(tool)} refused the call: {visible(' '.join(texts))[:_SHOWN]}", where=server
         )
-    if result.structured_content is not None:
-        return result.structured_content
+    structured: JsonValue = result.structured_content
+    if structured is not None:
+        return structured
     if sum(map(len, texts)) > MAX_RESULT_BYTES:
         raise ServerFailedError(f"the tool {quoted(tool)} answered more than 8 MiB", where=server)
     try:

@@ -49,7 +49,9 @@ def _known(dialect: JsonValue) -> bool:
 
 def _reference_problem(schema: dict[str, JsonValue]) -> str | None:
     dialect = schema.get("$schema")
-    specification: Specification[JsonValue] = specification_with(dialect) if dialect else DRAFT202012
+    specification: Specification[JsonValue] = (
+        specification_with(dialect) if isinstance(dialect, str) else DRAFT202012
+    )
     resolver = Registry().resolver_with_root(specification.create_resource(schema))
     for reference in _references(schema):
         if not reference.startswith("#"):

@@ -38,12 +38,14 @@ class ToolListing(Frozen):
     @classmethod
     def of(cls, told: Mapping[str, JsonValue]) -> ToolListing:
         """Return the listing of a tool as the protocol writes it, with the digest of the whole of it."""
-        return cls(
-            name=told["name"],
-            description=told.get("description") or "",
-            input_schema=told["inputSchema"],
-            annotations=told.get("annotations") or {},
-            listing_digest=json_text.digest(told),
+        return cls.model_validate(
+            {
+                "name": told["name"],
+                "description": told.get("description") or "",
+                "input_schema": told["inputSchema"],
+                "annotations": told.get("annotations") or {},
+                "listing_digest": json_text.digest(told),
+            }
         )
 
 

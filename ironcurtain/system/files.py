@@ -227,14 +227,15 @@ def _yaml() -> ModuleType:
 def _check_format(value: JsonValue, source: str, model: type[BaseModel]) -> None:
     """Tell a document of a newer version, or of another kind, from one with mistakes in it."""
     field = model.model_fields.get("format")
-    if field is None or not isinstance(value, dict) or not isinstance(value.get("format"), str):
+    given = json_text.members(value).get("format")
+    if field is None or not isinstance(given, str):
         return
     expected: str = get_args(field.annotation)[0]
     kind, _, version = expected.rpartition("/v")
-    found_kind, _, found_version = value["format"].rpartition("/v")
+    found_kind, _, found_version = given.rpartition("/v")
     if found_kind == kind and found_version.isdigit() and int(found_version) > int(version):
         raise NewerFormatError(
-            f"the file is of format {quoted(value['format'])}; this IronCurtain reads {expected}",
+            f"the file is of format {quoted(given)}; this IronCurtain reads {expected}",
             where=source,
             hint="Update IronCurtain.",
         )

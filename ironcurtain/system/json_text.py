@@ -11,14 +11,18 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TypeAlias
 
 import re2
 import rfc8785
 
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import in_quotes
+
+JsonSource: TypeAlias = "Mapping[str, JsonSource] | Sequence[JsonSource] | str | int | float | bool | None"
+"""What JSON can be written from: a JSON value, or mappings and sequences of other types that mean one."""
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -68,7 +72,7 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"not UTF-8 at byte {error.start}") from None
     try:
-        value = json.loads(
+        value: JsonValue = json.loads(
             decoded,
             object_pairs_hook=_object,
             parse_constant=_constant,
@@ -85,7 +89,24 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
     return value
 
 
-def check(value: JsonValue, *, any_double: bool = False) -> None:
+def parse_object(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> dict[str, JsonValue]:
+    """Parse strict JSON that must be an object.
+
+    Raises:
+        MalformedJsonError: If the text is anything else.
+    """
+    value = parse(text, max_bytes=max_bytes)
+    if not isinstance(value, dict):
+        raise MalformedJsonError("not an object")
+    return value
+
+
+def members(value: JsonValue) -> dict[str, JsonValue]:
+    """Return the members of an object; none where the value is anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def check(value: JsonSource, *, any_double: bool = False) -> None:
     """Hold an already parsed value to the same rules as `parse`, size in bytes aside.
 
     Args:
@@ -95,7 +116,7 @@ def check(value: JsonValue, *, any_double: bool = False) -> None:
     Raises:
         MalformedJsonError: If the value could not have come from strict JSON.
     """
-    level = [value]
+    level: list[JsonSource] = [value]
     largest = math.inf if any_double else MAX_INTEGER
     for _ in range(MAX_DEPTH):
         # A Python value can hold itself, or one list many times; no JSON text of legal size is so wide.
@@ -107,7 +128,7 @@ def check(value: JsonValue, *, any_double: bool = False) -> None:
     raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels")
 
 
-def plain(value: JsonValue) -> JsonValue:
+def plain(value: JsonSource) -> JsonValue:
     """Return an already parsed value as `parse` would have returned it: a copy of plain lists and dicts.
 
     What a Python value can be beyond JSON (a tuple, a subclass of a dictionary that answers differently
@@ -125,7 +146,7 @@ def plain(value: JsonValue) -> JsonValue:
         raise MalformedJsonError("a value that is no JSON") from None
 
 
-def canonical(value: JsonValue) -> bytes:
+def canonical(value: JsonSource) -> bytes:
     """Serialise canonically (RFC 8785): one byte string for one value, on every machine."""
     try:
         data = _PLAIN.encode(value).encode()
@@ -136,7 +157,7 @@ def canonical(value: JsonValue) -> bytes:
     return data
 
 
-def digest(value: JsonValue) -> str:
+def digest(value: JsonSource) -> str:
     """Return `sha256:<hex>` of the canonical serialisation."""
     return digest_bytes(canonical(value))
 
@@ -146,12 +167,12 @@ def digest_bytes(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def pretty(value: JsonValue) -> str:
+def pretty(value: JsonSource) -> str:
     """Serialise for people and for git: sorted keys, two spaces, a final newline, byte-stable."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def shown(value: JsonValue) -> str:
+def shown(value: JsonSource) -> str:
     """Return a value as people read it, in one line: JSON but for backslashes that can stay as they are."""
     if isinstance(value, str):
         return in_quotes(value)
@@ -194,7 +215,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _children(value: JsonValue, largest: float) -> Iterator[JsonValue]:
+def _children(value: JsonSource, largest: float) -> Iterator[JsonSource]:
     if isinstance(value, dict):
         for key, child in value.items():
             if not isinstance(key, str):
@@ -207,7 +228,7 @@ def _children(value: JsonValue, largest: float) -> Iterator[JsonValue]:
         _check_scalar(value, largest)
 
 
-def _check_scalar(value: JsonValue, largest: float) -> None:
+def _check_scalar(value: JsonSource, largest: float) -> None:
     if isinstance(value, str):
         _check_string(value)
     elif isinstance(value, float):

@@ -23,11 +23,13 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.decision.policy_input import as_json
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 _NOTHING = Recorded()
 
@@ -146,12 +148,10 @@ class _Judge:
         found = prepare(call, self.scenes.policy(scene))
         if isinstance(found, Decision):
             return found.model_dump_json(), found
-        escalated: JsonValue = {id_: list(cause) for id_, cause in found.floor.escalated.items()}
-        exempt: list[JsonValue] = [*sorted(found.floor.discharged)]
-        return _key([found.input, escalated, exempt]), found
+        return _key([as_json(found.input), found.floor.escalated, sorted(found.floor.discharged)]), found
 
 
-def _key(value: JsonValue) -> str:
+def _key(value: JsonSource) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 

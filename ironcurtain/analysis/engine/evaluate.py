@@ -18,6 +18,7 @@ from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
 from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.background import carried
 from ironcurtain.engine.command import OpaCommand
@@ -69,7 +70,7 @@ def decide_prepared(
     return {id_: _decision(id_, p, answers, policy) for id_, p in prepared.items()}
 
 
-def evaluate(questions: Mapping[str, JsonValue], bundle: Bundle, opa: OpaCommand) -> dict[str, JsonValue]:
+def evaluate(questions: Mapping[str, PolicyInput], bundle: Bundle, opa: OpaCommand) -> dict[str, JsonValue]:
     """Return OPA's decision object for each policy input, by id; shards run side by side on the cores.
 
     Raises:
@@ -95,7 +96,7 @@ def evaluate(questions: Mapping[str, JsonValue], bundle: Bundle, opa: OpaCommand
 
 
 def _evaluate_shard(
-    questions: Mapping[str, JsonValue], directory: Path, number: int, archive: Path, opa: OpaCommand
+    questions: Mapping[str, PolicyInput], directory: Path, number: int, archive: Path, opa: OpaCommand
 ) -> dict[str, JsonValue]:
     data = directory / f"inputs-{number}.json"
     data.write_text(json.dumps({"ironcurtain_inputs": questions}), encoding="utf-8")

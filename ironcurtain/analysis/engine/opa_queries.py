@@ -79,7 +79,7 @@ class _Batch:
         numbers: The question that the subject with an id stands for; others only meet the guards.
     """
 
-    input: dict[str, JsonValue]
+    input: PolicyInput
     ids: frozenset[str]
     numbers: Mapping[str, int]
 

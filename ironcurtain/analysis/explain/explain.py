@@ -16,10 +16,10 @@ from ironcurtain.analysis.explain.report import (
     Suggestion,
 )
 from ironcurtain.analysis.explain.rules import MetRules
-from ironcurtain.analysis.explain.steps import filled, parsed, steps
+from ironcurtain.analysis.explain.steps import filled, steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.decision.decide import Call, Prepared, arguments_of, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -93,7 +93,7 @@ class Explainer:
         tool = self._policy.tool(call.server, call.tool)
         if decision.verdict is Verdict.ALLOW or not judged or tool is None:
             return ()
-        given, full = parsed(call), filled(tool, call, self._policy)
+        given, full = arguments_of(call), filled(tool, call, self._policy)
         if given is None or full is None:
             return ()
         return self._nearest.suggestions(Refused(call, given, full, decision))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ironcurtain.analysis.explain.report import Step
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
-from ironcurtain.decision.decide import Call, Prepared
+from ironcurtain.decision.decide import Call, Prepared, arguments_of
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import reserved
@@ -51,19 +51,9 @@ def steps(
     )
 
 
-def parsed(call: Call) -> dict[str, JsonValue] | None:
-    """Return the arguments of a call as an object, None if they are none."""
-    try:
-        sent = call.arguments
-        found = json_text.parse(sent) if isinstance(sent, str | bytes) else json_text.plain(sent)
-    except (json_text.MalformedJsonError, TypeError, ValueError):
-        return None
-    return found if isinstance(found, dict) else {} if found is None else None
-
-
 def filled(tool: ValidatedTool, call: Call, policy: LoadedPolicy) -> dict[str, JsonValue] | None:
     """Return the arguments of a call with defaults filled in, None if they do not fit."""
-    given = parsed(call)
+    given = arguments_of(call)
     if given is None:
         return None
     try:
@@ -107,7 +97,7 @@ class _Found:
         return makers[number - 1]()
 
     def _parse(self) -> Iterator[str]:
-        given = parsed(self._call) or {}
+        given = arguments_of(self._call) or {}
         names = ", ".join(quoted(name) for name in given)
         yield f"arguments: {names}" if given else "no arguments"
         if self._call.caller:
@@ -121,7 +111,7 @@ class _Found:
         yield "it is the one that was annotated" if drift else "not compared with the live tool"
 
     def _fit(self) -> Iterator[str]:
-        given, full = parsed(self._call) or {}, filled(self._tool(), self._call, self._policy) or {}
+        given, full = arguments_of(self._call) or {}, filled(self._tool(), self._call, self._policy) or {}
         added = {name: value for name, value in full.items() if given.get(name) is None}
         for name, value in added.items():
             yield f"{visible(name)} was filled in: {_shown(value)}"

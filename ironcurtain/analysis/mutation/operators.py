@@ -20,6 +20,7 @@ from ironcurtain.model.policy import CompiledPolicy, If, RoleCondition, Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 _BOUNDS = frozenset({"lt", "le", "gt", "ge"})
 _CONDITIONS = {"paths": "within", "domains": "allowed", "lists": "allowed"}
@@ -46,7 +47,7 @@ class Mutant:
     @cached_property
     def id(self) -> str:
         """Twelve hexadecimal digits of the change's digest."""
-        content: JsonValue = [self.kind, self.change, self.rule.model_dump(mode="json", by_alias=True)]
+        content: JsonSource = [self.kind, self.change, self.rule.model_dump(mode="json", by_alias=True)]
         return json_text.digest(content).removeprefix("sha256:")[:12]
 
     def rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:

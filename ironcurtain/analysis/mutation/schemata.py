@@ -108,8 +108,9 @@ def _passes(scenario: Scenario, decided: Decision) -> bool:
 
 
 def _as(prepared: Prepared, mutant: str) -> Prepared:
-    caller: JsonValue = {**prepared.caller, _FACT: mutant}
-    return replace(prepared, input={**prepared.input, "caller": caller})
+    question = prepared.input.copy()
+    question["caller"] = {**question["caller"], _FACT: mutant}
+    return replace(prepared, input=question)
 
 
 def _id(scenario: Scenario, mutant: str) -> str:

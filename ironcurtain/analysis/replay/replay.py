@@ -30,7 +30,7 @@ from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.merge import merge
-from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import RESERVED
 from ironcurtain.decision.roles import NONE, Role
@@ -67,7 +67,7 @@ class Outcome:
 class _Asked:
     """One question about a record, with what its answer is merged with."""
 
-    input: dict[str, JsonValue]
+    input: PolicyInput
     subjects: tuple[Resource, ...]
     floor: structural_checks.MinimumVerdict
     base: Decision

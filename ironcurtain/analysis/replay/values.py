@@ -34,8 +34,8 @@ MAX_COMPLETIONS = 64
 class Completion:
     """Arguments and caller facts that stand for all that a recorded call may have had."""
 
-    args: Mapping[str, JsonValue]
-    caller: Mapping[str, JsonValue]
+    args: dict[str, JsonValue]
+    caller: dict[str, JsonValue]
 
 
 class Completions:

@@ -153,7 +153,7 @@ def _public(key: object, where: str) -> PublicKey:
 
 
 def _thumbprint(jwk: str) -> str:
-    members = {name: value for name, value in json_text.parse(jwk).items() if name in _THUMBPRINT}
+    members = {name: value for name, value in json_text.parse_object(jwk).items() if name in _THUMBPRINT}
     return urlsafe_b64encode(hashlib.sha256(json_text.canonical(members)).digest()).rstrip(b"=").decode()
 
 

@@ -35,13 +35,14 @@ def command(*, bundle: str, server: str, tool: str, arguments: str, **site: Json
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.review.decisions import exit_of
     from ironcurtain.decision.decide import Call, Prepared, prepare
+    from ironcurtain.decision.policy_input import as_json
     from ironcurtain.policy import Policy
     from ironcurtain.system import json_text
 
     policy = Policy.load(bundle, **site)
     prepared = prepare(Call(server, tool, arguments), policy.loaded)
     if isinstance(prepared, Prepared):
-        click.echo(json_text.pretty(prepared.input), nl=False)
+        click.echo(json_text.pretty(as_json(prepared.input)), nl=False)
         return Exit.YES
     click.echo(f"{prepared.verdict} {prepared.rule}: {printable(prepared.reason)}", err=True)
     return exit_of(prepared)

@@ -64,9 +64,10 @@ def _json(text: str) -> list[str]:
     except json_text.MalformedJsonError:
         raise UnrepresentableError("is no valid JSON text") from None
     values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(item, str) and item for item in values):
+    texts = [item for item in values if isinstance(item, str) and item] if isinstance(values, list) else []
+    if not isinstance(values, list) or len(texts) != len(values):
         raise UnrepresentableError("is a JSON text of something else than strings")
-    return values
+    return texts
 
 
 def _addresses(text: str) -> list[str]:

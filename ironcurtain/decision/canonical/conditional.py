@@ -27,11 +27,9 @@ def same_json(one: JsonValue, other: JsonValue) -> bool:
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
         return one == other
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, list):
+    if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(same_json(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, dict):
+    if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same_json(one[key], other[key]) for key in one)
     return bool(one == other)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -76,9 +76,9 @@ class ArgumentSchema:
         self.cost = found.cost
 
     @property
-    def properties(self) -> dict[str, JsonValue]:
+    def properties(self) -> dict[str, dict[str, JsonValue]]:
         """The schemas of the top-level arguments that the schema lists, references followed."""
-        listed = self._followed(self.schema).get("properties", {})
+        listed = json_text.members(self._followed(self.schema).get("properties"))
         return {name: self._followed(schema) for name, schema in listed.items() if isinstance(schema, dict)}
 
     def below(self, schema: dict[str, JsonValue], token: str | None) -> dict[str, JsonValue]:
@@ -86,8 +86,9 @@ class ArgumentSchema:
 
         Empty where the schema says nothing plain about it.
         """
-        found = self._followed(schema)
-        child = found.get("items") if token is None else found.get("properties", {}).get(token)
+        followed = self._followed(schema)
+        listed = json_text.members(followed.get("properties"))
+        child = followed.get("items") if token is None else listed.get(token)
         return self._followed(child) if isinstance(child, dict) else {}
 
     def checker(self, schemas: Iterable[JsonValue]) -> Callable[[JsonValue], bool | None]:
@@ -205,10 +206,10 @@ def _check_patterns(schema: JsonValue, names: Counter[str]) -> int:
     if not isinstance(schema, dict):
         return 0
     names.update(schema.keys())
-    patterns = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
-    if isinstance(schema.get("patternProperties"), dict):
-        patterns += list(schema["patternProperties"])
-    programs: int = sum(compiled_pattern(pattern).programsize for pattern in patterns)
+    pattern = schema.get("pattern")
+    patterns = [pattern] if isinstance(pattern, str) else []
+    patterns += json_text.members(schema.get("patternProperties"))
+    programs: int = sum(compiled_pattern(text).programsize for text in patterns)
     return programs + sum(_check_patterns(child, names) for child in schema.values())
 
 
@@ -253,12 +254,12 @@ def _additional_properties(
     validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
     additional: JsonValue,
     instance: JsonValue,
-    schema: JsonValue,
+    schema: Mapping[str, JsonValue],
 ) -> Iterator[ValidationError]:
     if not isinstance(instance, dict):
         return
-    known = schema.get("properties", {})
-    patterns = [compiled_pattern(pattern) for pattern in schema.get("patternProperties", {})]
+    known = json_text.members(schema.get("properties"))
+    patterns = [compiled_pattern(text) for text in json_text.members(schema.get("patternProperties"))]
     extras = [n for n in instance if n not in known and not any(p.search(n) for p in patterns)]
     for name in extras:
         if additional is False:

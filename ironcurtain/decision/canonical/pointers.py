@@ -106,10 +106,23 @@ def covers(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
 
 def assign(value: JsonValue, steps: tuple[str, ...], new: JsonValue) -> None:
     """Put `new` at the place `steps`, which must exist below `value`; `value` is changed."""
-    for step in steps[:-1]:
-        value = value[step] if isinstance(value, dict) else value[int(step)]
-    last = steps[-1]
-    value[last if isinstance(value, dict) else int(last)] = new
+    *above, last = steps
+    for step in above:
+        value = _at(value, step)
+    if isinstance(value, dict):
+        value[last] = new
+    elif isinstance(value, list):
+        value[int(last)] = new
+    else:
+        raise KeyError(last)
+
+
+def _at(value: JsonValue, step: str) -> JsonValue:
+    if isinstance(value, dict):
+        return value[step]
+    if isinstance(value, list):
+        return value[int(step)]
+    raise KeyError(step)
 
 
 def _children(value: JsonValue, token: str) -> Iterator[tuple[str, JsonValue]]:

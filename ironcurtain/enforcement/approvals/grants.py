@@ -19,6 +19,7 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.approvals.messages import SessionOffer
 from ironcurtain.model.annotations import ToolAnnotation
@@ -228,14 +229,9 @@ def _home(resolver: Resolver) -> str | None:
         return None
 
 
-def _patterns(subject: Resource, question: dict[str, JsonValue]) -> tuple[str, ...]:
-    within = question["within"]
-    patterns = within.get(subject.role.name) if isinstance(within, dict) else None
-    if not isinstance(patterns, dict):
-        return ()
-    return tuple(
-        sorted(name for name, ids in patterns.items() if isinstance(ids, dict) and subject.id in ids)
-    )
+def _patterns(subject: Resource, question: PolicyInput) -> tuple[str, ...]:
+    within = question["within"].get(subject.role.name, {})
+    return tuple(sorted(pattern for pattern, ids in within.items() if subject.id in ids))
 
 
 def _free_text(tool: ToolAnnotation) -> list[tuple[str, ...]]:

@@ -38,6 +38,7 @@ from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 _TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
@@ -279,7 +280,7 @@ class Recorder:
             return [self._kept(one) for one in value]
         return self._keeper.text(value) if isinstance(value, str) else value
 
-    def _raw_digest(self, arguments: JsonValue | bytes) -> str:
+    def _raw_digest(self, arguments: JsonSource | bytes) -> str:
         if isinstance(arguments, str | bytes):
             data = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else arguments
         else:
@@ -351,7 +352,7 @@ def _early(subject: SubjectDecision) -> SubjectRecord:
     )
 
 
-def _bytes(value: JsonValue) -> bytes:
+def _bytes(value: JsonSource) -> bytes:
     """Return some bytes of any value, canonical where it is JSON."""
     try:
         return json_text.canonical(value)

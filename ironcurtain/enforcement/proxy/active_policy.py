@@ -14,6 +14,7 @@ import anyio
 from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import with_reserved_roles
 from ironcurtain.decision.roles import Registry
@@ -151,7 +152,7 @@ class EngineQuery:
         self.decision_id: str | None = None
         self._enforced = enforced
 
-    async def ask(self, question: dict[str, JsonValue]) -> JsonValue:
+    async def ask(self, question: PolicyInput) -> JsonValue:
         """Ask, as `decide` wants it.
 
         Raises:

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from ironcurtain.errors import FormatError, Place
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import members
 from ironcurtain.system.text import quoted
 
 MAX_DEPTH = 100
@@ -34,6 +35,11 @@ class JsonNode:
     end: int
     value: JsonValue
     members: tuple[Member, ...] = ()
+
+    @property
+    def fields(self) -> dict[str, JsonValue]:
+        """An object's values by name; none for every other value."""
+        return members(self.value)
 
     def member(self, name: str) -> Member | None:
         """Return the member of that name."""

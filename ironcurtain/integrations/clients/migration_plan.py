@@ -100,7 +100,7 @@ def is_switched_off(server: JsonValue) -> bool:
 
 def of_projects(document: ClientDocument, place: ConfigLocation) -> list[LeftServer]:
     """Return the servers that Claude Code keeps in the same file for one project each."""
-    projects = document.root.value.get("projects") if place.client == "claude-code" else None
+    projects = document.root.fields.get("projects") if place.client == "claude-code" else None
     left = []
     for path, project in projects.items() if isinstance(projects, dict) else ():
         servers = project.get("mcpServers") if isinstance(project, dict) else None

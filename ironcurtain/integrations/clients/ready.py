@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TypeAlias
 
 from ironcurtain.errors import FetchError, IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.integrations.clients.places import ConfigLocation
+from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.fetched.fetch import is_there
 from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import Request, request_of
@@ -43,7 +45,7 @@ def check_runnable(servers: Mapping[str, dict[str, JsonValue]], place: ConfigLoc
     Raises:
         ServerConfigError: For each that could not; the hint has the command that helps.
     """
-    wrong = {name: found for name, server in servers.items() if (found := _obstacle(server)) is not None}
+    wrong = {name: found for name, entry in servers.items() if (found := _obstacle(_read(entry))) is not None}
     rest = [name for name in servers if name not in wrong]
     raise_all([_refusal(name, *found, rest, place) for name, found in wrong.items()])
 
@@ -86,28 +88,32 @@ def fetched(
 
 def _requests(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, Request]:
     requests = {
-        name: request_of(server.get("command"), server.get("args", ()))
-        for name, server in servers.items()
-        if server.get("sandbox") is not False
+        name: request_of(server.command, server.args)
+        for name, server in ((name, _read(entry)) for name, entry in servers.items())
+        if server.sandbox is not False
     }
     return {name: request for name, request in requests.items() if request is not None}
 
 
-def _obstacle(server: Mapping[str, JsonValue]) -> tuple[str, str] | None:
+def _read(entry: Mapping[str, JsonValue]) -> Server:
+    """Read a server that is written for the proxy's file, which takes it."""
+    return Server.model_validate_json(json.dumps(entry))
+
+
+def _obstacle(server: Server) -> tuple[str, str] | None:
     """Return why a server could not be started, and what helps; None if it could."""
-    command, contained = server.get("command"), server.get("sandbox") is not False
+    command, contained = server.command, server.sandbox is not False
     if not command:
         return None
     try:
-        if contained and request_of(command, server.get("args", ())) is not None:
+        if contained and request_of(command, server.args) is not None:
             return None
     except ServerConfigError as error:
         return error.what, error.hint
     if contained and Path(command).name in _CONTAINERS:
         what = f"{quoted(Path(command).name)} needs a socket that its sandbox does not have"
         return what, "Install the server's own program, and write that as the command."
-    path = (server.get("env") or {}).get("PATH")
-    if shutil.which(command, path=path) is None:
+    if shutil.which(command, path=server.env.get("PATH")) is None:
         what = f"the command {quoted(command)} was not found"
         return what, "Install it, or correct it in the client's file."
     return None

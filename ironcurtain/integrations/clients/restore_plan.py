@@ -9,6 +9,7 @@ from ironcurtain.integrations.clients.edit import expanded, replaced
 from ironcurtain.integrations.clients.jsonc import JsonNode
 from ironcurtain.integrations.clients.store import BackupStore, Generation
 from ironcurtain.integrations.clients.target import ClientDocument, Target, read_document
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
@@ -62,7 +63,7 @@ def undone(target: Target, store: BackupStore) -> Undone:
     if wrapped == now.data:
         return Undone(before, generation, record.moved)
     after = read_document(wrapped, str(generation.directory), (record.pointer,))
-    entry = _servers(after).value[ENTRY]
+    entry = _servers(after).fields[ENTRY]
     if _text(now) == _text(after):
         text = replaced(now.text, now.servers, _text(before))
         return Undone(_checked(target, text, before, record.moved), generation, record.moved)
@@ -73,11 +74,10 @@ def undone(target: Target, store: BackupStore) -> Undone:
 
 def with_servers(document: ClientDocument, servers: dict[str, JsonValue]) -> JsonValue:
     """Return a document's value with other servers in it."""
-    value = document.root.value
     for key in reversed(range(len(document.pointer))):
-        holder = value
+        holder = document.root.fields
         for step in document.pointer[:key]:
-            holder = holder[step]
+            holder = json_text.members(holder[step])
         servers = {**holder, document.pointer[key]: servers}
     return servers
 
@@ -99,8 +99,8 @@ def _checked(target: Target, text: str, before: ClientDocument, moved: tuple[str
     """Read back what would be written: what moved and what stands there now, nothing else."""
     now = target.document
     document = now.changed(text, target.source)
-    kept = {name: value for name, value in _servers(now).value.items() if name != ENTRY}
-    back = {name: _servers(before).value[name] for name in moved}
+    kept = {name: value for name, value in _servers(now).fields.items() if name != ENTRY}
+    back = {name: _servers(before).fields[name] for name in moved}
     if document.root.value != with_servers(now, {**kept, **back}):
         raise IronCurtainError("the file would not hold what it should; nothing was changed")
     return document

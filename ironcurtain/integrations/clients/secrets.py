@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, count
 
 from ironcurtain.errors import FileError
@@ -140,20 +141,24 @@ def in_the_open(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, dict[s
     Raises:
         ServerConfigError: If one cannot be read.
     """
-    shown = {}
-    for server, entry in servers.items():
-        values = {key: filled(entry[key], server) for key in _KEYS if isinstance(entry.get(key), dict)}
-        shown[server] = {**entry, **values}
-    return shown
+    return {server: _changed(entry, partial(filled, where=server)) for server, entry in servers.items()}
 
 
 def _replaced(entry: dict[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
-    changed = {
-        key: {name: names.get(value, value) for name, value in entry[key].items()}
-        for key in _KEYS
-        if isinstance(entry.get(key), dict)
-    }
-    return {**entry, **changed}
+    return _changed(entry, lambda texts: {name: names.get(text, text) for name, text in texts.items()})
+
+
+def _changed(
+    entry: dict[str, JsonValue], change: Callable[[dict[str, str]], dict[str, str]]
+) -> dict[str, JsonValue]:
+    """Return a server with its environment and its headers changed, as far as they are texts."""
+    changed = dict(entry)
+    for key in _KEYS:
+        values = entry.get(key)
+        if isinstance(values, dict):
+            texts = {name: text for name, text in values.items() if isinstance(text, str)}
+            changed[key] = {**values, **change(texts)}
+    return changed
 
 
 def _forms(value: str) -> list[bytes]:

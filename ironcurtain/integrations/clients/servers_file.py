@@ -15,6 +15,7 @@ from ironcurtain.integrations.clients.server_permissions import Permissions
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, read_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import members
 from ironcurtain.system.locks import directory_lock
 from ironcurtain.system.text import quoted
 
@@ -82,14 +83,14 @@ def with_permissions(text: str, source: str, name: str, more: Permissions, permi
     member = _holder(text, source).member(name)
     if member is None:
         raise ServerConfigError(f"there is no server {quoted(name)}", where=source)
-    entry = member.node.value
+    entry = member.node.fields
     if entry.get("sandbox") is False:
         raise ServerConfigError(
             f"{quoted(name)} has no sandbox that could be opened",
             where=source,
             hint='It says "sandbox": false.',
         )
-    made = more.added_to(entry.get("sandbox") or {}, permitted)
+    made = more.added_to(members(entry.get("sandbox")), permitted)
     if made == entry.get("sandbox"):
         return text
     indent = _indent(text, member.start)

@@ -30,6 +30,7 @@ from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load, read_bytes
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.locks import work_lock
 
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
@@ -151,7 +152,7 @@ class BackupStore:
         with work_lock(self.directory.with_suffix(".lock"), seconds=_WAIT, busy=busy):
             yield
 
-    def generation(self, *parts: JsonValue) -> Generation:
+    def generation(self, *parts: JsonSource) -> Generation:
         """Return the generation of what moves and of how the proxy is started."""
         name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return Generation(self.directory / name)

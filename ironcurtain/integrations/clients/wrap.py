@@ -161,14 +161,14 @@ def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: s
     servers = plain.document.servers
     if servers is None or not servers.members:
         raise UsageError("the client has no MCP server", where=target.source)
-    unknown = [name for name in only if name not in servers.value]
+    unknown = [name for name in only if name not in servers.fields]
     if unknown:
         raise UsageError(
             f"there is no server {quoted(unknown[0])}",
             where=target.source,
-            hint=f"There are: {', '.join(map(visible, servers.value))}.",
+            hint=f"There are: {', '.join(map(visible, servers.fields))}.",
         )
-    found = sort(servers.value, target.place, only, search_path)
+    found = sort(servers.fields, target.place, only, search_path)
     if not found.moved:
         reasons = "; ".join(f"{visible(left.name)}: {left.reason}" for left in found.left)
         raise UsageError(
@@ -201,7 +201,7 @@ def _change(
     entry = proxy_entry(command, generation.servers, tuple(own), typed=target.place.typed)
     text = collapsed(before.text, servers, found.moved, ENTRY, entry)
     document = before.changed(text, target.source)
-    left = {name: value for name, value in servers.value.items() if name not in found.moved}
+    left = {name: value for name, value in servers.fields.items() if name not in found.moved}
     if document.root.value != with_servers(before, {**left, ENTRY: entry}):
         raise IronCurtainError("the file would not hold what it should; nothing was changed")
     record = WrapRecord(
@@ -258,7 +258,7 @@ def proxy_entry(
     return entry
 
 
-def _carried(plain: Undone, found: Sorted) -> dict[str, JsonValue]:
+def _carried(plain: Undone, found: Sorted) -> dict[str, dict[str, JsonValue]]:
     """Return the servers that moved earlier, with what people have edited in the proxy's file since."""
     generation = plain.generation
     if generation is None or not generation.servers.exists() or not generation.has_edited_servers():

@@ -53,7 +53,7 @@ def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
     except IronCurtainError as error:
         yield from failed(name, error)
         return
-    servers = document.servers.value if document.servers is not None else {}
+    servers = document.servers.fields if document.servers is not None else {}
     entry = servers.get(ENTRY)
     again = f"ironcurtain wrap {place.client if place.client != 'file' else visible(source)} --bundle …"
     past = [
@@ -135,7 +135,7 @@ def _edited(place: ConfigLocation, entry: JsonValue) -> str:
         generation.read_original()
     except IronCurtainError as error:
         return error.what
-    written = after.servers.value[ENTRY] if after.servers is not None else None
+    written = after.servers.fields[ENTRY] if after.servers is not None else None
     return "" if written == entry else f"its server {ENTRY} was changed by hand since it was wrapped"
 
 

@@ -27,7 +27,8 @@ def answer_mistakes(path: Path, texts: Texts) -> Iterator[Mistake]:
     question = path.with_name(f"{path.name.removesuffix(_ANSWER)}.json")
     if not path.name.endswith(_ANSWER) or not texts.has(question):
         return
-    schema = json_text.parse(texts.read(question), max_bytes=MAX_BYTES).get("answer_schema", {})
+    asked = json_text.members(json_text.parse(texts.read(question), max_bytes=MAX_BYTES))
+    schema = json_text.members(asked.get("answer_schema"))
     try:
         text = document_text(texts.read(path), max_bytes=MAX_BYTES)
         content = json_text.parse(text, max_bytes=MAX_BYTES)

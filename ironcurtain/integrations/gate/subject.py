@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.content import PolicyContent, clause_sources
 from ironcurtain.compiler.policy_analysis import Evidence
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import verify
@@ -93,8 +93,7 @@ class PolicyUnderReview:
 
     def clause_place(self, clause: str | None) -> tuple[str | None, int | None]:
         """Return the file and line of a clause, where the bundle knows them and the file is there."""
-        source = self.bundle.data("rules")["clauses"].get(clause, {}).get("source", "")
-        name, _, line = source.rpartition(":")
+        name, _, line = clause_sources(self.bundle).get(clause or "", "").rpartition(":")
         path = self.root / name
         if not name or not path.is_file():
             return None, None

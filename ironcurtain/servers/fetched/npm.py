@@ -13,6 +13,7 @@ from ironcurtain.servers.fetched.running import find_program, run
 from ironcurtain.servers.fetched.staged import Staged
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
 _LOCK = "package-lock.json"
@@ -53,7 +54,9 @@ def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
     if pins:
         text = "\n".join(pins) + "\n"
         (where / _LOCK).write_text(text)
-        (where / _MANIFEST).write_text(_manifest(_top(_parsed(text, _LOCK)).get("dependencies", {})))
+        (where / _MANIFEST).write_text(
+            _manifest(json_text.members(_top(_parsed(text, _LOCK)).get("dependencies")))
+        )
     else:
         (where / _MANIFEST).write_text(_manifest(dict(names)))
     what = visible(wanted.packages[0])
@@ -79,7 +82,7 @@ def _name_and_range(package: str) -> tuple[str, str]:
     return package[0] + name, wanted or "latest"
 
 
-def _manifest(dependencies: Mapping[str, str]) -> str:
+def _manifest(dependencies: Mapping[str, JsonSource]) -> str:
     return json_text.pretty(
         {"name": "fetched", "version": "0.0.0", "private": True, "dependencies": {**dependencies}}
     )
@@ -87,9 +90,10 @@ def _manifest(dependencies: Mapping[str, str]) -> str:
 
 def _exact(lock: dict[str, JsonValue], names: Sequence[str]) -> str:
     """Return a lock that asks for the versions that it has: npm asks the registry again what a tag is."""
-    packages = lock.get("packages", {})
-    versions = {name: packages.get(f"node_modules/{name}", {}).get("version", "") for name in names}
-    _top(lock)["dependencies"] = versions
+    packages = json_text.members(lock.get("packages"))
+    _top(lock)["dependencies"] = {
+        name: json_text.members(packages.get(f"node_modules/{name}")).get("version", "") for name in names
+    }
     return json_text.pretty(lock)
 
 

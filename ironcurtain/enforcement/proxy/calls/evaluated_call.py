@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ironcurtain.analysis.explain.report import AgentState
-from ironcurtain.decision.decide import Call, Prepared
+from ironcurtain.decision.decide import Call, Prepared, arguments_of
 from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
 from ironcurtain.enforcement.audit.recorder import Observed
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
@@ -14,7 +14,6 @@ from ironcurtain.enforcement.sandbox.launcher import Confinement
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 
@@ -88,19 +87,9 @@ def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
     sent = decision.arguments
     words = "observed only, not enforced"
     if sent is None and (call.live_digest or not is_tool):
-        sent = _as_it_came(call)
+        sent = arguments_of(call)
         words = f"{words}, and sent as it came" if sent is not None else words
     if sent is None:
         words = "observed only, but it cannot be sent"
     marked = decision.model_copy(update={"reason": f"{words}: {decision.reason}"})
     return replace(judged, decision=marked, sent=sent, forwarded=sent is not None)
-
-
-def _as_it_came(call: Call) -> dict[str, JsonValue] | None:
-    """Return the arguments of a call that were never canonical; None if they are no strict JSON object."""
-    try:
-        given = call.arguments
-        given = json_text.parse(given) if isinstance(given, str | bytes) else json_text.plain(given)
-    except json_text.MalformedJsonError:
-        return None
-    return {} if given is None else given if isinstance(given, dict) else None

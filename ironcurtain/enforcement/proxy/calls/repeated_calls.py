@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 MOST = 20
 WINDOW = 60.0
@@ -29,7 +29,7 @@ class RepeatedCallLimiter:
         self._most, self._window, self._clock = most, window, clock
         self._calls: OrderedDict[bytes, list[float]] = OrderedDict()  # the one that came last at the end
 
-    def trips(self, server: str, tool: str, arguments: JsonValue | bytes) -> bool:
+    def trips(self, server: str, tool: str, arguments: JsonSource | bytes) -> bool:
         """Count a call; tell whether it is one too many. A call that was stopped does not count."""
         now = self._clock()
         self._forget(now)
@@ -48,7 +48,7 @@ class RepeatedCallLimiter:
             self._calls.popitem(last=False)
 
 
-def _key(server: str, tool: str, arguments: JsonValue | bytes) -> bytes:
+def _key(server: str, tool: str, arguments: JsonSource | bytes) -> bytes:
     try:
         text = json.dumps([server, tool, arguments], sort_keys=True)
     except (ValueError, TypeError, RecursionError):

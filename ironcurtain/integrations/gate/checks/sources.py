@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ironcurtain.bundle.content import clause_sources
 from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.load.sources import project_sources
@@ -91,12 +92,12 @@ def _with_clause(problem: Problem, subject: PolicyUnderReview) -> Problem:
             update={"clause": clause.id, "line": line, "details": (f"now: {clause.text}", words)}
         )
     ids = {placed.clause.id for placed in read}
-    places = subject.bundle.data("rules")["clauses"]
+    places = clause_sources(subject.bundle)
     own = f"{subject.settings.constitution}:"
     gone = tuple(
         f"gone: {id_}: {text}"
         for id_, text in compiled.items()
-        if id_ not in ids and places[id_]["source"].startswith(own)
+        if id_ not in ids and places[id_].startswith(own)
     )
     return problem.model_copy(update={"details": gone})
 
