@@ -20,7 +20,7 @@ from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.whole_calls import Calls, Chosen, TooManyStatesError
 from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.engine_answer import read_answer
-from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import NONE
 from ironcurtain.engine.command import OpaCommand
