@@ -16,7 +16,14 @@ from jwt.exceptions import PyJWTError
 from pydantic import Field
 
 from ironcurtain.bundle.signing.keys import PrivateKey, PublicKey
-from ironcurtain.errors import BundleSignatureError, GatewayError, IronCurtainError, raise_all
+from ironcurtain.errors import (
+    BundleSignatureError,
+    FormatError,
+    GatewayError,
+    IronCurtainError,
+    SeveralErrors,
+    raise_all,
+)
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
@@ -111,7 +118,11 @@ def open_domain(path: Path, key: PublicKey) -> Domain:
         FileError, FormatError: If it cannot be read, or is none.
         BundleSignatureError: If the key's owner did not sign exactly what it says, as a domain.
     """
-    signed = load(path, SignedDomain)
+    try:
+        signed = load(path, SignedDomain)
+    except (FormatError, SeveralErrors):
+        _check_signed(path)
+        raise
     try:
         jws = PyJWS(algorithms=[key.algorithm])
         found = jws.decode_complete(signed.signature, key.key, algorithms=[key.algorithm])
@@ -135,6 +146,20 @@ def read_domain(path: Path) -> Domain:
         FileError, FormatError: If it cannot be read, or is none.
     """
     return load(path, Domain)
+
+
+def _check_signed(path: Path) -> None:
+    """Say of the configuration itself that it is not signed, rather than how it differs from a signed one.
+
+    Raises:
+        FormatError: If the file is one.
+    """
+    try:
+        read_domain(path)
+    except (FormatError, SeveralErrors):
+        return
+    hint = f"Sign it: ironcurtain key sign-domain {path.name} -o {path.stem}.signed.json."
+    raise FormatError("the domain's configuration is not signed", where=str(path), hint=hint)
 
 
 def _content(domain: Domain) -> bytes:

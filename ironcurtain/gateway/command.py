@@ -139,10 +139,13 @@ def cli_command(
         problems.append(
             (f"the command {command!r} was not found", "Name a program on PATH, or an absolute path.")
         )
-    if cwd is not None and not Path(cwd).is_dir():
+    if cwd is not None and not Path(cwd).is_absolute():
+        # Where a relative one leads depends on who starts the gateway, and from where.
         problems.append(
-            (f"the directory {str(cwd)!r} does not exist", "Give an absolute path of a directory.")
+            (f"the directory {str(cwd)!r} is no absolute path", "Write Path(__file__).parent / …")
         )
+    elif cwd is not None and not Path(cwd).is_dir():
+        problems.append((f"the directory {str(cwd)!r} does not exist", "Name a directory that is there."))
     if not callable(args_builder):
         problems.append(
             ("args_builder is no function", "Give a function from the input to a list of strings.")

@@ -31,7 +31,9 @@ from pydantic.plugin._schema_validator import PluggableSchemaValidator
 from pydantic_core import SchemaSerializer, SchemaValidator
 
 from ironcurtain.errors import GatewayError, Place
+from ironcurtain.gateway import keywords
 from ironcurtain.gateway.command import Command
+from ironcurtain.gateway.keywords import near, told_with_the_rest
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.output_rules import OutputPolicyError
 from ironcurtain.gateway.roles import UnclearRolesError, arguments_of
@@ -170,6 +172,22 @@ class Tool:
         return copy.deepcopy(self.shape.output_schema)
 
 
+class _Anything(BaseModel):
+    """Stands in where a declaration names no model."""
+
+
+_STAND_INS: Mapping[str, object] = {
+    "name": "unnamed",
+    "description": "-",
+    "classification": "read",
+    "permissions": (PUBLIC,),
+    "input": _Anything,
+    "output": _Anything,
+    "output_policy": {},
+}
+
+
+@told_with_the_rest(_STAND_INS)
 def define_tool(  # noqa: PLR0913 - each is a part of the declaration
     *,
     name: str,
@@ -202,13 +220,11 @@ def define_tool(  # noqa: PLR0913 - each is a part of the declaration
         pii_fields: Arguments that concern a person: no log ever shows them.
         timeout: Seconds that a call may take.
     """
-    frame = inspect.currentframe()
-    caller = frame.f_back if frame is not None else None
-    place = Place(caller.f_code.co_filename, caller.f_lineno) if caller else Place("?")
+    place = _place_of_caller()
     check = _Check(place, name if isinstance(name, str) else "?")
     check.names(name, description, classification)
-    check.permissions(permissions, elevated_if, elevated_permissions)
-    personal = frozenset(pii_fields)
+    required, elevated = check.permissions(permissions, elevated_if, elevated_permissions)
+    personal = check.personal(pii_fields)
     arguments = check.input(input, personal)
     policy = check.output(output, output_policy)
     shape = check.shape(input, output)
@@ -217,13 +233,13 @@ def define_tool(  # noqa: PLR0913 - each is a part of the declaration
         name=name,
         description=description,
         classification=classification,
-        permissions=tuple(permissions),
+        permissions=required,
         input=input,
         output=output,
         output_policy=policy,
         handler=handler or _absent,
         elevated_if=elevated_if,
-        elevated_permissions=tuple(elevated_permissions),
+        elevated_permissions=elevated,
         pii_fields=personal,
         timeout=timeout,
         arguments=arguments,
@@ -232,6 +248,14 @@ def define_tool(  # noqa: PLR0913 - each is a part of the declaration
         place=place,
         problems=tuple(check.problems),
     )
+
+
+def _place_of_caller() -> Place:
+    """Return where the module of tools calls `define_tool`."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") in (__name__, keywords.__name__):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else Place("?")
 
 
 def _absent(_: BaseModel) -> None:
@@ -259,26 +283,41 @@ class _Check:
                 "Write `read`, `write` or `destructive`.",
             )
 
-    def permissions(self, required: object, condition: object, elevated: object) -> None:
-        self._permission_names(required, "permissions")
-        if not required:
+    def permissions(
+        self, required: object, condition: object, elevated: object
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Check who may call; return the names of permissions that are some, always and elevated."""
+        found = self._permission_names(required, "permissions")
+        if isinstance(required, Sequence) and not required:
             self.wrong("it requires no permission", 'Write permissions=["public"] if it is for everybody.')
-        self._permission_names(elevated, "elevated_permissions")
+        more = self._permission_names(elevated, "elevated_permissions")
+        if condition is not None and not callable(condition):
+            self.wrong("elevated_if is no function", "Give a function of the input that says true or false.")
         if bool(condition) != bool(elevated):
             self.wrong(
                 "elevated_if and elevated_permissions belong together",
                 "Give both: when more is needed, and what.",
             )
+        return found, more
 
-    def _permission_names(self, names: object, what: str) -> None:
-        if isinstance(names, str) or not isinstance(names, Sequence):
-            self.wrong(f"{what} is no list of names", 'Write a list, as ["tickets:read"].')
-            return
-        for name in names:
-            if not isinstance(name, str) or not _PERMISSION.match(name):
-                self.wrong(
-                    f"{quoted(str(name))} is no name of a permission", 'Write one like "tickets:read".'
-                )
+    def _permission_names(self, names: object, what: str) -> tuple[str, ...]:
+        in_order = names if isinstance(names, Sequence) else None
+        listed = self._names(in_order, what, 'Write a list, as ["tickets:read"].')
+        for name in listed:
+            if not _PERMISSION.match(name):
+                self.wrong(f"{quoted(name)} is no name of a permission", 'Write one like "tickets:read".')
+        return tuple(name for name in listed if _PERMISSION.match(name))
+
+    def personal(self, names: object) -> frozenset[str]:
+        return frozenset(self._names(names, "pii_fields", 'Write a list, as ["email"].'))
+
+    def _names(self, names: object, what: str, hint: str) -> tuple[str, ...]:
+        """Return a list of names; nothing, where it is none."""
+        listed = None if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+        if listed is None or not all(isinstance(name, str) for name in listed):
+            self.wrong(f"{what} is no list of names", hint)
+            return ()
+        return listed
 
     def input(self, model: object, personal: frozenset[str]) -> tuple[Argument, ...]:
         if not _is_model(model):
@@ -293,7 +332,8 @@ class _Check:
             return ()
         known = {name for argument in arguments for name in (argument.top_level,)} | set(model.model_fields)
         for name in sorted(personal - known):
-            self.wrong(f"pii_fields names {quoted(name)}, which is no argument", "Name fields of the input.")
+            hint = near(name, tuple(sorted(known))) if known else "Name fields of the input."
+            self.wrong(f"pii_fields names {quoted(name)}, which is no argument", hint)
         return arguments
 
     def shape(self, given: object, answered: object) -> Shape:

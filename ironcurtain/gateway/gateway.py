@@ -16,6 +16,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from ironcurtain.errors import GatewayError, IronCurtainError, Place, raise_all
 from ironcurtain.gateway.command import Command
 from ironcurtain.gateway.definition import PUBLIC, Tool
+from ironcurtain.gateway.keywords import near
 from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.system.frozen import ServerName
 from ironcurtain.system.text import quoted
@@ -105,7 +106,8 @@ class Gateway:
         if count > 1:
             wrong("another tool has the same name", "Rename one of the two.")
         for name in sorted({*tool.permissions, *tool.elevated_permissions} - self.permissions):
-            wrong(f"the permission {quoted(name)} does not exist", "Add it to the gateway's permissions.")
+            hint = f"{near(name, tuple(sorted(self.permissions)))} Or add it to the gateway's permissions."
+            wrong(f"the permission {quoted(name)} does not exist", hint)
         handler = tool.handler
         allowed = self._allowed
         if isinstance(handler, Command) and allowed is not None and handler.program not in allowed:

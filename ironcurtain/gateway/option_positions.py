@@ -29,6 +29,19 @@ def option_positions(tool: Tool) -> tuple[str, ...]:
     return tuple(name for name in tool.input.model_fields if _lands(tool.handler, tool.input, name))
 
 
+def unexamined(tool: Tool) -> tuple[str, ...]:
+    """Return the arguments of which that is not known, as args_builder failed whatever it was asked with."""
+    if not isinstance(tool.handler, Command):
+        return ()
+    return tuple(name for name in tool.input.model_fields if not _answers(tool.handler, tool.input, name))
+
+
+def _answers(command: Command, model: type[BaseModel], probed: str) -> bool:
+    return any(
+        _built(command, model.model_construct(**values)) is not None for values in _inputs(model, probed)
+    )
+
+
 def _lands(command: Command, model: type[BaseModel], probed: str) -> bool:
     probe = f"{_PROBE}{probed}"
     tried = (model.model_construct(**values) for values in _inputs(model, probed))
@@ -36,14 +49,21 @@ def _lands(command: Command, model: type[BaseModel], probed: str) -> bool:
 
 
 def _is_first_in(command: Command, given: BaseModel, probe: str) -> bool:
-    try:
-        arguments = arguments_for(command, given)
-    except CommandFailedError:
-        return False
-    except Exception:  # noqa: BLE001 - a builder that takes valid inputs only; those are judged when they come
+    arguments = _built(command, given)
+    if arguments is None:
         return False
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return any(argument.startswith(probe) for argument in before)
+
+
+def _built(command: Command, given: BaseModel) -> list[str] | None:
+    """Return the arguments for an input; None where the builder fails."""
+    try:
+        return arguments_for(command, given)
+    except CommandFailedError:
+        return None
+    except Exception:  # noqa: BLE001 - a builder that takes valid inputs only; those are judged when they come
+        return None
 
 
 def _inputs(model: type[BaseModel], probed: str) -> Iterator[dict[str, Any]]:

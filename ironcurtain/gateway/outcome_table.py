@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
 from ironcurtain.gateway.automaton import State
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.output_rules import Action
+from ironcurtain.gateway.paths import Key
 
 _DEFS = "#/$defs/"
 _MOST_ROWS = 10_000
+_STEP = re.compile(r'\.[^.\["]+|\.?"(?:[^"\\]|\\.)*"|\[[^\]]*\]')
+# References that lead to a place: what is referred to, the policy's state there, and the place.
+_Within: TypeAlias = tuple[tuple[str, State, str], ...]
 
 
 @dataclass(frozen=True)
@@ -41,11 +48,14 @@ class Table:
         rows: Each place that holds a leaf, or of which the schema does not say what it holds.
         dead: The paths of rules that match no place.
         inside: The paths of rules that allow a part of what another one redacts, each with that one's.
+        again: Places that hold what a place around them holds, at any depth, with the same outcome; each with
+            that place.
     """
 
     rows: tuple[Row, ...]
     dead: tuple[str, ...]
     inside: tuple[tuple[str, str], ...] = ()
+    again: tuple[tuple[str, str], ...] = ()
 
     def warnings(self) -> Iterator[str]:
         """Yield what a person should look at, a sentence each, once."""
@@ -53,9 +63,11 @@ class Table:
 
     def _warnings(self) -> Iterator[str]:
         for path in self.dead:
-            yield f"the rule {path} matches no place of the output"
+            yield f"the rule {path} matches no place of the output{self._meant(path)}"
         for path, around in self.inside:
             yield f"the rule {path} allows a part of what {around} redacts"
+        for path, around in self.again:
+            yield f"{path} holds what {around} holds: the same happens below it, at any depth"
         for row in self.rows:
             if row.action == "strip":
                 yield f"{row.path} is covered by no rule: it is stripped"
@@ -63,6 +75,17 @@ class Table:
                 yield f"{row.path} may hold anything, and {row.rule} allows it"
             elif row.path.endswith(".*") and row.action == "allow":
                 yield f"{row.path} may have any name, and {row.rule} allows it"
+
+    def _meant(self, dead: str) -> str:
+        """Return a question about the place that a rule was perhaps meant for; empty where there is none."""
+        beginnings = (row.path[: match.end()] for row in self.rows for match in _STEP.finditer(row.path))
+        places = list(dict.fromkeys(beginnings))
+        if dead.startswith(".."):
+            places = [
+                f"..{_STEP.findall(place)[-1].lstrip('.')}" for place in places if not place.endswith("]")
+            ]
+        found = difflib.get_close_matches(dead, places, n=1, cutoff=0.7)
+        return f"; is {found[0]} meant?" if found else ""
 
 
 def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Table:
@@ -73,7 +96,7 @@ def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Tabl
     rows = tuple(dict.fromkeys(islice(walker.rows(own, policy.start(), "", ()), _MOST_ROWS)))
     dead = [str(rule.path) for number, rule in enumerate(policy.rules) if number not in walker.met]
     inside = tuple((str(rule.path), str(wide.path)) for rule, wide in policy.allowed_inside())
-    return Table(rows, tuple(dead), inside)
+    return Table(rows, tuple(dead), inside, tuple(dict.fromkeys(walker.again)))
 
 
 @dataclass
@@ -81,20 +104,21 @@ class _Walker:
     policy: OutputPolicy
     defs: Mapping[str, JsonValue]
     met: set[int] = field(default_factory=set)
+    again: list[tuple[str, str]] = field(default_factory=list)
 
-    def rows(
-        self, schema: JsonValue, state: State, at: str, within: tuple[tuple[str, State], ...]
-    ) -> Iterator[Row]:
+    def rows(self, schema: JsonValue, state: State, at: str, within: _Within) -> Iterator[Row]:
         """Yield the rows of one place; a definition that holds itself is entered once a state."""
         self.met |= state.matched
         told = schema if isinstance(schema, dict) else {}
         reference = told.get("$ref")
         choices = told.get("anyOf") or told.get("oneOf")
         if isinstance(reference, str) and reference.removeprefix(_DEFS) in self.defs:
-            place = (reference, state)
-            if place not in within:
-                definition = self.defs[reference.removeprefix(_DEFS)]
-                yield from self.rows(definition, state, at, (*within, place))
+            around = next((path for name, was, path in within if (name, was) == (reference, state)), None)
+            if around is not None:
+                self.again.append((at, around or "."))
+                return
+            definition = self.defs[reference.removeprefix(_DEFS)]
+            yield from self.rows(definition, state, at, (*within, (reference, state, at)))
         elif isinstance(choices, list):
             for choice in choices:
                 yield from self.rows(choice, state, at, within)
@@ -109,20 +133,19 @@ class _Walker:
             yield self._row(told, state, at or ".")
 
     def _members(
-        self, told: Mapping[str, JsonValue], state: State, at: str, within: tuple[tuple[str, State], ...]
+        self, told: Mapping[str, JsonValue], state: State, at: str, within: _Within
     ) -> Iterator[Row]:
         properties = told.get("properties")
         named = properties if isinstance(properties, dict) else {}
         for name, each in named.items():
-            below = f"{at}.{name}" if name.isidentifier() else f'{at}."{name}"'
-            yield from self.rows(each, self.policy.key(state, name), below, within)
+            yield from self.rows(each, self.policy.key(state, name), f"{at}{Key(name)}", within)
         more = told.get("additionalProperties", not named)
         if more is False:
             return
-        for name in self.policy.named_keys - named.keys():
+        for name in sorted(self.policy.named_keys - named.keys()):
             after = self.policy.key(state, name)
             if after.matched:
-                yield from self.rows(more, after, f'{at}."{name}"', within)
+                yield from self.rows(more, after, f"{at}{Key(name)}", within)
         unnamed = self.policy.key(state, self.policy.unnamed_key)
         yield from self.rows(more, unnamed, f"{at}.*", within)
 

@@ -18,7 +18,7 @@ from support.desk import Desk, text_of
 
 from ironcurtain.bundle.domain import Domain, open_domain, sign_domain
 from ironcurtain.bundle.signing.keys import PrivateKey, new_key
-from ironcurtain.errors import BundleSignatureError, GatewayError, SeveralErrors
+from ironcurtain.errors import BundleSignatureError, FormatError, GatewayError, SeveralErrors
 from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
@@ -58,6 +58,14 @@ def test_a_configuration_of_another_key_is_refused(tmp_path: Path, key: PrivateK
     file.write_bytes(sign_domain(domain_of(), new_key(tmp_path / "other.pem", "ES256")))
     with pytest.raises(BundleSignatureError, match="not of the key"):
         open_domain(file, key.public)
+
+
+def test_a_configuration_that_nobody_signed_is_told_as_that(tmp_path: Path, key: PrivateKey) -> None:
+    file = tmp_path / "desk-eu.json"
+    file.write_text(json.dumps(DOMAIN))
+    with pytest.raises(FormatError, match="is not signed") as told:
+        open_domain(file, key.public)
+    assert "ironcurtain key sign-domain desk-eu.json" in told.value.hint
 
 
 def test_another_signature_of_the_same_key_is_no_configuration(tmp_path: Path, key: PrivateKey) -> None:

@@ -54,4 +54,4 @@ def test_what_a_handler_prints_reaches_neither_the_protocol_nor_a_terminal(tmp_p
 
     assert anyio.run(story) == ['{"text": "done"}'] * 2
     assert "ada@example.com" not in words.read_text()
-    assert "tools of its own" in words.read_text()
+    assert "1 tool of its own" in words.read_text()

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from ironcurtain.enforcement.proxy.transport.tokens import BadTokenError, Tokens
-from ironcurtain.errors import GatewayError
+from ironcurtain.errors import FileError, GatewayError
 
 EC, OTHER_EC = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 RSA = rsa.generate_private_key(65_537, 2_048)
@@ -200,13 +200,32 @@ def test_a_rotated_key_counts_and_a_removed_one_does_not(place: Place) -> None:
     assert place.sub_of(new) == "ada"
 
 
-def test_settings_that_cannot_be_read_let_nobody_in(place: Place) -> None:
-    token = made()
+def test_settings_that_cannot_be_read_let_nobody_in_and_are_told_once(place: Place) -> None:
+    token, said = made(), []
+    place.tokens.say = said.append
     assert place.sub_of(token) == "ada"
     (place.root / "tokens.json").write_text("{")
     assert "cannot be read" in refused(place, token)
+    assert "cannot be read" in refused(place, token)
+    assert len(said) == 1
+    assert said[0].startswith("every token is refused: not valid JSON")
     place.write()
     assert place.sub_of(token) == "ada"
+    assert place.sub_of(token) == "ada"
+    assert said[1:] == [f"tokens count again: {place.root / 'tokens.json'} is read"]
+
+
+def test_a_key_that_is_missing_private_or_no_key_is_told_as_that(place: Place) -> None:
+    private = EC.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    for content, words in ((private, "it is a private key"), (b"ssh-rsa AAAA", "it is no public key")):
+        (place.root / "ec.pem").write_bytes(content)
+        with pytest.raises(GatewayError, match=words):
+            Tokens(place.root / "tokens.json").read()
+    (place.root / "ec.pem").unlink()
+    with pytest.raises(FileError, match="the key cannot be read: No such file"):
+        Tokens(place.root / "tokens.json").read()
 
 
 def test_a_weak_key_or_one_of_another_algorithm_is_refused_at_start(place: Place) -> None:

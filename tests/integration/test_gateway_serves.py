@@ -11,6 +11,7 @@ import anyio
 import jsonschema
 import pytest
 from mcp import Client
+from mcp.client.stdio import stdio_client
 from support.desk import Desk, text_of
 
 from ironcurtain.enforcement.audit.keys import key_id, read_key
@@ -181,6 +182,24 @@ def test_check_prints_what_happens_to_each_field(desk: Desk) -> None:
     told = desk.run("serve", "--check", "tools.py")
     assert "  .customer.card   string   redact  by ..card" in told
     assert "note: .customer.id is covered by no rule: it is stripped" in told
+    assert told.startswith("desk: 6 tools, nothing is wrong with the declarations; 9 notes\n")
+
+
+def test_check_names_unknown_roles_amounts_as_texts_and_builders_that_fail(desk: Desk) -> None:
+    text = (desk.root / "tools.py").read_text()
+    text = text.replace('Is("ticket")', 'Is("tiket")').replace(
+        "    id: int\n\n\nclass NewNote", "    id: Decimal\n\n\nclass NewNote"
+    )
+    text = text.replace("query.lines", "query.lnes").replace(
+        "import desk\n", "import desk\nfrom decimal import Decimal\n"
+    )
+    (desk.root / "tools.py").write_text(text)
+    told = desk.run("serve", "--check", "tools.py")
+    assert 'note: ticket: the gateway does not declare the role "tiket". Did you mean "ticket"?' in told
+    assert "note: id can come as a text, too, and rules compare numbers only" in told
+    assert "note: args_builder failed whatever it was asked with: can lines be taken for options?" in told
+    line = text[: text.index("desk_log = define_tool")].count("\n") + 1
+    assert f"desk__desk_log (read; needs logs:read; line {line})" in told
 
 
 def _annotated(name: str, schema: dict, args: list) -> dict:
@@ -249,6 +268,46 @@ def test_preview_says_why_each_value_stays_or_goes(desk: Desk) -> None:
     assert '"name": "A***e"' in told
     assert "4111" not in told
     assert ".customer.card  redact  by ..card" in told
+    assert "note: the tool never answers this, for .title is not as declared: Field required" in told
+
+
+UNREADABLE = [
+    ("{", ":1:2\n"),
+    ('{"id": "SUP-1", "id": "SUP-2"}', 'duplicate key "id"'),
+    ('{"id": NaN}', "NaN is not JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), UNREADABLE)
+def test_preview_says_why_a_sample_is_no_answer(desk: Desk, text: str, said: str) -> None:
+    (desk.root / "sample.json").write_text(text)
+    assert said in desk.run("preview", "desk__get_ticket", "sample.json", "--tools", "tools.py", code=2)
+
+
+def test_preview_names_the_tool_that_was_meant(desk: Desk) -> None:
+    told = desk.run("preview", "desk__get_tiket", "sample.json", "--tools", "tools.py", code=2)
+    assert 'there is no tool "desk__get_tiket"' in told
+    assert 'Did you mean "desk__get_ticket"?' in told
+
+
+def test_an_output_policy_for_a_tool_that_no_server_has_is_told_at_start(desk: Desk) -> None:
+    beside(desk)
+    config = json.loads((desk.root / "mcp-servers.json").read_text())
+    output = config["mcpServers"]["crm"]["output"]
+    output["find_preson"] = output.pop("find_person")
+    (desk.root / "mcp-servers.json").write_text(json.dumps(config))
+    assert "crm: 3 output policies can be read" in desk.run("serve", "--check", "mcp-servers.json")
+    words = desk.root / "words"
+
+    async def story() -> None:
+        parameters = desk.parameters()
+        parameters.args[parameters.args.index("tools.py")] = "mcp-servers.json"
+        with words.open("w") as stderr:
+            async with Client(stdio_client(parameters, errlog=stderr), mode="legacy") as client:
+                await client.list_tools()
+
+    anyio.run(story)
+    assert 'server crm: an output policy is for "find_preson", which it does not have' in words.read_text()
 
 
 def test_the_matrix_of_a_policy_shows_what_it_decides_of_the_gateways_tools(desk: Desk) -> None:

@@ -91,6 +91,10 @@ def read_private_key(path: Path) -> PrivateKey:
         FileError: If it cannot be read, or others can read it.
         FormatError: If it is no private key, or of a kind that is not used here.
     """
+    if not path.exists():
+        raise FileError(
+            "there is no such private key", where=str(path), hint="Make one: ironcurtain key new."
+        )
     content = read_bytes(path, max_bytes=_MAX_BYTES)
     if others_have_access(path.stat()):
         raise FileError("others can read this private key", where=str(path), hint="Close it: chmod 600 FILE.")

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ironcurtain.errors import Exit, FileError, FormatError, UsageError
+from ironcurtain.errors import Exit, FileError, FormatError, Place, UsageError
 from ironcurtain.system.text import quoted, visible
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ironcurtain.gateway.definition import Tool
     from ironcurtain.gateway.output import OutputPolicy
     from ironcurtain.servers.config import ServerConfig
+
+_MOST_NOTES = 10
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What is known of a tool by the name that clients see.
+
+    Attributes:
+        tool: Its declaration; None for a tool of a proxied server.
+    """
+
+    policy: OutputPolicy
+    tool: Tool | None = None
 
 
 @click.command()
@@ -39,22 +55,23 @@ def command(*, tool: str, sample: str, tools: str) -> Exit:
     Exit: 0 filtered, 2 wrong options, files or tools, or a sample that
     could never be returned.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.gateway.keywords import near
     from ironcurtain.gateway.output import UnfilterableError
     from ironcurtain.servers.config import load_servers
 
-    policy = _policies(load_servers(Path(tools))).get(tool)
-    if policy is None:
+    known = _policies(load_servers(Path(tools)))
+    if tool not in known:
         raise UsageError(
-            f"{quoted(tool)} has no output policy", hint="Name it as clients see it: SERVER__TOOL."
+            f"there is no tool {quoted(tool)} with an output policy", hint=near(tool, tuple(sorted(known)))
         )
-    value = _read(Path(sample))
+    policy, value = known[tool].policy, _read(Path(sample))
     try:
         found = policy.apply(value)
         lines = list(_lines(policy, value))
     except UnfilterableError as error:
         raise FormatError(f"such an answer is never returned: {error}", where=sample) from error
     click.echo(visible_json(None if found.is_empty else found.value))
-    for line in lines:
+    for line in (*lines, *_otherwise(known[tool].tool, value)):
         click.echo(line)
     return Exit.YES
 
@@ -64,16 +81,34 @@ def visible_json(value: JsonValue) -> str:
     return "\n".join(visible(line) for line in json.dumps(value, indent=2, ensure_ascii=False).splitlines())
 
 
-def _policies(config: ServerConfig) -> dict[str, OutputPolicy]:
+def _otherwise(tool: Tool | None, value: JsonValue) -> Iterator[str]:
+    """Yield where a sample is not what the tool may answer, which is checked before anything is filtered."""
+    from pydantic import ValidationError
+
+    from ironcurtain.gateway.paths import Key
+
+    if tool is None:
+        return
+    try:
+        tool.shape.answered(value)
+    except ValidationError as error:
+        for wrong in error.errors()[:_MOST_NOTES]:
+            at = "".join(f"[{step}]" if isinstance(step, int) else str(Key(step)) for step in wrong["loc"])
+            told = f"{visible(at or '.')} is not as declared: {wrong['msg']}"
+            yield f"note: the tool never answers this, for {told}"
+
+
+def _policies(config: ServerConfig) -> dict[str, _Named]:
     from ironcurtain.gateway.module import load_gateway
     from ironcurtain.gateway.output import OutputPolicy
 
-    found: dict[str, OutputPolicy] = {}
+    found: dict[str, _Named] = {}
     for name, server in config.servers.items():
         if server.gateway:
-            gateway = load_gateway(config.directory / server.gateway)
-            found |= {f"{name}__{tool.name}": tool.output_policy for tool in gateway.tools.values()}
-        found |= {f"{name}__{tool}": OutputPolicy.parse(rules) for tool, rules in server.output.items()}
+            tools = load_gateway(config.directory / server.gateway).tools.values()
+            found |= {f"{name}__{tool.name}": _Named(tool.output_policy, tool) for tool in tools}
+        policies = {tool: OutputPolicy.parse(rules) for tool, rules in server.output.items()}
+        found |= {f"{name}__{tool}": _Named(policy) for tool, policy in policies.items()}
     return found
 
 
@@ -81,11 +116,25 @@ def _read(path: Path) -> JsonValue:
     from ironcurtain.gateway.output import UnfilterableError, read_value
 
     try:
-        return read_value(path.read_bytes())
+        text = path.read_bytes()
     except OSError as error:
         raise FileError(f"it cannot be read: {error.strerror}", where=str(path)) from error
+    try:
+        return read_value(text)
     except UnfilterableError as error:
-        raise FormatError(str(error), where=str(path)) from error
+        raise _no_json(text, path) or FormatError(str(error), where=str(path)) from error
+
+
+def _no_json(text: bytes, path: Path) -> FormatError | None:
+    """Return what is wrong with a text; None where the reader of decisions takes it."""
+    from ironcurtain.system import json_text
+
+    try:
+        json_text.parse(text, max_bytes=len(text), any_double=True)
+    except json_text.MalformedJsonError as error:
+        where = Place(str(path), error.line, error.column)
+        return FormatError(f"such an answer is never returned: {visible(str(error))}", where=where)
+    return None
 
 
 def _lines(policy: OutputPolicy, value: JsonValue) -> Iterator[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ import click
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import OPA, engine_options, serving_options, trust_options
 from ironcurtain.errors import Exit, GatewayError, UsageError
-from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.domain import Domain
@@ -90,9 +90,7 @@ def command(
     config = load_servers(Path(target))
     gateways = _gateways(config)
     if check:
-        for line in _checked(gateways):
-            click.echo(line)
-        return Exit.YES
+        return _checked(config, gateways)
     if bundle is None:
         raise no_bundle()
     deployed = _domain(domain, domain_key)
@@ -134,7 +132,7 @@ def command(
     files = {what: Path(path) for what, path in named.items() if path is not None}
     verifier = None
     if tokens is not None:
-        verifier = Tokens(Path(tokens))
+        verifier = Tokens(Path(tokens), say)
         verifier.read()
         for note in verifier.notes():
             say(f"note: {note}")
@@ -202,24 +200,12 @@ def _warn_of_debug() -> None:
             )
 
 
-def _checked(gateways: Mapping[str, Gateway]) -> Iterator[str]:
-    """Yield what is printed of tools with which nothing is wrong."""
-    from ironcurtain.gateway.option_positions import option_positions
-    from ironcurtain.gateway.outcome_table import outcome_table
+def _checked(config: ServerConfig, gateways: Mapping[str, Gateway]) -> Exit:
+    """Print what is known of tools with whose declarations nothing is wrong."""
+    from ironcurtain.cli.run.declarations import declarations, proxied
 
-    for name, gateway in gateways.items():
-        count = len(gateway.tools)
-        yield f"{name}: {count} tool{'s' if count != 1 else ''}, nothing is wrong with the declarations"
-        for tool in gateway.tools.values():
-            yield ""
-            yield f"{name}__{tool.name} ({tool.classification}; needs {', '.join(tool.permissions)})"
-            table = outcome_table(tool.output_policy, tool.output_schema())
-            width = max((len(row.path) for row in table.rows), default=0)
-            for row in table.rows:
-                rule = f"  by {row.rule}" if row.rule else ""
-                yield f"  {visible(row.path):<{width}}  {row.kind:<8} {row.action}{visible(rule)}"
-            for warning in table.warnings():
-                yield f"  note: {visible(warning)}"
-            for argument in option_positions(tool):
-                named = visible(argument)
-                yield f'  note: the value of {named} can be taken for an option: put "--" before it'
+    parts = [declarations(name, gateway) for name, gateway in gateways.items()]
+    parts += [proxied(name, server) for name, server in config.servers.items()]
+    for line in chain.from_iterable(parts):
+        click.echo(line)
+    return Exit.YES

@@ -53,7 +53,14 @@ WRONG = [
     ({"elevated_permissions": ["more"]}, "belong together"),
     ({"elevated_if": lambda _: True}, "belong together"),
     ({"pii_fields": ["nothing"]}, "no argument"),
+    ({"pii_fields": "value"}, "no list of names"),
+    ({"pii_fields": None}, "no list of names"),
+    ({"permissions": None}, "no list of names"),
+    ({"permissions": ["public", 1]}, "no list of names"),
+    ({"elevated_if": True, "elevated_permissions": ["public"]}, "elevated_if is no function"),
+    ({"handler": cli_command("echo", lambda _: [], cwd="here")}, "no absolute path"),
     ({"timeout": 0}, "no number of seconds"),
+    ({"outputs": Empty}, 'there is no keyword "outputs"'),
 ]
 
 
@@ -62,6 +69,44 @@ def test_a_declaration_is_refused(changed: dict[str, Any], words: str) -> None:
     tool = define_tool(**{**GOOD, **changed})
     with pytest.raises(GatewayError, match=words):
         Gateway("test", [tool]).check()
+
+
+SUGGESTED = [
+    ({"permissions": ["tickets:raed"]}, 'Did you mean "tickets:read"?'),
+    ({"pii_fields": ["valeu"]}, 'Did you mean "value"?'),
+    ({"descripton": "A tool."}, 'Did you mean "description"?'),
+]
+
+
+@pytest.mark.parametrize(("changed", "hint"), SUGGESTED)
+def test_a_misspelt_name_comes_with_the_one_that_was_meant(changed: dict[str, Any], hint: str) -> None:
+    tool = define_tool(**{**GOOD, **changed})
+    with pytest.raises(GatewayError) as told:
+        Gateway("test", [tool], permissions=["tickets:read", "tickets:write"]).check()
+    assert hint in told.value.hint
+
+
+def test_a_missing_keyword_is_told_once_and_with_the_other_mistakes() -> None:
+    declared: Any = define_tool  # type checkers see what is wrong here
+    tool = declared("a_tool", **{name: GOOD[name] for name in ("name", "input", "handler")}, permissions=[])
+    with pytest.raises(SeveralErrors) as told:
+        Gateway("test", [tool]).check()
+    said = [error.what.partition(": ")[2] for error in told.value.errors]
+    assert said == [
+        "it has no description",
+        "it has no classification",
+        "it has no output",
+        "it has no output_policy",
+        "a value stands without its keyword",
+        "it requires no permission",
+    ]
+    assert {error.where.source for error in told.value.errors} == {__file__}
+
+
+def test_a_text_for_a_list_of_permissions_is_one_mistake() -> None:
+    tool = define_tool(**{**GOOD, "permissions": "tickets:read"})
+    with pytest.raises(GatewayError, match="no list of names"):
+        Gateway("test", [tool], permissions=["public"]).check()
 
 
 def test_a_declaration_without_mistakes_is_taken() -> None:

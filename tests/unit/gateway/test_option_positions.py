@@ -10,7 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from ironcurtain.gateway import cli_command, define_tool
-from ironcurtain.gateway.option_positions import option_positions
+from ironcurtain.gateway.definition import Tool
+from ironcurtain.gateway.option_positions import option_positions, unexamined
 
 
 class Colour(Enum):
@@ -46,11 +47,8 @@ BUILDERS: list[tuple[Callable[[Any], list[str]], tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("build", "named"), BUILDERS)
-def test_values_in_option_position_are_named(
-    build: Callable[[Any], list[str]], named: tuple[str, ...]
-) -> None:
-    tool = define_tool(
+def built_by(build: Callable[[Any], list[str]]) -> Tool:
+    return define_tool(
         name="tool",
         description="A tool.",
         classification="read",
@@ -60,4 +58,18 @@ def test_values_in_option_position_are_named(
         output_policy={".": "allow"},
         handler=cli_command("echo", build),
     )
+
+
+@pytest.mark.parametrize(("build", "named"), BUILDERS)
+def test_values_in_option_position_are_named(
+    build: Callable[[Any], list[str]], named: tuple[str, ...]
+) -> None:
+    tool = built_by(build)
     assert option_positions(tool) == named
+    assert unexamined(tool) == ()
+
+
+def test_arguments_of_a_builder_that_always_fails_are_not_examined() -> None:
+    tool = built_by(lambda given: [given.wrod])
+    assert option_positions(tool) == ()
+    assert unexamined(tool) == tuple(Given.model_fields)

@@ -9,22 +9,23 @@ and `permissions`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.exceptions import PyJWTError
 from pydantic import JsonValue
 
-from ironcurtain.errors import GatewayError, IronCurtainError
+from ironcurtain.errors import FileError, GatewayError, IronCurtainError
 from ironcurtain.gateway.principal import Algorithm, Principal, TokenKey, TokenSettings
-from ironcurtain.system.files import load
+from ironcurtain.system.files import load, read_regular
 from ironcurtain.system.ownership import check_own
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import quoted, visible
 
 Key: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
 
@@ -32,6 +33,7 @@ SKEW = 60
 _MOST_BYTES = 16 << 10
 _LEAST_BITS = 2_048
 _BEARER = b"bearer "
+_PRIVATE = b"PRIVATE KEY-----"
 _MOST_SUB = 256
 
 
@@ -45,12 +47,15 @@ class Tokens:
 
     Attributes:
         path: The file of settings.
+        say: Tells the person who serves that it cannot be read any more, once, and when it can be again.
     """
 
     path: Path
+    say: Callable[[str], None] = lambda _: None
     _settings: TokenSettings | None = None
     _keys: dict[str, tuple[Algorithm, Key]] = field(default_factory=dict)
     _seen: tuple[object, ...] = ()
+    _trouble: str = ""
 
     def read(self) -> None:
         """Read settings and keys, unless they are as they were.
@@ -101,9 +106,20 @@ class Tokens:
         try:
             self.read()
         except (IronCurtainError, OSError) as error:
+            self._tell(visible(str(error)))
             raise BadTokenError("the settings of tokens cannot be read") from error
+        self._tell("")
         assert self._settings is not None  # noqa: S101 - just read
         return _principal(self._claims(token, self._settings), self._settings)
+
+    def _tell(self, trouble: str) -> None:
+        """Say what is wrong with the settings, or that nothing is any more, unless that was said last."""
+        if trouble == self._trouble:
+            return
+        self._trouble = trouble
+        self.say(
+            f"every token is refused: {trouble}" if trouble else f"tokens count again: {self.path} is read"
+        )
 
     def _claims(self, token: bytes, settings: TokenSettings) -> dict[str, JsonValue]:
         try:
@@ -170,10 +186,21 @@ def _key(path: Path, algorithm: Algorithm) -> Key:
     """
     try:
         check_own(path, "a key of tokens")
-        found = load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError):
+        content = read_regular(path, max_bytes=_MOST_BYTES)
+    except OSError as error:
+        raise FileError(
+            f"the key cannot be read: {error.strerror}",
+            where=str(path),
+            hint="The settings of tokens name it.",
+        ) from error
+    try:
+        found = load_pem_public_key(content)
+    except (ValueError, UnsupportedAlgorithm):
+        if _PRIVATE in content:
+            hint = "Give its public half: openssl pkey -in PRIVATE.pem -pubout."
+            raise GatewayError("it is a private key", where=str(path), hint=hint) from None
         raise GatewayError(
-            "it is no public key in PEM form", where=str(path), hint="Check the file."
+            "it is no public key in PEM form", where=str(path), hint="It begins with BEGIN PUBLIC KEY."
         ) from None
     is_good = {
         "RS256": isinstance(found, rsa.RSAPublicKey),

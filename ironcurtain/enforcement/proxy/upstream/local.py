@@ -23,6 +23,7 @@ from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.workers import Workers
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import counted
 
 
 class LocalServer:
@@ -59,7 +60,7 @@ class LocalServer:
         listed = [types.Tool.model_validate(each, by_name=False) for each in self._gateway.listings()]
         self.catalogue = await to_thread.run_sync(catalogue_of, self.name, listed)
         self._ready.set()
-        self._events.say(f"server {self.name}: {len(self.catalogue.tools)} tools of its own")
+        self._events.say(f"server {self.name}: {counted(len(self.catalogue.tools), 'tool')} of its own")
         for problem in self.catalogue.problems:
             self._events.say(f"server {self.name}: {problem}")
         await self._events.changed(self.name, "tools")

@@ -35,7 +35,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause, parameters
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import filled
-from ironcurtain.system.text import counted
+from ironcurtain.system.text import counted, quoted
 
 _RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _MAX_EVENT = 32 << 20
@@ -288,6 +288,11 @@ class Upstream:
         catalogue = self.catalogue or Catalogue()
         protocol, count = client.session.protocol_version, len(catalogue.tools)
         self._events.say(f"server {self.name}: {counted(count, 'tool')}, protocol {protocol}")
+        # The tool that was meant may be another one, whose answers then leave whole.
+        for tool in sorted(self._server.output.keys() - catalogue.digests.keys()):
+            self._events.say(
+                f"server {self.name}: an output policy is for {quoted(tool)}, which it does not have"
+            )
         self._tools.tell_problems()
         for what in ("tools", "prompts", "resources"):
             await self._events.changed(self.name, what)
