@@ -15,8 +15,9 @@ from ironcurtain.analysis.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.findings import findings
+from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
-from ironcurtain.analysis.findings.draft import Decided, FindingContext, demanded
+from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of

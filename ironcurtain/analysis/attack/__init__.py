@@ -1,5 +1,5 @@
 """Searches for spellings of a call that are decided more openly than the call itself.
 
-In go a project's scenarios and its bundle (and, live, its servers); out comes an `AttackReport` of what was
-found. It proves nothing. Begin with `run.py`; spellings are in `spellings/`.
+In: a bundle, its scenarios and recorded calls (and, with `live.py`, its servers). Out: an `AttackReport` of
+what was found, which proves nothing. Open `run.py` first; `spellings/` has the ways to respell a value.
 """

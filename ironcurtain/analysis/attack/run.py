@@ -1,7 +1,10 @@
 """Attacking a policy: every call respelled in all ways that others take for the same, and each decided.
 
-The search is bounded and takes the same way every time. What it finds is a fact; that it finds nothing
-proves nothing.
+    report = attack(analyse_policy(bundle, world, opa), scenarios, opa)
+
+- The search is bounded and deterministic; the report counts what was left out.
+- Every call, respelled or not, is decided by the real steps and OPA, so each break is a fact. That none was
+  found proves nothing.
 """
 
 from __future__ import annotations
@@ -9,11 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ironcurtain.analysis.attack.bases import Base, Recorded, gather
-from ironcurtain.analysis.attack.breaks import smallest
 from ironcurtain.analysis.attack.limits import MAXIMUM
 from ironcurtain.analysis.attack.report import AttackCall, AttackReport, Break, LeftOut, Live
 from ironcurtain.analysis.attack.scenes import Scenes
@@ -28,8 +30,11 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
+
+_THEN = ", then "
 
 _NOTHING = Recorded()
 
@@ -58,11 +63,11 @@ def attack(
     """
     gathered = gather(scenarios, examined, recorded)
     scenes = Scenes(examined.bundle, examined.sides.world)
-    judge = _Judge(examined.bundle, scenes, opa)
-    decided = judge.decide_bases(gathered.bases)
+    decider = _Decider(examined.bundle, scenes, opa)
+    decided = decider.decide_bases(gathered.bases)
     trials = Trials(scenes, examined.content, examined.sides.registry, decided)
     tried, left_out = _chosen(trials, maximum)
-    breaks = smallest(judge.breaks(decided, tried))
+    breaks = _smallest(decider.breaks(decided, tried))
     refused = sum(not each.is_call for each in decided)
     more = {**gathered.left_out, "calls that are refused before it is known what they stand for": refused}
     return AttackReport(
@@ -106,7 +111,7 @@ def _origins(bases: Iterable[Base]) -> dict[str, int]:
 
 
 @dataclass
-class _Judge:
+class _Decider:
     """Decides calls in the worlds; what OPA sees alike is asked once."""
 
     bundle: Bundle
@@ -194,3 +199,35 @@ def _told(
         rule=decision.rule,
         clause=decision.clause,
     )
+
+
+# -- breaks that say the same -----------------------------------------------------------------------
+
+
+def _smallest(breaks: Iterable[Break]) -> list[Break]:
+    """Return the smallest break of each kind with how many there were, the smallest first.
+
+    Breaks are of one kind if the calls were respelled alike and the same rules decide the same tools.
+    A break by two respellings is left out where one respelling breaks the same.
+    """
+    kinds: dict[tuple[Hashable, ...], list[Break]] = {}
+    for a_break in breaks:
+        kinds.setdefault((_subject(a_break), a_break.respelling, a_break.world), []).append(a_break)
+    simple = {key[0] for key in kinds if _THEN not in str(key[1])}
+    smallest = [
+        min(alike, key=_size).model_copy(update={"count": len(alike)})
+        for key, alike in kinds.items()
+        if _THEN not in str(key[1]) or key[0] not in simple
+    ]
+    return sorted(smallest, key=_size)
+
+
+def _subject(a_break: Break) -> tuple[Hashable, ...]:
+    base, calls = a_break.base, tuple((call.server, call.tool, call.rule) for call in a_break.calls)
+    return (base.server, base.tool, base.rule, a_break.kind, calls)
+
+
+def _size(a_break: Break) -> tuple[int, int, bytes]:
+    text = json_text.canonical(a_break.model_dump(mode="json"))
+    shown = [a_break.base.arguments, *(call.arguments for call in a_break.calls)]
+    return len(a_break.calls), len(json_text.canonical(shown)), text

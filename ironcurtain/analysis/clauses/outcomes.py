@@ -1,4 +1,10 @@
-"""What becomes of each clause: what an answer claims of it, held against the policy over all calls."""
+"""What becomes of each clause: what an answer claims of it, compared with the policy over all calls.
+
+    report = clause_report(bundle, scenarios, opa)
+
+A claim is never believed: it counts only as far as the examined policy, or a decided scenario, shows it. A
+clause has one outcome, the first in the table of `_kind` that holds.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,8 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.explain.explain import clauses_of
 from ironcurtain.analysis.explain.report import QuotedClause
-from ironcurtain.analysis.findings.draft import Decided, FindingContext, answers_of, demanded
+from ironcurtain.analysis.findings.context import FindingContext, answers_of
+from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.bundle.archive import Bundle
@@ -36,12 +43,12 @@ _Tool = tuple[str, str]
 
 
 def clause_outcomes(
-    looked: FindingContext, decided: Decided | None, opa: OpaCommand
+    context: FindingContext, decided: Decided | None, opa: OpaCommand
 ) -> tuple[ClauseOutcome, ...]:
     """Return every clause of an examined bundle with its outcome, in the order of their numbers.
 
     Args:
-        looked: The policy.
+        context: The policy.
         decided: The scenarios that demand something, decided; None where there are none to be known.
         opa: The engine.
 
@@ -49,15 +56,15 @@ def clause_outcomes(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    examined = looked.examined
-    reader = _Reader(looked, decided, _never_allowed(examined, opa))
-    quoted = clauses_of(examined.content)
-    found = {id_: reader.outcome(quoted[id_]) for id_ in sorted(quoted, key=numbered)}
-    return tuple(_merged(each, found) for each in found.values())
+    analysis = context.analysis
+    reader = _Reader(context, decided, _never_allowed(analysis, opa))
+    quoted = clauses_of(analysis.content)
+    outcomes = {id_: reader.outcome(quoted[id_]) for id_ in sorted(quoted, key=numbered)}
+    return tuple(_merged(outcome, outcomes) for outcome in outcomes.values())
 
 
 def clause_report(
-    bundle: Bundle, scenarios: Scenarios, opa: OpaCommand, examined: PolicyAnalysis | None = None
+    bundle: Bundle, scenarios: Scenarios, opa: OpaCommand, analysis: PolicyAnalysis | None = None
 ) -> ClauseReport:
     """Return every clause of a bundle with its outcome.
 
@@ -65,23 +72,23 @@ def clause_report(
         bundle: The policy.
         scenarios: The scenarios, and the world to assume.
         opa: The engine.
-        examined: The policy, where it has been examined before.
+        analysis: The policy's analysis, where there is one.
 
     Raises:
         EvidenceError: If the policy cannot be examined.
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    examined = examined or analyse_policy(bundle, scenarios.world, opa)
-    decided = demanded(examined, scenarios.scenarios, opa)
+    analysis = analysis or analyse_policy(bundle, scenarios.world, opa)
+    decided = demanded(analysis, scenarios.scenarios, opa)
     return ClauseReport(
-        revision=bundle.revision, clauses=clause_outcomes(FindingContext(examined), decided, opa)
+        revision=bundle.revision, clauses=clause_outcomes(FindingContext(analysis), decided, opa)
     )
 
 
-def _never_allowed(examined: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, GuaranteeResult]:
+def _never_allowed(analysis: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, GuaranteeResult]:
     """Decide for each tool of which something is claimed whether no call of it is allowed."""
-    tools = sorted({tool for claim in examined.content.claims for tool in _claimed(claim, examined)})
+    tools = sorted({tool for claim in analysis.content.claims for tool in _claimed(claim, analysis)})
     if not tools:
         return {}
     demanded = Guarantees(
@@ -95,15 +102,15 @@ def _never_allowed(examined: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, Gua
             for number, (server, tool) in enumerate(tools)
         ),
     )
-    sides = examined.sides
-    read = read_guarantees(demanded, examined.content, sides.registry, sides.world)
-    report = decide_guarantees(replace(examined, guarantees=tuple(read)), opa)
+    sides = analysis.sides
+    read = read_guarantees(demanded, analysis.content, sides.registry, sides.world)
+    report = decide_guarantees(replace(analysis, guarantees=tuple(read)), opa)
     return dict(zip(tools, report.results, strict=True))
 
 
-def _claimed(claim: Claim, examined: PolicyAnalysis) -> Iterator[_Tool]:
+def _claimed(claim: Claim, analysis: PolicyAnalysis) -> Iterator[_Tool]:
     for tool in claim.tools:
-        if claim.server is not None and (claim.server, tool) in examined.tools:
+        if claim.server is not None and (claim.server, tool) in analysis.tools:
             yield claim.server, tool
 
 
@@ -115,24 +122,26 @@ class _Reader:
         never_allowed: By tool, whether no call of it is allowed.
     """
 
-    looked: FindingContext
+    context: FindingContext
     decided: Decided | None
     never_allowed: Mapping[_Tool, GuaranteeResult]
 
     def outcome(self, clause: QuotedClause) -> ClauseOutcome:
-        content = self.looked.examined.content
-        own = [(name, rule.order) for name, rule in self.looked.rules if rule.clause == clause.id]
-        rules = tuple(name for name, order in own if order in self.looked.deciding)
+        content = self.context.analysis.content
+        of_clause = [(name, rule.order) for name, rule in self.context.rules if rule.clause == clause.id]
+        rules = tuple(name for name, order in of_clause if order in self.context.deciding)
         claims = tuple(claim for claim in content.claims if claim.clause == clause.id)
         scenarios = [s for s in self._scenarios() if s.clause == clause.id]
         asked = tuple(
-            self._asked(clause.id, tool) for claim in claims for tool in _claimed(claim, self.looked.examined)
+            self._asked(clause.id, tool)
+            for claim in claims
+            for tool in _claimed(claim, self.context.analysis)
         )
         outcome = ClauseOutcome(
             clause=clause,
             outcome="unaccounted",
             rules=rules,
-            idle=tuple(name for name, _ in own if name not in rules),
+            idle=tuple(name for name, _ in of_clause if name not in rules),
             structural=self._structural(claims, scenarios),
             into=tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.into)),
             asked=asked,
@@ -154,10 +163,10 @@ class _Reader:
         return tuple(sorted(rules)) if all(kind_of(rule) is RuleKind.STRUCTURAL for rule in rules) else ()
 
     def _asked(self, clause: str, tool: _Tool) -> AskedTool:
-        one, result = self.looked.examined.tools[tool], self.never_allowed[tool]
-        cells = tuple(cell for cell in cells_of(one, clause) if cell.verdict is not Verdict.ALLOW)
+        examined, result = self.context.analysis.tools[tool], self.never_allowed[tool]
+        cells = tuple(cell for cell in cells_of(examined, clause) if cell.verdict is not Verdict.ALLOW)
         verdicts = {
-            answered.outcomes[0].verdict for _, _, answered in answers_of(one) if answered.outcomes[0]
+            answered.outcomes[0].verdict for _, _, answered in answers_of(examined) if answered.outcomes[0]
         }
         # A tool of which no call can be made is asked about as far as that goes, but nothing is proved.
         always = result.status != "broken"
@@ -165,56 +174,58 @@ class _Reader:
             server=tool[0],
             tool=tool[1],
             holds="always" if always else "partly" if cells else "never",
-            proof=_proof(result, one, always=always),
+            proof=_proof(result, examined, always=always),
             verdicts=tuple(v for v in (Verdict.ESCALATE, Verdict.DENY) if v in verdicts) if always else (),
             cells=cells,
             witness=result.witness,
         )
 
 
-def _proof(result: GuaranteeResult, one: Examined, *, always: bool) -> Proof:
+def _proof(result: GuaranteeResult, examined: Examined, *, always: bool) -> Proof:
     if always:
         return Proof.PROVED if result.status == "proved" else Proof.NOT_FOUND
     # A call shows that not every one is asked about; that the cells are all there are is proved, or is not.
-    return Proof.FOUND if one.exactness == "exact" else Proof.NOT_FOUND
+    return Proof.FOUND if examined.exactness == "exact" else Proof.NOT_FOUND
 
 
-def _kind(found: ClauseOutcome, *, principle: bool) -> OutcomeKind:
-    said_structural = any(claim.kind == "structural" for claim in found.claims)
+def _kind(account: ClauseOutcome, *, principle: bool) -> OutcomeKind:
+    claimed_structural = any(claim.kind == "structural" for claim in account.claims)
     by_rank: tuple[tuple[bool, OutcomeKind], ...] = (
-        (bool(found.rules), "enforced"),
+        (bool(account.rules), "enforced"),
         # Without a scenario it is the answer's word; with one that something else decides it is not so.
-        (bool(found.structural) or (said_structural and not found.scenarios), "structural"),
-        (bool(found.into), "merged"),
-        (bool(found.asked) and all(each.holds == "always" for each in found.asked), "asked"),
-        (any(each.holds != "never" for each in found.asked), "partly-asked"),
-        (bool(found.claims or found.idle), "not-kept"),
+        (bool(account.structural) or (claimed_structural and not account.scenarios), "structural"),
+        (bool(account.into), "merged"),
+        (bool(account.asked) and all(asked.holds == "always" for asked in account.asked), "asked"),
+        (any(asked.holds != "never" for asked in account.asked), "partly-asked"),
+        (bool(account.claims or account.idle), "not-kept"),
         (principle, "principle"),
     )
     return next((kind for holds, kind in by_rank if holds), "unaccounted")
 
 
-def _merged(found: ClauseOutcome, all_: Mapping[str, ClauseOutcome]) -> ClauseOutcome:
+def _merged(account: ClauseOutcome, outcomes: Mapping[str, ClauseOutcome]) -> ClauseOutcome:
     """Count a clause that is merged into others as what is checked of them."""
-    if found.outcome != "merged" or all(is_kept(id_, all_) for id_ in found.into):
-        return found
-    return found.model_copy(update={"outcome": "not-kept"})
+    if account.outcome != "merged" or all(is_kept(id_, outcomes) for id_ in account.into):
+        return account
+    return account.model_copy(update={"outcome": "not-kept"})
 
 
-def is_kept(clause: str, all_: Mapping[str, ClauseOutcome] | Collection[ClauseOutcome]) -> bool:
+def is_kept(clause: str, outcomes: Mapping[str, ClauseOutcome] | Collection[ClauseOutcome]) -> bool:
     """Tell whether something keeps a clause by itself, so that another one can be merged into it."""
-    known = all_ if isinstance(all_, Mapping) else {each.clause.id: each for each in all_}
+    known = (
+        outcomes if isinstance(outcomes, Mapping) else {outcome.clause.id: outcome for outcome in outcomes}
+    )
     return clause in known and known[clause].outcome in KEPT
 
 
-def cells_of(one: Examined, clause: str) -> Iterator[ClauseCell]:
+def cells_of(examined: Examined, clause: str) -> Iterator[ClauseCell]:
     """Yield the places where a clause decides, tool by tool as the matrix has them."""
-    for row in tool_table(one).rows:
+    for row in tool_table(examined).rows:
         for outcome in row.outcomes:
             if outcome.clause == clause:
                 yield ClauseCell(
-                    server=one.space.server,
-                    tool=one.space.tool,
+                    server=examined.space.server,
+                    tool=examined.space.tool,
                     roles=row.roles,
                     where=row.where,
                     when=outcome.when,

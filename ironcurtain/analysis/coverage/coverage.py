@@ -19,8 +19,9 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import SubjectKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.findings.context import answers_of
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
-from ironcurtain.analysis.findings.draft import Decided, answers_of, demanded
+from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded
 from ironcurtain.analysis.guarantees.guarantees import overlaps, speaks_of, wanted_classes
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand

@@ -1,4 +1,10 @@
-"""Drift: the tools of live servers held against the digests that a policy's annotations are pinned to."""
+"""Drift: the tools of live servers compared with the digests that a policy's annotations are pinned to.
+
+    report = drift(PolicyContent.of(bundle), tools, suspicions)
+    report = touched(report, bundle, world, opa)    # with the rules that the changed tools concern
+
+A server that was not read, and a tool without a digest, are reported as such, never as unchanged.
+"""
 
 from __future__ import annotations
 

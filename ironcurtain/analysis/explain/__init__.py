@@ -1,5 +1,5 @@
-"""Why one call is decided as it is, and what would get further.
+"""Why one call is decided as it is, and which calls near it would get further.
 
-In go a policy and a call (or a clause, or a record of the audit log); out comes an `Explanation`. Begin with
-`explain.py`; what the agent may be told is in `agent_view.py`.
+In: a policy and a call (or a clause, or a record of the audit log). Out: an `Explanation`. Open `explain.py`
+first; `agent_view.py` has the part of it that an agent may be told.
 """

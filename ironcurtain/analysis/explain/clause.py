@@ -12,7 +12,7 @@ from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall
 from ironcurtain.analysis.explain.explain import clauses_of
-from ironcurtain.analysis.findings.draft import RECORD
+from ironcurtain.analysis.findings.decided_scenarios import RECORD
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare

@@ -13,7 +13,9 @@ from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import FoundCall
-from ironcurtain.analysis.findings.draft import Decided, FindingDraft, WitnessQuery, answers_of
+from ironcurtain.analysis.findings.context import answers_of
+from ironcurtain.analysis.findings.decided_scenarios import Decided
+from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.text import visible
@@ -41,64 +43,70 @@ class Contradiction:
         return self.call.base.server, self.call.base.tool
 
 
-def contradictions(examined: PolicyAnalysis, decided: Decided | None) -> tuple[Contradiction, ...]:
+def contradictions(analysis: PolicyAnalysis, decided: Decided | None) -> tuple[Contradiction, ...]:
     """Return the first contradiction about each tool by the calls that were decided."""
-    found: dict[tuple[str, str], Contradiction] = {}
+    if decided is None:
+        return ()
+    first: dict[tuple[str, str], Contradiction] = {}
     deciding: dict[tuple[str, str], frozenset[object]] = {}
-    for id_, prepared in decided.prepared.items() if decided is not None else ():
-        if decided is None or not isinstance(prepared, Prepared):
+    for id_, prepared in decided.prepared.items():
+        if not isinstance(prepared, Prepared):
             continue
         tool = prepared.base.server, prepared.base.tool
-        one = examined.tools.get(tool)
-        if one is None or one.gaps or tool in found:
+        examined = analysis.tools.get(tool)
+        if examined is None or examined.gaps or tool in first:
             continue
         if tool not in deciding:
-            deciding[tool] = frozenset(answered.path.outcome[0] for _, _, answered in answers_of(one))
-        message = _message(examined, one, prepared, decided.decisions[id_], deciding[tool])
+            deciding[tool] = frozenset(answered.path.outcome[0] for _, _, answered in answers_of(examined))
+        message = _message(analysis, examined, prepared, decided.decisions[id_], deciding[tool])
         if message:
-            found[tool] = Contradiction(
+            first[tool] = Contradiction(
                 id_, prepared, f"{message}, and the scenario {visible(id_)} shows otherwise"
             )
-    return tuple(found.values())
+    return tuple(first.values())
 
 
 def _message(
-    examined: PolicyAnalysis, one: Examined, call: Prepared, decision: Decision, deciding: frozenset[object]
+    analysis: PolicyAnalysis,
+    examined: Examined,
+    call: Prepared,
+    decision: Decision,
+    deciding: frozenset[object],
 ) -> str:
-    tool, rules = visible(one.space.tool), examined.content.rules
+    tool, rules = visible(examined.space.tool), analysis.content.rules
     for subject in decision.subjects:
         if subject.rule in rules and rules[subject.rule].order not in deciding:
             return f"it was proved that the rule {visible(subject.rule)} decides no call of {tool}"
     try:
-        _ = tuple(locate(one, call))
+        _ = tuple(locate(examined, call))
     except LookupError:
         return f"it was proved that {tool} has no such call"
     return ""
 
 
-def overruled(examined: PolicyAnalysis, found: Iterable[Contradiction]) -> PolicyAnalysis:
-    """Return an examination in which every contradicted tool is sampled."""
-    wrong = {each.tool for each in found}
+def overruled(analysis: PolicyAnalysis, found: Iterable[Contradiction]) -> PolicyAnalysis:
+    """Return an analysis in which every contradicted tool is sampled."""
+    wrong = {contradiction.tool for contradiction in found}
     if not wrong:
-        return examined
+        return analysis
     tools = {
-        tool: replace(one, gaps=one.gaps | {CONTRADICTED}) if tool in wrong else one
-        for tool, one in examined.tools.items()
+        tool: replace(examined, gaps=examined.gaps | {CONTRADICTED}) if tool in wrong else examined
+        for tool, examined in analysis.tools.items()
     }
-    return replace(examined, tools=tools)
+    return replace(analysis, tools=tools)
 
 
 def contradiction_drafts(found: Sequence[Contradiction]) -> Iterator[FindingDraft]:
     """Yield a finding for each contradiction."""
-    for each in found:
-        server, tool = each.tool
-        call = FoundCall(each.call.call.arguments, each.call.caller, "", "call")
+    for contradiction in found:
+        server, tool = contradiction.tool
+        call = FoundCall(contradiction.call.call.arguments, contradiction.call.caller, "", "call")
         yield FindingDraft(
             kind="contradicted-proof",
             severity="note",
             about=[server, tool],
             where=f"{visible(server)}/{visible(tool)}",
-            message=each.message,
+            message=contradiction.message,
             suggestion="The decision counts, and nothing about this tool is called proved. This is a defect "
             "in IronCurtain: report it with the bundle and the scenario.",
             witness=WitnessQuery(server, tool, call),

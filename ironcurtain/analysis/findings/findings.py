@@ -1,43 +1,39 @@
 """Findings about a policy: what no call can reach, what is open by mistake, what nobody tests.
 
-OPA has answered every question before; here its answers are read, and the calls that show a finding are
-decided by the real steps and OPA once more.
+The analysis has asked OPA every question before, and finders read its answers (`finder.py`; `kinds/` has a
+module for each kind). What holds for every finding of a report:
+
+- A witness was decided by the real steps and OPA, apart from the examination that led to it.
+- Nothing that a scenario or a record contradicts is reported: their decisions overrule the examination.
+- Its id depends on what the policy says, not on names or on the order of rules and clauses.
+
+    report = find(analyse_policy(bundle, world, opa), Material(languages, scenarios), opa)
+    report = waived(report, waivers, date.today())
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
-from ironcurtain.analysis.findings.bypass import strict_drafts
-from ironcurtain.analysis.findings.claims import cited_drafts, claim_drafts
-from ironcurtain.analysis.findings.clauses import clause_drafts, list_drafts, scenario_drafts
+from ironcurtain.analysis.findings.context import TOO_MANY, FindingContext
 from ironcurtain.analysis.findings.contradictions import contradiction_drafts, contradictions, overruled
-from ironcurtain.analysis.findings.draft import (
-    TOO_MANY,
-    Decided,
-    FindingContext,
-    FindingDraft,
-    demanded,
-    recorded,
-)
-from ironcurtain.analysis.findings.names import name_drafts
-from ironcurtain.analysis.findings.open import open_drafts
+from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded, recorded
+from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.finder import FinderInputs, Languages
+from ironcurtain.analysis.findings.kinds.all_kinds import FINDERS
+from ironcurtain.analysis.findings.kinds.unknown_names import find_unknown_names
 from ironcurtain.analysis.findings.report import SEVERITIES, Finding, FindingReport, StaleWaiver
-from ironcurtain.analysis.findings.roles import role_drafts
-from ironcurtain.analysis.findings.rules import rule_drafts
-from ironcurtain.analysis.findings.tools import tool_drafts
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.guarantees.guarantees import witness_call
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
@@ -58,13 +54,17 @@ class Material:
         decided: The scenarios that demand something, where they have been decided before.
     """
 
-    languages: Callable[[ToolAnnotation], Mapping[str, str]]
+    languages: Languages
     scenarios: tuple[Scenario, ...] | None = None
     decided: Decided | None = None
 
 
-def find(examined: PolicyAnalysis, material: Material, opa: OpaCommand) -> FindingReport:
-    """Return everything that stands out in an examined policy, the gravest first, nothing waived.
+def find(analysis: PolicyAnalysis, material: Material, opa: OpaCommand) -> FindingReport:
+    """Return all findings about an analysed policy, the gravest first, nothing waived.
+
+    1. Decide the scenarios that demand something.
+    2. Draft findings, and drop what scenarios or records contradict.
+    3. Decide the drafts' witnesses, and drop those that were refused before the policy was asked.
 
     Raises:
         EvidenceError: If the policy cannot be examined.
@@ -73,48 +73,47 @@ def find(examined: PolicyAnalysis, material: Material, opa: OpaCommand) -> Findi
     """
     decided = material.decided
     if decided is None and material.scenarios is not None:
-        decided = demanded(examined, material.scenarios, opa)
-    looked, drafts = _held_against(examined, material, decided, opa)
-    examined = looked.examined
-    decisions = _decided(drafts, examined, opa)
-    sources = examined.content.sources
+        decided = demanded(analysis, material.scenarios, opa)
+    context, drafts = _uncontradicted(analysis, material, decided, opa)
+    analysis = context.analysis
+    decisions = _decided(drafts, analysis, opa)
+    sources = analysis.content.sources
     ids = _ids(drafts)
-    found = [
+    findings = [
         _finding(draft, ids[number], sources, decision)
         for number, draft in enumerate(drafts)
         for decision in [decisions.get(f"w{number}")]
-        # A call that is refused before the policy is asked shows nothing.
         if decision is None or draft.universal or not _is_refused(decision) or draft.kind in _OF_SCENARIOS
     ]
     reasons: dict[str, tuple[str, ...]] = {}
-    for tool, one in examined.tools.items():
-        more = [TOO_MANY] if tool in looked.given_up else []
-        if one.gaps or more:
-            reasons["/".join(tool)] = tuple(sorted({*one.gaps, *more}))
-    ordered = tuple(sorted(found, key=lambda each: (SEVERITIES.index(each.severity), each.kind, each.id)))
-    return FindingReport(revision=examined.bundle.revision, findings=ordered, reasons=reasons)
+    for tool, examined in analysis.tools.items():
+        more = [TOO_MANY] if tool in context.given_up else []
+        if examined.gaps or more:
+            reasons["/".join(tool)] = tuple(sorted({*examined.gaps, *more}))
+    findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.kind, finding.id))
+    return FindingReport(revision=analysis.bundle.revision, findings=tuple(findings), reasons=reasons)
 
 
-def _held_against(
-    examined: PolicyAnalysis, material: Material, decided: Decided | None, opa: OpaCommand
+def _uncontradicted(
+    analysis: PolicyAnalysis, material: Material, decided: Decided | None, opa: OpaCommand
 ) -> tuple[FindingContext, list[FindingDraft]]:
-    """Return the drafts that neither scenario nor record contradicts, and the examination without those.
+    """Return the drafts that neither scenario nor record contradicts, and the context without those.
 
-    Records are many, so they are decided only where it is said of a rule that it decides nothing.
+    Records are many, so they are decided only where a draft says of a rule that it decides nothing.
     """
-    wrong = contradictions(examined, decided)
-    looked = FindingContext(overruled(examined, wrong))
-    drafts = list(_drafts(looked, material, decided, opa))
+    wrong = contradictions(analysis, decided)
+    context = FindingContext(overruled(analysis, wrong))
+    drafts = _drafts(context, material, decided, opa)
     if decided is None or all(draft.rule is None for draft in drafts):
-        return looked, [*drafts, *contradiction_drafts(wrong)]
-    records = recorded(looked.examined, material.scenarios or (), opa)
-    by_records = contradictions(looked.examined, records)
+        return context, [*drafts, *contradiction_drafts(wrong)]
+    records = recorded(context.analysis, material.scenarios or (), opa)
+    by_records = contradictions(context.analysis, records)
     if by_records:
-        looked = FindingContext(overruled(looked.examined, by_records))
-        drafts = list(_drafts(looked, material, decided, opa))
+        context = FindingContext(overruled(context.analysis, by_records))
+        drafts = _drafts(context, material, decided, opa)
     deciding = {*decided.deciding(), *records.deciding()}
     drafts = [draft for draft in drafts if draft.rule is None or draft.rule not in deciding]
-    return looked, [*drafts, *contradiction_drafts((*wrong, *by_records))]
+    return context, [*drafts, *contradiction_drafts((*wrong, *by_records))]
 
 
 def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingReport:
@@ -127,11 +126,11 @@ def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingRepor
     """
     known = {finding.id for finding in report.findings}
     stale = [
-        StaleWaiver(waiver=each, problem="gone" if each.id not in known else "expired")
-        for each in waivers.waivers
-        if each.id not in known or each.expires < today
+        StaleWaiver(waiver=waiver, problem="gone" if waiver.id not in known else "expired")
+        for waiver in waivers.waivers
+        if waiver.id not in known or waiver.expires < today
     ]
-    counting = {each.id: each for each in waivers.waivers if each.expires >= today}
+    counting = {waiver.id: waiver for waiver in waivers.waivers if waiver.expires >= today}
     findings = tuple(f.model_copy(update={"waiver": counting.get(f.id)}) for f in report.findings)
     return report.model_copy(update={"findings": findings, "stale": tuple(stale)})
 
@@ -141,22 +140,16 @@ def _is_refused(decision: Decision) -> bool:
 
 
 def _drafts(
-    looked: FindingContext, material: Material, decided: Decided | None, opa: OpaCommand
-) -> Iterator[FindingDraft]:
-    unknown = list(name_drafts(looked))
-    yield from (draft for _, draft in unknown)
-    yield from rule_drafts(looked, frozenset(order for order, _ in unknown))
-    yield from strict_drafts(looked)
-    yield from open_drafts(looked, material.languages)
-    yield from role_drafts(looked)
-    yield from tool_drafts(looked)
-    outcomes = clause_outcomes(looked, decided, opa)
-    if decided is not None:
-        yield from scenario_drafts(decided)
-        yield from cited_drafts(looked, decided)
-    yield from claim_drafts(looked, outcomes)
-    yield from clause_drafts(looked, outcomes, decided)
-    yield from list_drafts(looked)
+    context: FindingContext, material: Material, decided: Decided | None, opa: OpaCommand
+) -> list[FindingDraft]:
+    inputs = FinderInputs(
+        context=context,
+        languages=material.languages,
+        decided=decided,
+        outcomes=clause_outcomes(context, decided, opa),
+        unknown_names=tuple(find_unknown_names(context)),
+    )
+    return [draft for finder in FINDERS for draft in finder(inputs)]
 
 
 def _ids(drafts: Sequence[FindingDraft]) -> list[str]:
@@ -172,10 +165,10 @@ def _ids(drafts: Sequence[FindingDraft]) -> list[str]:
 
 
 def _decided(
-    drafts: Sequence[FindingDraft], examined: PolicyAnalysis, opa: OpaCommand
+    drafts: Sequence[FindingDraft], analysis: PolicyAnalysis, opa: OpaCommand
 ) -> dict[str, Decision]:
     """Let the real steps and OPA decide the calls that show findings."""
-    side = examined.sides.sides[0]
+    side = analysis.sides.sides[0]
     prepared = {
         f"w{number}": prepare(
             Call(

@@ -1,4 +1,10 @@
-"""How often a policy asks a person, over a profile of use: every call of it is decided by the real engine."""
+"""How often a policy asks a person, over a profile of use.
+
+    calls = decide_profile(profile, bundle, world, opa)    # or decide_records(records, replayer)
+    report = forecast(calls, PolicyContent.of(bundle), profile.sessions)
+
+Every call is decided by the real engine. A recorded call whose decision cannot be told is counted as unknown.
+"""
 
 from __future__ import annotations
 

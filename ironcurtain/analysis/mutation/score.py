@@ -1,4 +1,12 @@
-"""The mutation score: how many small changes of a policy its scenarios, guarantees and tests notice."""
+"""The mutation score: how many small changes of a policy its scenarios, guarantees and tests notice.
+
+    report = mutation_score(bundle, scenarios, guarantees, opa)
+
+1. Scenarios are decided for all mutants in one run of OPA (`schemata.py`).
+2. A mutant that no scenario notices is compared with the policy over all calls. Only one that is shown to
+   decide some call otherwise counts; one that is proved to decide none is `equivalent`.
+3. Guarantees and tests of custom modules are tried on those that are left.
+"""
 
 from __future__ import annotations
 

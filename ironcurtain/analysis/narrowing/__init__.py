@@ -1,5 +1,5 @@
-"""Tools' input schemas cut down to what a policy could permit.
+"""Tools' input schemas, reduced to what a policy could permit.
 
-In go a bundle and the place where it is enforced; out comes a `Narrowing`: tools that are hidden, and
-narrower schemas. Begin with `narrowing.py`.
+In: a bundle and the deployment where it is enforced. Out: a `Narrowing`, with tools that can be hidden and
+narrower schemas for the others. Open `narrowing.py` first.
 """

@@ -1,7 +1,11 @@
 """Narrowing: of each tool's input schema, what a policy could allow or escalate.
 
-It is sound and never too strict: every call that is decided allow or escalate is valid under the narrowed
-schema. Where a test cannot be followed in the schema's words, the schema stays as wide as the server's.
+    narrowed = narrowing(bundle, described_deployment(deployment), opa)
+    narrowed.find("git", "git_push").input_schema
+
+- It is never too strict: every call that is decided allow or escalate is valid under the narrowed schema.
+- Where JSON Schema cannot express a test, the schema stays as wide as the server's, and `reasons` says so.
+- It only helps agents to make valid calls. What is permitted is decided call by call, as ever.
 """
 
 from __future__ import annotations

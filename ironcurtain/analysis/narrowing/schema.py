@@ -1,15 +1,22 @@
 """Writing what is live into a tool's JSON Schema.
 
-Every keyword put here follows from a test that all live classes of an argument share, or from a finite
-list of values that were held against the classes one by one.
+Every keyword that is written follows from a test that all live classes of an argument share, or from a
+finite list of values that were compared with the classes one by one. Resources are described in words only:
+an agent writes relative paths, links and other spellings, of which no keyword could be exact.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
+from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.call_space import CallSpace
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.narrowing.keywords import (
     add_keywords,
     below,
@@ -18,17 +25,30 @@ from ironcurtain.analysis.narrowing.keywords import (
     required,
 )
 from ironcurtain.analysis.narrowing.live import Live
-from ironcurtain.analysis.narrowing.places import describe_places
-from ironcurtain.analysis.narrowing.references import detached
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import visible
+
+_SHOWN = 8
+_DOING = {
+    "read-path": "read",
+    "write-path": "written",
+    "delete-path": "deleted",
+    "write-history": "changed in their history",
+    "delete-history": "deleted from their history",
+    "fetch-url": "fetched",
+    "recipient": "sent to",
+}
+_DEFINITIONS = ("#/$defs/", "#/definitions/")
+_DATA = frozenset({"enum", "const", "default", "examples"})
 
 
 def narrowed_schema(tool: ToolAnnotation, space: CallSpace, live: Live) -> dict[str, JsonValue] | None:
     """Return a tool's schema with what the policy leaves of it, None if the tool has none."""
     if tool.input_schema is None:
         return None
-    schema = detached(tool.input_schema)
+    schema = _detached(tool.input_schema)
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema
@@ -138,7 +158,7 @@ class _Narrower:
         elif GIT_REMOTE not in source.argument.possible_roles:
             target = below(described, source.pointer[1:])
             if target is not None:
-                describe_places(target, index, self._space, self._live)
+                _describe_places(target, index, self._space, self._live)
 
     def _unusable(self, name: str, described: dict[str, JsonValue], *, many: bool) -> None:
         if not many:
@@ -180,3 +200,92 @@ def _replace_values(described: dict[str, JsonValue], values: list[JsonValue]) ->
         described["const"] = values[0]
     elif described.get("type") != "boolean":
         described["enum"] = values
+
+
+# -- where an argument may point, in words ----------------------------------------------------------
+
+
+def _describe_places(target: dict[str, JsonValue], source: int, space: CallSpace, live: Live) -> None:
+    """Add to an argument's description what of it could be permitted.
+
+    Args:
+        target: The schema of the argument, or of its elements; changed in place.
+        source: The argument's place among the tool's sources.
+        space: The tool.
+        live: What of it is live.
+    """
+    sentences = []
+    cells = [cell for cell in space.cells.values() if any(home == source for home, _ in cell.homes)]
+    for role in sorted({cell.role for cell in cells}):
+        sentences += _sentences(role, [cell for cell in cells if cell.role == role], live)
+    if sentences:
+        own = target.get("description")
+        known = f"{own} " if isinstance(own, str) and own else ""
+        target["description"] = f"{known}{' '.join(sentences)}"
+
+
+def _sentences(role: str, cells: list[EquivalenceClass], live: Live) -> list[str]:
+    regions = [Region(chain, label, live.mildest(cell)) for cell in cells for chain, label in cell.regions]
+    places = grouped(regions)
+    if set(places) == {Verdict.ALLOW}:
+        return []
+    doing = _DOING.get(role, "used")
+    if set(places) == {Verdict.ESCALATE}:
+        return [f"May be {doing} with a person's approval only."]
+    found = []
+    if allowed := places.get(Verdict.ALLOW):
+        found.append(f"May be {doing}: {_labels(allowed)}.")
+    if asked := places.get(Verdict.ESCALATE):
+        found.append(f"May be {doing} with a person's approval: {_labels(asked)}.")
+    return found or [f"Nothing may be {doing}."]
+
+
+def _labels(labels: tuple[str, ...]) -> str:
+    named = dict.fromkeys("listed ones" if label.startswith("@") else visible(label) for label in labels)
+    ordered = sorted(named, key=lambda label: (label == OUTSIDE, label))
+    more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
+    return ", ".join(ordered[:_SHOWN]) + more
+
+
+# -- references of a schema to its own arguments ----------------------------------------------------
+
+
+def _detached(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a copy of a tool's schema whose arguments can be changed one by one.
+
+    Some servers write the schema of one argument as a reference to another one's, and what a policy takes
+    away from the other one is not taken from this one. References to definitions stay, since those are not
+    changed. All others are rewritten to lead into a copy of the whole schema, which is added to the
+    definitions.
+    """
+    copied = copy.deepcopy(schema)
+    to_arguments = [
+        (node, target) for node, target in _references(copied) if not target.startswith(_DEFINITIONS)
+    ]
+    if not to_arguments:
+        return copied
+    definitions = copied.setdefault("$defs", {})
+    if not isinstance(definitions, dict):
+        definitions = copied["$defs"] = {}  # nothing can refer to what is no object
+    name = "published"
+    while name in definitions:
+        name += "-"
+    for node, target in to_arguments:
+        node["$ref"] = f"#/$defs/{name}{target.removeprefix('#')}"
+    published = {key: value for key, value in copied.items() if key not in ("$schema", "$id", "$defs")}
+    definitions[name] = copy.deepcopy(published)
+    return copied
+
+
+def _references(value: JsonValue) -> Iterator[tuple[dict[str, JsonValue], str]]:
+    """Yield every schema in a schema that refers to another place of it, with the reference."""
+    if isinstance(value, dict):
+        target = value.get("$ref")
+        if isinstance(target, str) and target.startswith("#"):
+            yield value, target
+        for key, child in value.items():
+            if key not in _DATA:
+                yield from _references(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _references(child)

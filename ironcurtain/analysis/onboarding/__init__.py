@@ -1,5 +1,5 @@
-"""What tools that nobody compiled yet would be decided by the published rules.
+"""What the published rules decide about tools that were never compiled.
 
-In go a bundle and annotations of further tools; out come their rows of the decision matrix.
-Begin with `onboarding.py`.
+In: a bundle and annotations of further tools. Out: their rows of the decision matrix. Open `onboarding.py`
+first.
 """

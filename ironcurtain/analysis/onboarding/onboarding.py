@@ -1,4 +1,10 @@
-"""What tools that nobody compiled yet would be decided by the rules that are published now."""
+"""What the published rules would decide about tools that were never compiled.
+
+    rows = newcomer_rows(published, server, annotations, world, opa)
+    report = onboarding_report(published, bundle, bundle, server, annotations, rows)
+
+No rule is changed, and no model is asked: the published rules are rendered again with the new annotations.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Recorded calls decided under another policy.
 
-In go records of an audit log and a bundle; out comes a `Replay`, which says "unknown" where a record
-does not determine the answer. Begin with `replay.py`; tests made of records are pseudonymized.
+In: records of an audit log and a bundle. Out: a `Replay`, which says `unknown` where a record does not
+determine the answer. Open `replay.py` first; `pseudonymization.py` makes records that hold no values.
 """

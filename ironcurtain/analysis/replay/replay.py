@@ -1,8 +1,11 @@
 """Deciding recorded calls under another policy.
 
-What a record says of the call itself stays: its subjects, their floors, what the sandbox discharged. That is
-sound as long as the tool means the same, which the record's basis says. The policy is asked anew, by the real
-engine. Where the record does not determine the answer, the answer is that it is unknown, and why.
+    outcomes = Replayer(bundle, loaded, opa).decide(records)
+
+- What a record says of the call itself is kept: its resources, their minimum verdicts, which of them were
+  workspace-exempt. That is sound as long as the tool means the same, which the record's basis tells.
+- The policy is evaluated anew, by the real engine.
+- Where a record does not determine the answer, the answer is `unknown`, with the reason.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.analysis.findings.limits import is_limited
+from ironcurtain.analysis.findings.kinds.open_allows import is_limited
 from ironcurtain.compiler.annotate.conditional_checks import states_absence
 from ironcurtain.compiler.annotate.schema_leaves import Leaf, schema_leaves
 from ironcurtain.compiler.rules.checks import concerned_tools

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ironcurtain.analysis.findings.tools import MEND
+from ironcurtain.analysis.findings.kinds.unusable_tools import REMEDY
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
@@ -79,7 +79,7 @@ def _unusable(read: Bundle) -> Iterator[Diagnosis]:
                     name="tools",
                     status="warn",
                     what=f"every call of {named} is denied, since its schema cannot be evaluated: {why}",
-                    fix=MEND,
+                    fix=REMEDY,
                 )
 
 

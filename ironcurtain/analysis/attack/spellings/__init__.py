@@ -1,5 +1,5 @@
-"""Ways to write a call so that kernel, git, browsers or tools take it for the same.
+"""Ways to write a call so that the kernel, git, browsers or tools take it for the same.
 
-In goes a value of an argument with its role; out come further values, each named by what is done to it. Begin
-with `spelling.py`; each other module holds the spellings of one kind.
+In: a value of an argument with its role. Out: further values, each named by what was done to it. Open
+`spelling.py` first; each other module has the spellings of one kind of value.
 """

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft
+from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.system.text import visible
 
-MEND = "Ask whoever wrote the server for a schema without that, or leave the tool out."
+REMEDY = "Ask whoever wrote the server for a schema without that, or leave the tool out."
 
 
-def tool_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
+def unusable_tools(inputs: FinderInputs) -> Iterator[FindingDraft]:
     """Yield the tools whose schema cannot be evaluated, so that every call of them is denied."""
-    policy = looked.examined.sides.sides[0].policy
-    for server, name in looked.examined.tools:
-        fitted = policy.tool(server, name)
-        if fitted is not None and fitted.unusable is not None:
+    analysis = inputs.context.analysis
+    policy = analysis.sides.sides[0].policy
+    for server, name in analysis.tools:
+        validated = policy.tool(server, name)
+        if validated is not None and validated.unusable is not None:
             tool = f"{visible(server)}/{visible(name)}"
             yield FindingDraft(
                 kind="unusable-tool",
@@ -23,6 +25,6 @@ def tool_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
                 about=[server, name],
                 where=tool,
                 message=f"every call of {tool} is denied, since its schema cannot be evaluated: "
-                f"{fitted.unusable}",
-                suggestion=MEND,
+                f"{validated.unusable}",
+                suggestion=REMEDY,
             )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, TypeAlias
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
 from ironcurtain.analysis.engine.space.variables import variables_of
-from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, rule_content
+from ironcurtain.analysis.findings.context import FindingContext
+from ironcurtain.analysis.findings.draft import FindingDraft, rule_content
+from ironcurtain.analysis.findings.finder import FinderInputs, UnknownName
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import NONE
@@ -21,36 +23,29 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
-_LISTED = ("in", "not_in")
-_COMPARING = (*_LISTED, "equals", "not_equals")
+_COMPARING = ("in", "not_in", "equals", "not_equals")
+_NotKnown: TypeAlias = tuple[str, str, tuple[str, ...]]
+"""What it is that no tool has, its name, and the names that there are."""
 
 
-class _Unknown(NamedTuple):
-    """Something that no tool of a rule has.
-
-    Attributes:
-        what: What it is, and its name.
-        known: Names that there are.
-    """
-
-    what: str
-    name: str
-    known: tuple[str, ...]
-
-
-def name_drafts(looked: FindingContext) -> Iterator[tuple[int, FindingDraft]]:
-    """Yield, with the order of its rule, what rules name that no tool has."""
-    annotations = looked.examined.content.annotations
-    for name, rule in looked.rules:
+def find_unknown_names(context: FindingContext) -> Iterator[UnknownName]:
+    """Yield what rules name that no tool of theirs has."""
+    annotations = context.analysis.content.annotations
+    for name, rule in context.rules:
         condition = rule.if_
         if condition is None:
             continue
-        concerned = [one for one, _ in looked.concerned(rule.order)]
-        found = [*_tools(condition, annotations), *_roles(condition, concerned)]
+        concerned = [examined for examined, _ in context.concerned(rule.order)]
+        unknown = [*_tools(condition, annotations), *_roles(condition, concerned)]
         for test in condition.args or ():
-            found += _arguments(test, concerned)
-        for each in found:
-            yield rule.order, _draft(name, rule, each)
+            unknown += _arguments(test, concerned)
+        yield from (UnknownName(name, rule.order, *each) for each in unknown)
+
+
+def unknown_names(inputs: FinderInputs) -> Iterator[FindingDraft]:
+    """Yield what rules name that no tool of theirs has, with what may have been meant."""
+    rules = inputs.context.analysis.content.rules
+    yield from (_draft(unknown, rules[unknown.rule]) for unknown in inputs.unknown_names)
 
 
 def possible_roles(tool: ToolAnnotation) -> frozenset[str]:
@@ -61,7 +56,7 @@ def possible_roles(tool: ToolAnnotation) -> frozenset[str]:
     return frozenset(named | {"read-path", "write-path"} if GIT_REMOTE in named else named)
 
 
-def _draft(name: str, rule: RuleText, unknown: _Unknown) -> FindingDraft:
+def _draft(unknown: UnknownName, rule: RuleText) -> FindingDraft:
     near = difflib.get_close_matches(unknown.name, unknown.known, n=1)
     suggestion = (
         f"Did you mean {quoted(near[0])}?" if near else "Correct the name, or delete it from the rule."
@@ -70,66 +65,68 @@ def _draft(name: str, rule: RuleText, unknown: _Unknown) -> FindingDraft:
         kind="unknown-name",
         severity="error",
         about=[rule_content(rule), unknown.what, unknown.name],
-        where=f"rule {visible(name)}",
-        message=f"the rule {visible(name)} names the {unknown.what} {quoted(unknown.name)}, which no tool "
-        "that it is about has",
+        where=f"rule {visible(unknown.rule)}",
+        message=f"the rule {visible(unknown.rule)} names the {unknown.what} {quoted(unknown.name)}, "
+        "which no tool that it is about has",
         suggestion=suggestion,
         clause=rule.clause,
     )
 
 
-def _tools(condition: If, annotations: Annotations) -> Iterator[_Unknown]:
+def _tools(condition: If, annotations: Annotations) -> Iterator[_NotKnown]:
     servers = annotations.servers
     for server in condition.server or ():
         if server not in servers:
-            yield _Unknown("server", server, tuple(sorted(servers)))
+            yield ("server", server, tuple(sorted(servers)))
     own = [servers[name] for name in condition.server or servers if name in servers]
     tools = {tool.tool for each in own for tool in each.tools}
     for tool in condition.tool or ():
         if tool not in tools:
-            yield _Unknown("tool", tool, tuple(sorted(tools)))
+            yield ("tool", tool, tuple(sorted(tools)))
 
 
-def _roles(condition: If, concerned: Iterable[Examined]) -> Iterator[_Unknown]:
-    known = {role for one in concerned for role in possible_roles(one.space.annotation)}
+def _roles(condition: If, concerned: Iterable[Examined]) -> Iterator[_NotKnown]:
+    known = {role for examined in concerned for role in possible_roles(examined.space.annotation)}
     for role in condition.named_roles:
         if known and role not in known:
-            yield _Unknown("role", role, tuple(sorted(known)))
+            yield ("role", role, tuple(sorted(known)))
 
 
-def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[_Unknown]:
+def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[_NotKnown]:
     top = pointers.steps_of(test.name)[0]
-    having = [one for one in concerned if top in _names(one.space.annotation)]
+    having = [examined for examined in concerned if top in _names(examined.space.annotation)]
     if not having:
         if concerned:
-            names = {name for one in concerned for name in _names(one.space.annotation)}
-            yield _Unknown("argument", test.name, tuple(sorted(names)))
+            names = {name for examined in concerned for name in _names(examined.space.annotation)}
+            yield ("argument", test.name, tuple(sorted(names)))
         return
     if test.op not in _COMPARING or test.measure is not None or isinstance(test.value, dict):
         return
     for value in test.operands:
-        if not any(_can_be(one, test, value) for one in having):
-            known = {str(other) for one in having for other in _known_values(one.space.annotation, top)}
-            yield _Unknown(f"value of {visible(test.name)}", _text(value), tuple(sorted(known)))
+        if not any(_can_be(examined, test, value) for examined in having):
+            known = {
+                str(other) for examined in having for other in _known_values(examined.space.annotation, top)
+            }
+            yield (f"value of {visible(test.name)}", _text(value), tuple(sorted(known)))
 
 
 def _names(tool: ToolAnnotation) -> set[str]:
     return {*tool.properties, *tool.argument_names}
 
 
-def _can_be(one: Examined, test: ArgCondition, value: JsonValue) -> bool:
+def _can_be(examined: Examined, test: ArgCondition, value: JsonValue) -> bool:
     """Tell whether an argument of a tool can be, or have an element that is, a value."""
     over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
     equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
     atom: Predicate = rule_atom("args", equals, Verdict.ALLOW)
-    sides = one.space.sides
-    fitted = sides.sides[0].policy.tool(one.space.server, one.space.tool)
+    sides = examined.space.sides
+    fitted = sides.sides[0].policy.tool(examined.space.server, examined.space.tool)
     if fitted is None:
         return True
     variables = variables_of([atom], fitted, sides.registry, sides.fresh)
     if not any(atom.key in each.true for variable in variables.values for each in variable.classes):
         return not variables.is_complete
-    return not _is_misspelt(value, _known_values(one.space.annotation, atom.path[0]))
+    return not _is_misspelt(value, _known_values(examined.space.annotation, atom.path[0]))
 
 
 def _known_values(tool: ToolAnnotation, argument: str) -> list[JsonValue]:

@@ -1,4 +1,4 @@
-"""Rules that ask or deny, and do not where a call leaves something away or stays in the sandbox."""
+"""Rules that ask or deny, and that a call evades by what it leaves away (`evadable-rule`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ironcurtain.analysis.engine.rules.wording import atom_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import Class, Variable
 from ironcurtain.analysis.engine.unknown_facts import Root
-from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft, WitnessQuery, answers_of
+from ironcurtain.analysis.findings.context import FindingContext, answers_of
+from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -41,110 +43,58 @@ class _Evasion:
     value: JsonValue
 
 
-def strict_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
-    """Yield the rules that ask or deny and that a call can get around."""
-    for name, rule in looked.rules:
-        if rule.then is Verdict.ALLOW:
-            continue
-        concerned = looked.concerned(rule.order)
-        yield from _bypassed(looked, name, concerned)
-        atoms = {atom.key: atom for _, own in concerned for atom in own.atoms}
-        for atom in atoms.values():
-            yield from _evaded(looked, name, atom, concerned)
-
-
-# -- by staying in the sandbox --------------------------------------------------------------------
-
-
-def _bypassed(
-    looked: FindingContext, name: str, concerned: list[tuple[Examined, RuleOfTool]]
-) -> Iterator[FindingDraft]:
-    text = looked.examined.content.rules[name]
-    found = {
-        one.space.tool: witness
-        for one, rule in concerned
-        if not rule.named_roles and not rule.condition.in_sandbox
-        for witness in [_in_sandbox(looked, one, rule)]
-        if witness is not None
-    }
-    if found:
-        yield looked.of_rule(
-            name,
-            "sandbox-bypass",
-            "warning",
-            message=f"the rule {visible(name)} ({text.then}) does not hold for {_listed(found)} where all "
-            "resources lie in the sandbox: such calls are allowed",
-            suggestion="Add `in_sandbox: true` to the rule, or the roles that it is meant for.",
-            witness=next(iter(found.values())),
-        )
-
-
-def _in_sandbox(looked: FindingContext, one: Examined, rule: RuleOfTool) -> WitnessQuery | None:
-    """Return an allowed call in the sandbox that a rule would judge if it held there."""
-    asked = frozenset(atom.key for atom in rule.atoms)
-    tries = (
-        (None, cell, _narrowed(one, answered.path, asked, {}))
-        for cell, key, answered in answers_of(one)
-        if key.discharged and answered.path.outcome[0] == FALLS_THROUGH
-    )
-    found = looked.first_allowed(one, tries)
-    return found[1] if found is not None else None
-
-
-def _narrowed(
-    one: Examined, path: DiagramPath, atoms: frozenset[str], wanted: Mapping[int, frozenset[int]]
-) -> DiagramPath:
-    """Return the part of a path on which some tests hold, and some variables have given classes."""
-    demands = dict(path.classes)
-    for index, variable in enumerate(one.space.variables):
-        own = atoms & {atom.key for atom in variable.atoms}
-        meeting = frozenset(i for i, each in enumerate(variable.classes) if own <= each.true)
-        meeting &= wanted.get(index, meeting)
-        demands[index] = demands.get(index, meeting) & meeting
-    return DiagramPath(tuple(demands.items()), path.guards, path.outcome)
-
-
-# -- by leaving something away --------------------------------------------------------------------
+def evadable_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
+    """Yield the tests of rules that ask or deny, where a call that fails the test is allowed."""
+    for name, rule in inputs.context.rules:
+        if rule.then is not Verdict.ALLOW:
+            concerned = inputs.context.concerned(rule.order)
+            atoms = {atom.key: atom for _, own in concerned for atom in own.atoms}
+            for atom in atoms.values():
+                yield from _evaded(inputs.context, name, atom, concerned)
 
 
 def _evaded(
-    looked: FindingContext, name: str, atom: Predicate, concerned: list[tuple[Examined, RuleOfTool]]
+    context: FindingContext, name: str, atom: Predicate, concerned: list[tuple[Examined, RuleOfTool]]
 ) -> Iterator[FindingDraft]:
-    text = looked.examined.content.rules[name]
+    text = context.analysis.content.rules[name]
     found = {
-        one.space.tool: (*evasion, _is_flag(one.space.annotation, atom))
-        for one, rule in concerned
+        examined.space.tool: (*evasion, _is_flag(examined.space.annotation, atom))
+        for examined, rule in concerned
         if atom in rule.atoms
-        for evasion in [_evasion(looked, one, rule, atom)]
+        for evasion in [_evasion(context, examined, rule, atom)]
         if evasion is not None
     }
     if not found:
         return
     how, winner, witness, _ = next(iter(found.values()))
-    yield looked.of_rule(
+    yield context.of_rule(
         name,
         "evadable-rule",
         "note" if all(flag for *_, flag in found.values()) else "warning",
         atom.key,
         message=f"the rule {visible(name)} ({text.then}) asks whether {atom_words(atom)}; where that "
-        f"is {how}, {winner} allows the call of {_listed(found)}",
+        f"is {how}, {winner} allows the call of {listed(found)}",
         suggestion="Say what the rule means then (`or_absent: true`), or allow only known values.",
         witness=witness,
     )
 
 
 def _evasion(
-    looked: FindingContext, one: Examined, rule: RuleOfTool, atom: Predicate
+    context: FindingContext, examined: Examined, rule: RuleOfTool, atom: Predicate
 ) -> tuple[str, str, WitnessQuery] | None:
     """Return how a test can be evaded, what allows the call then, and such a call."""
-    evasions = list(_evasions(one, atom))
+    evasions = list(_evasions(examined, atom))
     rest = frozenset(other.key for other in rule.atoms if other.key != atom.key)
     tries = (
-        ((each, outcome.rule), cell, _narrowed(one, path, rest, {each.variable: frozenset({each.class_})}))
-        for cell, outcome, path in (_allowed_after(one, rule) if evasions else ())
+        (
+            (each, outcome.rule),
+            cell,
+            narrowed_path(examined, path, rest, {each.variable: frozenset({each.class_})}),
+        )
+        for cell, outcome, path in (_allowed_after(examined, rule) if evasions else ())
         for each in evasions
     )
-    found = looked.first_allowed(one, tries)
+    found = context.first_allowed_call(examined, tries)
     if found is None:
         return None
     (evasion, winner), call = found
@@ -152,28 +102,30 @@ def _evasion(
 
 
 def _allowed_after(
-    one: Examined, rule: RuleOfTool
+    examined: Examined, rule: RuleOfTool
 ) -> Iterator[tuple[EquivalenceClass, Outcome, DiagramPath]]:
     """Yield where subjects that a rule decides in other calls are allowed, though not before it."""
     meant = {
         keys
-        for keys, found in one.answers.items()
+        for keys, found in examined.answers.items()
         if any(answered.path.outcome[0] == rule.order for answered in found)
     }
-    for cell, _, answered in answers_of(one):
+    for cell, _, answered in answers_of(examined):
         outcome, order = answered.outcomes[0], answered.path.outcome[0]
         before = isinstance(order, int) and FALLS_THROUGH < order < rule.order
         if cell.keys in meant and not before and outcome is not None and outcome.verdict is Verdict.ALLOW:
             yield cell, outcome, answered.path
 
 
-def _evasions(one: Examined, atom: Predicate) -> Iterator[_Evasion]:
+def _evasions(examined: Examined, atom: Predicate) -> Iterator[_Evasion]:
     """Yield the ways around a test: a value that is absent, empty or of another type fails it."""
     test = atom.condition
-    index = next((i for i, v in enumerate(one.space.variables) if atom.key in {a.key for a in v.atoms}), None)
+    index = next(
+        (i for i, v in enumerate(examined.space.variables) if atom.key in {a.key for a in v.atoms}), None
+    )
     if index is None or test is None or test.op == "present":
         return
-    variable = one.space.variables[index]
+    variable = examined.space.variables[index]
     top = (atom.root, atom.path[0])
     for class_, each in enumerate(variable.classes):
         how = None if atom.key in each.true else _absence(atom, each)
@@ -183,7 +135,7 @@ def _evasions(one: Examined, atom: Predicate) -> Iterator[_Evasion]:
         return
     for how, value in _odd_values(atom):
         odd = _class_of(variable, top[0], top[1], value)
-        fits = atom.root == "caller" or one.space.reader.placing.fits({top[1]: value})
+        fits = atom.root == "caller" or examined.space.reader.placing.fits({top[1]: value})
         if odd is not None and fits and atom.key not in variable.classes[odd].true:
             yield _Evasion(how, index, odd, value)
 
@@ -250,7 +202,21 @@ def _is_flag(tool: ToolAnnotation, atom: Predicate) -> bool:
     return asks and isinstance(schema, dict) and schema.get("type") == "boolean"
 
 
-def _listed(tools: Mapping[str, object]) -> str:
+def narrowed_path(
+    examined: Examined, path: DiagramPath, atoms: frozenset[str], wanted: Mapping[int, frozenset[int]]
+) -> DiagramPath:
+    """Return the part of a path on which some tests hold, and some variables have given classes."""
+    demands = dict(path.classes)
+    for index, variable in enumerate(examined.space.variables):
+        own = atoms & {atom.key for atom in variable.atoms}
+        meeting = frozenset(i for i, each in enumerate(variable.classes) if own <= each.true)
+        meeting &= wanted.get(index, meeting)
+        demands[index] = demands.get(index, meeting) & meeting
+    return DiagramPath(tuple(demands.items()), path.guards, path.outcome)
+
+
+def listed(tools: Mapping[str, object]) -> str:
+    """Return the first tools of some, in words."""
     names = [visible(name) for name in sorted(tools)]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

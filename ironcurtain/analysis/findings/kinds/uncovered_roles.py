@@ -11,7 +11,9 @@ from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import SubjectKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
-from ironcurtain.analysis.findings.draft import FindingContext, FindingDraft
+from ironcurtain.analysis.findings.context import FindingContext
+from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -28,64 +30,74 @@ class _Forgotten:
     beside: set[str] = field(default_factory=set)
 
 
-def role_drafts(looked: FindingContext) -> Iterator[FindingDraft]:
+def uncovered_roles(inputs: FinderInputs) -> Iterator[FindingDraft]:
     """Yield the roles of each tool that are denied by default although another one is allowed."""
-    for one in looked.tools:
+    context = inputs.context
+    for examined in context.tools:
         found: dict[str, _Forgotten] = {}
-        _in_one_value(one, found)
-        _nowhere(one, found)
+        _in_one_value(examined, found)
+        _nowhere(examined, found)
         for role, forgotten in sorted(found.items()):
-            yield _draft(looked, one, role, forgotten)
+            yield _draft(context, examined, role, forgotten)
 
 
-def _in_one_value(one: Examined, found: dict[str, _Forgotten]) -> None:
+def _in_one_value(examined: Examined, found: dict[str, _Forgotten]) -> None:
     """Look at the roles that one value has together: each of them must be allowed for any to be of use."""
-    for _, roles in one.space.role_modes({}):
+    for _, roles in examined.space.role_modes({}):
         for source, own in enumerate(roles):
-            for element in one.space.elements(source, own):
+            for element in examined.space.elements(source, own):
                 together = sorted({keys for keys, _ in pairs(element)}, key=str)
                 for keys in together:
                     key = keys[0]
-                    if key is None or not _falls_through(one, keys):
+                    if key is None or not _falls_through(examined, keys):
                         continue
-                    allowed = {other[0].role for other in together if other[0] and _allows(one, other, key)}
+                    allowed = {
+                        other[0].role for other in together if other[0] and _allows(examined, other, key)
+                    }
                     if allowed - {key.role}:
                         entry = found.setdefault(key.role, _Forgotten())
-                        entry.cells[keys] = one.space.cells[keys]
+                        entry.cells[keys] = examined.space.cells[keys]
                         entry.beside |= allowed
 
 
-def _nowhere(one: Examined, found: dict[str, _Forgotten]) -> None:
+def _nowhere(examined: Examined, found: dict[str, _Forgotten]) -> None:
     """Look for roles that no rule ever decides, while another role of the tool is allowed somewhere."""
     by_role: dict[str, list[tuple[SubjectKey | None, ...]]] = {}
-    for keys, cell in one.space.cells.items():
-        if keys[0] is not None and not keys[0].discharged and cell.role != NONE and one.answers.get(keys):
+    for keys, cell in examined.space.cells.items():
+        if (
+            keys[0] is not None
+            and not keys[0].discharged
+            and cell.role != NONE
+            and examined.answers.get(keys)
+        ):
             by_role.setdefault(cell.role, []).append(keys)
-    allowed = {role for role, cells in by_role.items() if any(_allows(one, keys) for keys in cells)}
+    allowed = {role for role, cells in by_role.items() if any(_allows(examined, keys) for keys in cells)}
     for role, cells in by_role.items():
-        if allowed - {role} and all(_falls_through(one, keys) for keys in cells):
+        if allowed - {role} and all(_falls_through(examined, keys) for keys in cells):
             entry = found.setdefault(role, _Forgotten())
-            entry.cells.update({keys: one.space.cells[keys] for keys in cells})
+            entry.cells.update({keys: examined.space.cells[keys] for keys in cells})
             entry.beside |= allowed
 
 
-def _allows(one: Examined, keys: tuple[SubjectKey | None, ...], beside: SubjectKey | None = None) -> bool:
+def _allows(
+    examined: Examined, keys: tuple[SubjectKey | None, ...], beside: SubjectKey | None = None
+) -> bool:
     """Tell whether subjects are allowed, by a rule or by a sandbox that never discharges what is beside."""
     key = keys[0]
     if key is not None and key.discharged and beside is not None:
-        return not one.space.sides.registry[beside.role].containable
-    outcomes = [answered.outcomes[0] for answered in one.answers.get(keys, ())]
+        return not examined.space.sides.registry[beside.role].containable
+    outcomes = [answered.outcomes[0] for answered in examined.answers.get(keys, ())]
     return any(outcome is not None and outcome.verdict is Verdict.ALLOW for outcome in outcomes)
 
 
-def _falls_through(one: Examined, keys: tuple[SubjectKey | None, ...]) -> bool:
-    answers = one.answers.get(keys, ())
+def _falls_through(examined: Examined, keys: tuple[SubjectKey | None, ...]) -> bool:
+    answers = examined.answers.get(keys, ())
     discharged = keys[0] is not None and keys[0].discharged
     return bool(answers) and not discharged and all(a.path.outcome[0] == FALLS_THROUGH for a in answers)
 
 
-def _draft(looked: FindingContext, one: Examined, role: str, forgotten: _Forgotten) -> FindingDraft:
-    tool = f"{visible(one.space.server)}/{visible(one.space.tool)}"
+def _draft(context: FindingContext, examined: Examined, role: str, forgotten: _Forgotten) -> FindingDraft:
+    tool = f"{visible(examined.space.server)}/{visible(examined.space.tool)}"
     regions = [Region(c, label, role) for cell in forgotten.cells.values() for c, label in cell.regions]
     found = [label for labels in grouped(regions).values() for label in labels]
     where = found if found != [OUTSIDE] else ["anywhere"]
@@ -95,19 +107,20 @@ def _draft(looked: FindingContext, one: Examined, role: str, forgotten: _Forgott
         (
             call
             for cell in forgotten.cells.values()
-            if (call := looked.sought(one, cell, lambda subject, _: subject[0] == _DENIED)) is not None
+            if (call := context.find_call(examined, cell, lambda subject, _: subject[0] == _DENIED))
+            is not None
         ),
         None,
     )
     return FindingDraft(
         kind="uncovered-role",
         severity="warning",
-        about=[one.space.server, one.space.tool, role, places],
+        about=[examined.space.server, examined.space.tool, role, places],
         where=tool,
         message=f"no rule speaks of {role} of {tool} ({', '.join(visible(w) for w in where) or 'anywhere'}), "
         f"so it is denied by default, although {beside} is allowed there",
         suggestion=f"Add {role} to the rule that allows {beside}, or a rule that says what shall happen.",
-        sampled=bool(one.gaps),
+        sampled=bool(examined.gaps),
         witness=witness,
         universal=True,
     )

@@ -1,0 +1,188 @@
+"""What several kinds of findings ask of an examined policy: its rules, its tools, and calls as witnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from ironcurtain.analysis.engine.opa_queries import Answered, Examined
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
+from ironcurtain.analysis.engine.rules.rules import RuleOfTool
+from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, Goal
+from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery, rule_content
+from ironcurtain.analysis.findings.report import Kind, Severity
+from ironcurtain.bundle.content import RuleText
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import visible
+
+EFFORT = 60
+"""So many combinations of guards are tried for one whole call."""
+MAX_SOUGHT = 20
+"""So many times a whole call is looked for to show one finding."""
+TOO_MANY = "more combinations than could be searched for whole calls"
+T = TypeVar("T")
+_ALLOWED = Verdict.ALLOW.severity
+
+
+@dataclass(frozen=True)
+class FindingContext:
+    """An examined policy, with what several kinds of findings ask of it.
+
+    It keeps what was searched, so one context serves all finders.
+    """
+
+    analysis: PolicyAnalysis
+
+    @cached_property
+    def rules(self) -> tuple[tuple[str, RuleText], ...]:
+        """The rules with their names, in order."""
+        return tuple(sorted(self.analysis.content.rules.items(), key=lambda item: item[1].order))
+
+    @cached_property
+    def claimed(self) -> frozenset[str]:
+        """The clauses whose rules need not decide anything: what is claimed of their tools is checked."""
+        return frozenset(claim.clause for claim in self.analysis.content.claims if claim.tools)
+
+    @cached_property
+    def deciding(self) -> frozenset[object]:
+        """The orders of the rules that may decide some subject of some call; no others do, but for gaps."""
+        return frozenset(
+            answered.path.outcome[0] for examined in self.tools for _, _, answered in answers_of(examined)
+        )
+
+    def is_in_doubt(self, order: int) -> bool:
+        """Tell whether a rule decides only calls of which none was found that its tool would take."""
+        places = [
+            (examined, cell, answered)
+            for examined in self.tools
+            for cell, _, answered in answers_of(examined)
+            if answered.path.outcome[0] == order
+        ]
+        if any(answered.fits for _, _, answered in places):
+            return False
+        return all(
+            self.find_call(examined, cell, lambda *_: True, answered.path) is None
+            for examined, cell, answered in places[:MAX_SOUGHT]
+        )
+
+    @property
+    def custom_modules(self) -> list[str]:
+        """The texts of the modules that a project wrote itself."""
+        return list(self.analysis.bundle.custom_modules.values())
+
+    @property
+    def tools(self) -> list[Examined]:
+        """The examined tools."""
+        return list(self.analysis.tools.values())
+
+    def concerned(self, order: int) -> list[tuple[Examined, RuleOfTool]]:
+        """Return the tools that a rule concerns, each with the rule as the tool sees it."""
+        return self._concerned.get(order, [])
+
+    @cached_property
+    def _concerned(self) -> dict[int, list[tuple[Examined, RuleOfTool]]]:
+        found: dict[int, list[tuple[Examined, RuleOfTool]]] = {}
+        for examined in self.tools:
+            for rule in examined.space.rules[0]:
+                found.setdefault(rule.order, []).append((examined, rule))
+        return found
+
+    def find_call(
+        self, examined: Examined, cell: EquivalenceClass, goal: Goal, path: DiagramPath = ANY_PATH
+    ) -> WitnessQuery | None:
+        """Return a whole call that holds a cell's subject and meets a goal, None if none was found."""
+        call = self._search(examined).find(cell, goal, path).call
+        return WitnessQuery(examined.space.server, examined.space.tool, call) if call is not None else None
+
+    def allowed_call(
+        self, examined: Examined, cell: EquivalenceClass, path: DiagramPath = ANY_PATH
+    ) -> WitnessQuery | None:
+        """Return a call that holds a cell's subject and is allowed, None if none was found.
+
+        Where there may be one all the same, a call whose subject is allowed will do, and the tool is
+        `given_up`.
+        """
+        searched = self._search(examined).find(cell, lambda _, call: call[0] == _ALLOWED, path)
+        if searched.call is not None:
+            return WitnessQuery(examined.space.server, examined.space.tool, searched.call)
+        if searched.gaps - examined.gaps:
+            self.given_up.add((examined.space.server, examined.space.tool))
+            return self.find_call(examined, cell, lambda subject, _: subject[0] == _ALLOWED, path)
+        return None
+
+    def first_allowed_call(
+        self, examined: Examined, tries: Iterable[tuple[T, EquivalenceClass, DiagramPath]]
+    ) -> tuple[T, WitnessQuery] | None:
+        """Return the first of some paths on which a call is allowed, with the call, None if there is none.
+
+        After `MAX_SOUGHT` of them the tool is `given_up`.
+        """
+        possible = ((of, cell, path) for of, cell, path in tries if all(group for _, group in path.classes))
+        for number, (of, cell, path) in enumerate(possible):
+            if number >= MAX_SOUGHT:
+                self.given_up.add((examined.space.server, examined.space.tool))
+                return None
+            found = self.allowed_call(examined, cell, path)
+            if found is not None:
+                return of, found
+        return None
+
+    @cached_property
+    def given_up(self) -> set[tuple[str, str]]:
+        """The tools, by server and name, whose calls could not all be searched."""
+        return set()
+
+    def _search(self, examined: Examined) -> CallSearch:
+        tool = (examined.space.server, examined.space.tool)
+        if tool not in self._searches:
+            self._searches[tool] = CallSearch(examined, effort=EFFORT)
+        return self._searches[tool]
+
+    @cached_property
+    def _searches(self) -> dict[tuple[str, str], CallSearch]:
+        return {}
+
+    def of_rule(
+        self,
+        name: str,
+        kind: Kind,
+        severity: Severity,
+        *more: JsonValue,
+        message: str,
+        suggestion: str,
+        witness: WitnessQuery | None = None,
+        universal: bool = False,
+    ) -> FindingDraft:
+        """Return a draft about a rule, or about `more` of it."""
+        rule = self.analysis.content.rules[name]
+        return FindingDraft(
+            kind=kind,
+            severity=severity,
+            about=[rule_content(rule), *more] if more else rule_content(rule),
+            where=f"rule {visible(name)}",
+            message=message,
+            suggestion=suggestion,
+            clause=rule.clause,
+            sampled=self.sampled(rule.order),
+            witness=witness,
+            universal=universal,
+        )
+
+    def sampled(self, order: int) -> bool:
+        """Tell whether a rule concerns a tool that cannot be examined exactly."""
+        return any(examined.gaps for examined, _ in self.concerned(order))
+
+
+def answers_of(examined: Examined) -> Iterator[tuple[EquivalenceClass, SubjectKey, Answered]]:
+    """Yield every answered path of a tool with its cell."""
+    for keys, found in examined.answers.items():
+        cell, key = examined.space.cells[keys], keys[0]
+        if key is not None:
+            for answered in found:
+                yield cell, key, answered

@@ -1,0 +1,66 @@
+"""Scenarios after the real steps and OPA decided them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.scenarios import Scenario
+
+RECORD = "generated"
+"""The origin of scenarios whose expectation was taken from the policy: they demand nothing."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Scenarios after they were decided.
+
+    Attributes:
+        prepared: By id, the call after steps 1 to 5, or the decision where it ended there.
+        decisions: By id.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    prepared: Mapping[str, Prepared | Decision]
+    decisions: Mapping[str, Decision]
+
+    def deciding(self) -> Mapping[str, str]:
+        """Return by rule the first scenario, or record, of which it decides a subject."""
+        first: dict[str, str] = {}
+        for id_, decision in self.decisions.items():
+            for rule in (decision.rule, *(subject.rule for subject in decision.subjects)):
+                first.setdefault(rule, id_)
+        return first
+
+
+def demanded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+    """Decide the scenarios that demand something, in the world of the examination.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
+    return _decided(analysis, [scenario for scenario in scenarios if scenario.origin != RECORD], opa)
+
+
+def recorded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+    """Decide the records among scenarios, which tell what the policy did, in the world of the examination.
+
+    Raises:
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
+    return _decided(analysis, [scenario for scenario in scenarios if scenario.origin == RECORD], opa)
+
+
+def _decided(analysis: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand) -> Decided:
+    bundle = analysis.bundle
+    policy = load_described(bundle, analysis.sides.world)
+    prepared = prepare_scenarios(scenarios, policy)
+    decisions = decide_prepared(prepared, bundle, policy, opa) if prepared else {}
+    return Decided(tuple(scenarios), prepared, decisions)

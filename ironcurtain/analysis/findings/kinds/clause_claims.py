@@ -1,0 +1,115 @@
+"""Claims of answers that do not hold (`false-claim`), and clauses that nothing keeps (`unkept-clause`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ironcurtain.analysis.clauses.outcomes import is_kept
+from ironcurtain.analysis.clauses.outcomes_text import outcome_words
+from ironcurtain.analysis.clauses.report import AskedTool, ClauseOutcome
+from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.analysis.engine.search import FoundCall
+from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.finder import FinderInputs
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import visible
+
+
+def clause_claims(inputs: FinderInputs) -> Iterator[FindingDraft]:
+    """Yield claims that do not hold, and clauses that nothing keeps although an answer gives a reason."""
+    context, outcomes = inputs.context, inputs.outcomes
+    restricting = {
+        rule.clause
+        for _, rule in context.rules
+        if rule.order in context.deciding and rule.then is not Verdict.ALLOW
+    }
+    restricting |= {account.clause.id for account in outcomes if account.outcome in ("structural", "asked")}
+    for account in outcomes:
+        false = list(_false_claims(account, outcomes))
+        yield from false
+        # Rules that never decide are findings of their own.
+        explained = any(claim.kind != "not-here" for claim in account.claims) or not account.idle
+        if explained and not false and account.outcome in ("not-kept", "partly-asked"):
+            yield _unkept(account)
+        if account.outcome == "merged" and not account.scenarios and not set(account.into) & restricting:
+            yield _unshown(account)
+
+
+def _false_claims(account: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[FindingDraft]:
+    for asked in account.asked:
+        if asked.holds == "never":
+            yield _not_asked(account, asked)
+    for other in account.into:
+        if not account.rules and not is_kept(other, outcomes):
+            yield _false_claim(
+                account,
+                f"the rules of {other} are said to keep the clause {account.clause.id}, and {other} has none "
+                "that decides a call",
+                other,
+            )
+    said = any(claim.kind == "structural" for claim in account.claims)
+    if said and account.scenarios and not (account.structural or account.rules):
+        yield _false_claim(
+            account,
+            f"the clause {account.clause.id} is said to hold by structure, and structural checks do not "
+            "decide all its scenarios",
+            "structural",
+        )
+
+
+def _not_asked(account: ClauseOutcome, asked: AskedTool) -> FindingDraft:
+    tool = f"{visible(asked.server)}/{visible(asked.tool)}"
+    draft = _false_claim(
+        account,
+        f"calls of {tool} are said to be asked about because of the clause {account.clause.id}, and no rule "
+        "of it does so, while calls are allowed",
+        tool,
+    )
+    call = asked.witness
+    if call is None:
+        return draft
+    role, _, value = call.subject.partition(" ")
+    witness = WitnessQuery(call.server, call.tool, FoundCall(call.arguments, call.caller, role, value))
+    return replace(draft, witness=witness, sampled=asked.proof is Proof.NOT_FOUND)
+
+
+def _false_claim(account: ClauseOutcome, message: str, *about: str) -> FindingDraft:
+    return FindingDraft(
+        kind="false-claim",
+        severity="error",
+        about=[account.clause.text, *about],
+        where=f"clause {account.clause.id}",
+        message=message,
+        suggestion="Correct the answer: give the clause a rule, or take back what is said of it.",
+        clause=account.clause.id,
+    )
+
+
+def _unkept(account: ClauseOutcome) -> FindingDraft:
+    partly = account.outcome == "partly-asked"
+    return FindingDraft(
+        kind="unkept-clause",
+        severity="note" if partly else "warning",
+        about=account.clause.text,
+        where=f"clause {account.clause.id}",
+        message=f"the clause {account.clause.id} {outcome_words(account)}",
+        suggestion="Say in the clause what a rule can test, or accept that nothing keeps it.",
+        clause=account.clause.id,
+        sampled=any(asked.proof is Proof.NOT_FOUND for asked in account.asked),
+    )
+
+
+def _unshown(account: ClauseOutcome) -> FindingDraft:
+    """A clause that restricts is not kept by rules that only allow; which clauses do no program can tell."""
+    into = " and ".join(account.into)
+    return FindingDraft(
+        kind="unkept-clause",
+        severity="note",
+        about=[account.clause.text, *account.into],
+        where=f"clause {account.clause.id}",
+        message=f"the rules of {into} are said to keep the clause {account.clause.id}: they only allow, and "
+        "no scenario shows what they deny because of it",
+        suggestion=f"Write a scenario with `clause: {account.clause.id}` and the verdict that it demands.",
+        clause=account.clause.id,
+    )

@@ -1,0 +1,141 @@
+"""Rules that never decide: no call meets them (`dead-rule`), or earlier rules always do (`shadowed-rule`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath, paths
+from ironcurtain.analysis.engine.rules.predicates import Predicate
+from ironcurtain.analysis.engine.rules.rules import RuleOfTool
+from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.findings.context import FindingContext
+from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.finder import FinderInputs
+from ironcurtain.bundle.content import RuleText
+from ironcurtain.system.text import visible
+
+_SHOWN = 3
+
+
+@dataclass
+class _Shadow:
+    """What decides where a rule would.
+
+    Attributes:
+        by: Orders of the rules that decide first.
+        place: Where that happens: tool, cell, path.
+    """
+
+    by: set[int] = field(default_factory=set)
+    place: tuple[Examined, EquivalenceClass, DiagramPath] | None = None
+
+
+def dead_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
+    """Yield rules that never decide, but those that name what no tool has, which explains enough."""
+    context = inputs.context
+    misnamed = {unknown.order for unknown in inputs.unknown_names}
+    for name, rule in context.rules:
+        if rule.order in misnamed:
+            continue
+        if rule.order not in context.deciding:
+            yield replace(_never_first(context, name, rule), rule=name)
+        elif context.is_in_doubt(rule.order):
+            yield _not_found(context, name)
+
+
+def _not_found(context: FindingContext, name: str) -> FindingDraft:
+    """Return what is to be said of a rule of which no call was found that it decides, and nothing proved."""
+    draft = context.of_rule(
+        name,
+        "dead-rule",
+        "note",
+        message=f"no call was found that the rule {visible(name)} decides; that there is none is not proved",
+        suggestion="Write a scenario that it decides, correct its conditions, or delete it.",
+        universal=True,
+    )
+    return replace(draft, sampled=True, rule=name)
+
+
+def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingDraft:
+    if context.sampled(rule.order):
+        return _not_found(context, name)
+    shadow = _Shadow()
+    for examined, own in context.concerned(rule.order):
+        _search_shadow(examined, own, shadow)
+    if not shadow.by:
+        return context.of_rule(
+            name,
+            "dead-rule",
+            "warning",
+            message=f"the rule {visible(name)} never decides: {_why_dead(context, rule)}",
+            suggestion="Correct its conditions, or delete it.",
+            universal=True,
+        )
+    by = [(other, text) for other, text in context.rules if text.order in shadow.by]
+    shown = ", ".join(visible(other) for other, _ in by[:_SHOWN]) + (
+        " and others" if len(by) > _SHOWN else ""
+    )
+    looser = any(text.then.severity < rule.then.severity for _, text in by)
+    return context.of_rule(
+        name,
+        "shadowed-rule",
+        "error" if looser else "note" if rule.clause in context.claimed else "warning",
+        message=f"the rule {visible(name)} ({rule.then}) never decides, because every call that it speaks "
+        f"of is decided before it by {shown} ({', '.join(sorted({str(text.then) for _, text in by}))})",
+        suggestion=f"Put it before {visible(by[0][0])}, narrow that rule, or delete this one.",
+        witness=_witness(context, shadow),
+        universal=True,
+    )
+
+
+def _search_shadow(examined: Examined, rule: RuleOfTool, shadow: _Shadow) -> None:
+    for cell in examined.space.cells.values():
+        diagram = examined.space.beside(cell, rule)
+        for path in paths(diagram) if diagram is not None else ():
+            first, alone = path.outcome
+            if alone == FALLS_THROUGH or not isinstance(first, int) or not is_possible(examined, cell, path):
+                continue
+            shadow.by.add(first)
+            shadow.place = shadow.place or (examined, cell, path)
+
+
+def is_possible(examined: Examined, cell: EquivalenceClass, path: DiagramPath) -> bool:
+    """Tell whether some call may take a path that no question was asked about; false is a proof."""
+    return next(examined.calls.modes(cell, path), None) is not None and examined.calls.is_taken(cell, path)
+
+
+def _witness(context: FindingContext, shadow: _Shadow) -> WitnessQuery | None:
+    if shadow.place is None:
+        return None
+    examined, cell, path = shadow.place
+    return context.find_call(
+        examined, cell, lambda subject, call: subject == call, path
+    ) or context.find_call(examined, cell, lambda *_: True, path)
+
+
+def _why_dead(context: FindingContext, rule: RuleText) -> str:
+    concerned = context.concerned(rule.order)
+    if not concerned:
+        return "it concerns no tool"
+    never = [
+        atom
+        for atom in {atom.key: atom for _, own in concerned for atom in own.atoms}.values()
+        if not any(_holding(examined, atom) for examined, own in concerned if atom in own.atoms)
+    ]
+    if never:
+        return f"no call can meet its test {atom_words(never[0])}"
+    for examined, own in concerned:
+        for cell in examined.space.cells.values():
+            key = cell.keys[0]
+            if key is None or not key.discharged:
+                continue
+            if own.guards_for(key.role, key.patterns, discharged=False) is not None:
+                return "all that it speaks of lies in the sandbox, and it does not say `in_sandbox`"
+    return "no call holds what all its conditions ask for"
+
+
+def _holding(examined: Examined, atom: Predicate) -> bool:
+    return any(atom.key in each.true for v in examined.space.variables for each in v.classes)

@@ -1,0 +1,63 @@
+"""Conditions that say nothing (`vacuous-condition`): tests that always hold, patterns within others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.rules.predicates import Predicate
+from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.findings.context import FindingContext
+from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.finder import FinderInputs
+from ironcurtain.bundle.content import RuleText
+from ironcurtain.decision.canonical.patterns import contains
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.policy import RoleCondition
+from ironcurtain.system.text import visible
+
+
+def vacuous_conditions(inputs: FinderInputs) -> Iterator[FindingDraft]:
+    """Yield, rule by rule, the conditions that say nothing."""
+    for name, rule in inputs.context.rules:
+        yield from _vacuous(inputs.context, name, rule)
+
+
+def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[FindingDraft]:
+    concerned = context.concerned(rule.order)
+    registry = context.analysis.sides.registry
+    texts = [
+        f"its test {atom_words(atom)} holds for every call"
+        for atom in {atom.key: atom for _, own in concerned for atom in own.atoms}.values()
+        if not context.sampled(rule.order) and all(_always(examined, atom) for examined, own in concerned)
+    ]
+    for condition in rule.if_.role_conditions if rule.if_ is not None else ():
+        texts += _redundant(condition, registry)
+    for text in texts:
+        yield context.of_rule(
+            name,
+            "vacuous-condition",
+            "warning",
+            text,
+            message=f"a condition of the rule {visible(name)} says nothing: {text}",
+            suggestion="Delete the condition, or correct it if it was meant to say something.",
+            universal=True,
+        )
+
+
+def _always(examined: Examined, atom: Predicate) -> bool:
+    own = next((v for v in examined.space.variables if atom.key in {a.key for a in v.atoms}), None)
+    return own is not None and all(atom.key in each.true for each in own.classes)
+
+
+def _redundant(condition: RoleCondition, registry: Registry) -> Iterator[str]:
+    """Yield the patterns of a condition that lie within another one of it."""
+    plain = [pattern for pattern in condition.patterns if not pattern.startswith("@")]
+    kinds = {registry[role].pattern_kind for role in condition.roles}
+    for inner in plain:
+        outer = next(
+            (o for o in plain if o != inner and all(contains(kind, o, inner, registry) for kind in kinds)),
+            None,
+        )
+        if outer is not None:
+            yield f"the pattern {visible(inner)} lies within {visible(outer)}, which it names, too"
