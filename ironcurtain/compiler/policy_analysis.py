@@ -17,7 +17,7 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_
 from ironcurtain.analysis.findings import findings
 from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
-from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
@@ -104,7 +104,7 @@ class Evidence:
         return ClauseReport(revision=self.bundle.revision, clauses=outcomes)
 
     @cached_property
-    def _decided(self) -> Decided:
+    def _decided(self) -> DecidedScenarios:
         return demanded(self._exact, self.scenarios.scenarios, self.engine)
 
     def gathered(self) -> Evidence:

@@ -12,7 +12,7 @@ from support.examples import examples
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.mutation.operators import mutants
 from ironcurtain.analysis.mutation.score import mutation_score
-from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
@@ -58,7 +58,7 @@ def test_mutants_are_what_the_score_says(seed: int) -> None:
         format="ironcurtain/scenarios/v1", world=spaces.WORLD, scenarios=tuple(expected[:KNOWN])
     )
     report = mutation_score(bundle, known, None, opa)
-    source = Source.of(bundle)
+    source = PolicySource.of(bundle)
     made = {each.id: each for each in mutants(source)}
     assert made.keys() == {each.id for each in report.mutants}
     for result in random.sample(report.mutants, min(4, len(report.mutants))):

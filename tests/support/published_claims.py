@@ -20,7 +20,7 @@ from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
-from ironcurtain.analysis.findings.decided_scenarios import Decided as AsScenarios
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios as AsScenarios
 from ironcurtain.analysis.findings.findings import Material
 from ironcurtain.analysis.findings.findings import find as find_findings
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees

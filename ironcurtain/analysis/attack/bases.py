@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ironcurtain.analysis.attack.spellings.several import Step
+from ironcurtain.analysis.attack.spellings.several import CallStep
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import CallSearch
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
@@ -18,7 +18,7 @@ _EFFORT = 500
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseCall:
     """A call to respell, and where it comes from.
 
     Attributes:
@@ -26,12 +26,12 @@ class Base:
     """
 
     origin: str
-    step: Step
+    step: CallStep
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedCalls:
     """Recorded calls, and where they were recorded.
 
     Attributes:
@@ -43,21 +43,21 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class BaseCalls:
     """The calls, each once, and by reason how many recorded ones could not be taken."""
 
-    bases: tuple[Base, ...]
+    bases: tuple[BaseCall, ...]
     left_out: Mapping[str, int]
 
 
-def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: Recorded) -> Gathered:
+def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: RecordedCalls) -> BaseCalls:
     """Return every call to start from, in a fixed order, each once."""
-    found: dict[bytes, Base] = {}
+    found: dict[bytes, BaseCall] = {}
     left_out: dict[str, int] = {}
     for scenario in scenarios:
         call = scenario.call
-        step = Step(call.server, call.tool, call.arguments)
-        _add(found, Base(f"scenario {scenario.id}", step, call.caller or {}))
+        step = CallStep(call.server, call.tool, call.arguments)
+        _add(found, BaseCall(f"scenario {scenario.id}", step, call.caller or {}))
     for record in recorded.records:
         if record.arguments is None or record.redacted:
             why = "are redacted" if record.redacted else "are not in the log"
@@ -66,11 +66,11 @@ def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: Re
             )
             continue
         arguments = moved_arguments(record.arguments, recorded.places)
-        step = Step(record.server, record.tool, arguments)
-        _add(found, Base(f"recorded {record.id}", step, record.caller))
+        step = CallStep(record.server, record.tool, arguments)
+        _add(found, BaseCall(f"recorded {record.id}", step, record.caller))
     for base in _witnesses(examined):
         _add(found, base)
-    return Gathered(tuple(found.values()), left_out)
+    return BaseCalls(tuple(found.values()), left_out)
 
 
 def places_of(world: DescribedWorld, home: str, sandbox: str | None) -> dict[str, str]:
@@ -81,12 +81,12 @@ def places_of(world: DescribedWorld, home: str, sandbox: str | None) -> dict[str
     return dict(sorted(places.items(), key=lambda item: -len(item[0])))
 
 
-def _add(found: dict[bytes, Base], base: Base) -> None:
+def _add(found: dict[bytes, BaseCall], base: BaseCall) -> None:
     step = base.step
     found.setdefault(json_text.canonical([step.server, step.tool, step.arguments, dict(base.caller)]), base)
 
 
-def _witnesses(examined: PolicyAnalysis) -> Iterator[Base]:
+def _witnesses(examined: PolicyAnalysis) -> Iterator[BaseCall]:
     """Yield a call for every path of every cell, as the decision matrix and the guarantees count them."""
     for (server, tool), one in sorted(examined.tools.items()):
         search = CallSearch(one, effort=_EFFORT)
@@ -94,7 +94,7 @@ def _witnesses(examined: PolicyAnalysis) -> Iterator[Base]:
             for answered in one.answers.get(keys, ()):
                 call = search.find(cell, lambda _subject, _call: True, answered.path).call
                 if call is not None:
-                    yield Base("witness", Step(server, tool, call.arguments), call.caller)
+                    yield BaseCall("witness", CallStep(server, tool, call.arguments), call.caller)
 
 
 def moved_arguments(arguments: Mapping[str, JsonValue], places: Mapping[str, str]) -> dict[str, JsonValue]:

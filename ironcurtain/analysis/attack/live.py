@@ -17,12 +17,12 @@ from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.types import ListRootsResult, TextContent
 
-from ironcurtain.analysis.attack.bases import Base, moved_arguments, moved_path
+from ironcurtain.analysis.attack.bases import BaseCall, moved_arguments, moved_path
 from ironcurtain.analysis.attack.report import Live, Stray
 from ironcurtain.analysis.attack.scratch import Scratch, marks_in
-from ironcurtain.analysis.attack.spellings.leaves import Leaf, resource_leaves
-from ironcurtain.analysis.attack.spellings.several import Step
-from ironcurtain.analysis.attack.spellings.spelling import Ground, Scene
+from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf, resource_leaves
+from ironcurtain.analysis.attack.spellings.several import CallStep
+from ironcurtain.analysis.attack.spellings.spelling import Scene, SpellingContext
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -57,7 +57,7 @@ _ALL = _CHANGES | {"read-path"}
 
 @dataclass(frozen=True)
 class _Sent:
-    call: Step
+    call: CallStep
     decision: Decision
 
 
@@ -69,7 +69,7 @@ class _Outcome:
 
 
 def attack_live(
-    bundle: Bundle, world: DescribedWorld, bases: Iterable[Base], config: ServerConfig, opa: OpaCommand
+    bundle: Bundle, world: DescribedWorld, bases: Iterable[BaseCall], config: ServerConfig, opa: OpaCommand
 ) -> Live:
     """Send respelled calls on paths to real servers, and hold what they touch against what was judged.
 
@@ -108,11 +108,11 @@ class _Attack:
             domains=world.domains,
         )
         self._policy = LoadedPolicy(self._content, site, ThisHost(home=scratch.home))
-        self._ground = Ground(scratch.home, scratch.sandbox, (scratch.sandbox,))
+        self._ground = SpellingContext(scratch.home, scratch.sandbox, (scratch.sandbox,))
         directories = self._policy.patterns.directories.values()
         self._files = scratch.files(directories)
 
-    def run(self, bases: Iterable[Base]) -> Live:
+    def run(self, bases: Iterable[BaseCall]) -> Live:
         calls = list(self._respelled(bases))
         self._scratch.restore(self._files, self._ground.links)
         ready = {
@@ -134,9 +134,9 @@ class _Attack:
             strays=tuple(stray for outcome in outcomes.values() for stray in outcome.strays),
         )
 
-    def _respelled(self, bases: Iterable[Base]) -> list[Step]:
+    def _respelled(self, bases: Iterable[BaseCall]) -> list[CallStep]:
         """Return respelled calls of configured servers on files that are there, as many of each tool."""
-        tools: dict[tuple[str, str], list[Iterator[Step]]] = {}
+        tools: dict[tuple[str, str], list[Iterator[CallStep]]] = {}
         for base in bases:
             place = (base.step.server, base.step.tool)
             if place not in tools and (sources := list(self._of_tool(base))):
@@ -144,7 +144,7 @@ class _Attack:
         room = max(1, MAXIMUM // max(1, len(tools)))
         return [call for sources in tools.values() for call in islice(_in_turn(sources), room)]
 
-    def _of_tool(self, base: Base) -> Iterator[Iterator[Step]]:
+    def _of_tool(self, base: BaseCall) -> Iterator[Iterator[CallStep]]:
         """Yield for each path argument and file the respelled calls of a tool."""
         step = base.step
         arguments = moved_arguments(step.arguments, self._scratch.places)
@@ -161,11 +161,13 @@ class _Attack:
         roles = [self._registry[role] for argument in tool.args for role in argument.possible_roles]
         return not tool.composites and all(r.category == "path" for r in roles if r.resource)
 
-    def _spelled(self, server: str, tool: str, arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Step]:
+    def _spelled(
+        self, server: str, tool: str, arguments: dict[str, JsonValue], leaf: ResourceLeaf
+    ) -> Iterator[CallStep]:
         for spelling in leaf.spellings(self._ground):
             changed = leaf.with_value(arguments, spelling.value)
             if changed is not None and spelling.scene is not Scene.FOLDED:
-                yield Step(server, tool, changed)
+                yield CallStep(server, tool, changed)
 
     async def _visit(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
         """Send calls to one contained server, one by one, each in the directory as it is to be."""
@@ -247,7 +249,7 @@ def _beside(paths: Iterable[str], decision: Decision, roles: frozenset[str]) -> 
     yield from (path for path in paths if not any(is_within(path, place) for place in judged))
 
 
-def _in_turn(sources: Iterable[Iterator[Step]]) -> Iterator[Step]:
+def _in_turn(sources: Iterable[Iterator[CallStep]]) -> Iterator[CallStep]:
     waiting = list(sources)
     while waiting:
         found = [(source, call) for source in waiting if (call := next(source, None)) is not None]

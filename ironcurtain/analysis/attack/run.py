@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ironcurtain.analysis.attack.bases import Base, Recorded, gather
+from ironcurtain.analysis.attack.bases import BaseCall, RecordedCalls, gather
 from ironcurtain.analysis.attack.limits import MAXIMUM
 from ironcurtain.analysis.attack.report import AttackCall, AttackReport, Break, LeftOut, Live
 from ironcurtain.analysis.attack.scenes import Scenes
 from ironcurtain.analysis.attack.spellings.spelling import Scene
-from ironcurtain.analysis.attack.trials import Decided, Trial, Trials, in_turn
+from ironcurtain.analysis.attack.trials import DecidedBase, Trial, Trials, in_turn
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.bundle.archive import Bundle
@@ -36,7 +36,7 @@ from ironcurtain.system.json_text import JsonSource
 
 _THEN = ", then "
 
-_NOTHING = Recorded()
+_NOTHING = RecordedCalls()
 
 
 def attack(
@@ -44,7 +44,7 @@ def attack(
     scenarios: Iterable[Scenario],
     opa: OpaCommand,
     *,
-    recorded: Recorded = _NOTHING,
+    recorded: RecordedCalls = _NOTHING,
     maximum: int = MAXIMUM,
 ) -> AttackReport:
     """Respell calls of a policy and decide each.
@@ -106,7 +106,7 @@ def _chosen(trials: Trials, maximum: int) -> tuple[list[Trial], dict[str, int]]:
     return tried, left_out
 
 
-def _origins(bases: Iterable[Base]) -> dict[str, int]:
+def _origins(bases: Iterable[BaseCall]) -> dict[str, int]:
     return dict(sorted(Counter(base.origin.partition(" ")[0] for base in bases).items()))
 
 
@@ -119,15 +119,15 @@ class _Decider:
     opa: OpaCommand
     known: dict[str, Decision] = field(default_factory=dict)
 
-    def decide_bases(self, bases: Sequence[Base]) -> list[Decided]:
+    def decide_bases(self, bases: Sequence[BaseCall]) -> list[DecidedBase]:
         """Decide the base calls in the described world."""
         found = self._decide([(Scene.DESCRIBED, _own_call(base)) for base in bases])
         return [
-            Decided(number, base, decision)
+            DecidedBase(number, base, decision)
             for number, (base, decision) in enumerate(zip(bases, found, strict=True))
         ]
 
-    def breaks(self, decided: Sequence[Decided], trials: Sequence[Trial]) -> Iterator[Break]:
+    def breaks(self, decided: Sequence[DecidedBase], trials: Sequence[Trial]) -> Iterator[Break]:
         """Decide trials, and yield those that get further than what they stand for."""
         worlds = list(dict.fromkeys((trial.scene, trial.base) for trial in trials))
         own = [(scene, _own_call(decided[number].base)) for scene, number in worlds]
@@ -160,11 +160,11 @@ def _key(value: JsonSource) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def _own_call(base: Base) -> Call:
+def _own_call(base: BaseCall) -> Call:
     return _call(base.step.server, base.step.tool, base.step.arguments, base)
 
 
-def _call(server: str, tool: str, arguments: JsonValue, base: Base) -> Call:
+def _call(server: str, tool: str, arguments: JsonValue, base: BaseCall) -> Call:
     return Call(server, tool, arguments, dict(base.caller))
 
 
@@ -174,7 +174,7 @@ def _is_looser(trial: Trial, stands_for: Decision, got: Sequence[Decision]) -> b
     return max(each.verdict.severity for each in got) < stands_for.verdict.severity
 
 
-def _break(trial: Trial, base: Base, stands_for: Decision, got: Sequence[Decision]) -> Break:
+def _break(trial: Trial, base: BaseCall, stands_for: Decision, got: Sequence[Decision]) -> Break:
     calls = zip(trial.calls, got, strict=True)
     return Break(
         kind="reached" if trial.reached else "looser",

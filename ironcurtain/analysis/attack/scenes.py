@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from ironcurtain.analysis.attack.spellings.spelling import Ground, Links, Scene
+from ironcurtain.analysis.attack.spellings.spelling import Links, Scene, SpellingContext
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, RemoteUrls, RepositoryPlaces
@@ -40,11 +40,11 @@ class Scenes:
             self._known[scene] = self._load(make())
         return self._known[scene]
 
-    def ground(self, server: str) -> Ground:
+    def ground(self, server: str) -> SpellingContext:
         """Return what spellings need to know of the described world."""
         policy = self.policy(Scene.DESCRIBED)
         bounds = policy.boundaries(server)
-        return Ground(
+        return SpellingContext(
             home=self._real(policy.site.home) or policy.site.home,
             root=self._real(bounds.working_root) if bounds.working_root is not None else None,
             places=self._places(bounds.sandbox),

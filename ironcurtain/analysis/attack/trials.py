@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ironcurtain.analysis.attack.bases import Base
+from ironcurtain.analysis.attack.bases import BaseCall
 from ironcurtain.analysis.attack.scenes import Scenes
 from ironcurtain.analysis.attack.spellings.carried import denied_values, unjudged
-from ironcurtain.analysis.attack.spellings.leaves import Leaf, resource_leaves
+from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf, resource_leaves
 from ironcurtain.analysis.attack.spellings.plain import named_places, respell_value
 from ironcurtain.analysis.attack.spellings.several import SERVERS, Mover, moved, movers, split
 from ironcurtain.analysis.attack.spellings.shapes import shaped
@@ -57,11 +57,11 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedBase:
     """A base call with its decision in the described world."""
 
     number: int
-    base: Base
+    base: BaseCall
     decision: Decision
 
     @property
@@ -81,11 +81,11 @@ class Trials:
     """
 
     def __init__(
-        self, scenes: Scenes, content: PolicyContent, registry: Registry, decided: Sequence[Decided]
+        self, scenes: Scenes, content: PolicyContent, registry: Registry, decided: Sequence[DecidedBase]
     ) -> None:
         self._scenes, self._content, self._registry = scenes, content, registry
         self._decided = decided
-        self._by_tool: dict[tuple[str, str], list[Decided]] = {}
+        self._by_tool: dict[tuple[str, str], list[DecidedBase]] = {}
         for each in decided:
             if each.is_call:
                 self._by_tool.setdefault((each.base.step.server, each.base.step.tool), []).append(each)
@@ -106,9 +106,9 @@ class Trials:
         yield twice, [self._twice(each) for each in first]
         yield twice, [self._twice(each) for each in others]
 
-    def _attacked(self) -> tuple[list[Decided], list[Decided]]:
+    def _attacked(self) -> tuple[list[DecidedBase], list[DecidedBase]]:
         """Return the calls that something looser could stand for: one of each kind, and the others."""
-        kinds: dict[tuple[Hashable, ...], list[Decided]] = {}
+        kinds: dict[tuple[Hashable, ...], list[DecidedBase]] = {}
         for each in self._decided:
             if each.is_call and each.decision.verdict is not Verdict.ALLOW:
                 step, told = each.base.step, each.decision
@@ -116,13 +116,13 @@ class Trials:
                 kinds.setdefault(kind, []).append(each)
         return [own[0] for own in kinds.values()], [each for own in kinds.values() for each in own[1:]]
 
-    def _tool(self, each: Decided) -> ToolAnnotation:
+    def _tool(self, each: DecidedBase) -> ToolAnnotation:
         step = each.base.step
         found = self._scenes.policy(Scene.DESCRIBED).annotation(step.server, step.tool)
         assert found is not None  # noqa: S101 - the call was judged, so its tool is known
         return found
 
-    def _once(self, each: Decided) -> Iterator[Trial]:
+    def _once(self, each: DecidedBase) -> Iterator[Trial]:
         step, tool = each.base.step, self._tool(each)
         leaves = resource_leaves(tool, step.arguments, self._registry)
         ground = self._scenes.ground(step.server)
@@ -142,7 +142,7 @@ class Trials:
             calls = tuple((one.server, one.tool, one.arguments) for one in steps.calls)
             yield Trial(each.number, steps.kind, SERVERS, calls)
 
-    def _twice(self, each: Decided) -> Iterator[Trial]:
+    def _twice(self, each: DecidedBase) -> Iterator[Trial]:
         step = each.base.step
         ground = self._scenes.ground(step.server)
         for leaf in resource_leaves(self._tool(each), step.arguments, self._registry):
@@ -158,14 +158,14 @@ class Trials:
                         )
                         yield from _spelled(each, leaf, both)
 
-    def _milder(self, each: Decided) -> dict[str, JsonValue] | None:
+    def _milder(self, each: DecidedBase) -> dict[str, JsonValue] | None:
         """Return the arguments of a call of the tool that gets further."""
         step = each.base.step
         severity = each.decision.verdict.severity
         own = [d for d in self._by_tool[step.server, step.tool] if d.decision.verdict.severity < severity]
         return min(own, key=_mildness).base.step.arguments if own else None
 
-    def _second_names(self, each: Decided, leaf: Leaf) -> Iterator[Trial]:
+    def _second_names(self, each: DecidedBase, leaf: ResourceLeaf) -> Iterator[Trial]:
         """Yield second names of protected files, which have to be known by what they are."""
         if each.decision.rule != ReservedRule.PROTECTED_PATH or not leaf.is_path:
             return
@@ -177,7 +177,7 @@ class Trials:
                     link = self._scenes.links.to(subject.value, place, hard=True)
                     yield from _spelled(each, leaf, Spelling("hard link", KERNEL, link, Scene.LINKED))
 
-    def _values(self, each: Decided) -> Iterator[Trial]:
+    def _values(self, each: DecidedBase) -> Iterator[Trial]:
         rule = self._content.rules.get(each.decision.rule)
         if rule is None or rule.if_ is None:
             return
@@ -240,11 +240,11 @@ def _can_be_respelled(first: Spelling) -> bool:
     return is_text and is_plain and not first.neighbour and first.taken_by != TOOLS
 
 
-def _mildness(each: Decided) -> tuple[int, int, int]:
+def _mildness(each: DecidedBase) -> tuple[int, int, int]:
     return each.decision.verdict.severity, len(str(each.base.step.arguments)), each.number
 
 
-def _spelled(each: Decided, leaf: Leaf, spelling: Spelling) -> Iterator[Trial]:
+def _spelled(each: DecidedBase, leaf: ResourceLeaf, spelling: Spelling) -> Iterator[Trial]:
     step = each.base.step
     arguments = leaf.with_value(step.arguments, spelling.value)
     if arguments is not None:

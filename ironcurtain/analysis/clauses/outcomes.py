@@ -26,7 +26,7 @@ from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.explain.explain import clauses_of
 from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
-from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.bundle.archive import Bundle
@@ -43,7 +43,7 @@ _Tool = tuple[str, str]
 
 
 def clause_outcomes(
-    context: FindingContext, decided: Decided | None, opa: OpaCommand
+    context: FindingContext, decided: DecidedScenarios | None, opa: OpaCommand
 ) -> tuple[ClauseOutcome, ...]:
     """Return every clause of an examined bundle with its outcome, in the order of their numbers.
 
@@ -123,7 +123,7 @@ class _Reader:
     """
 
     context: FindingContext
-    decided: Decided | None
+    decided: DecidedScenarios | None
     never_allowed: Mapping[_Tool, GuaranteeResult]
 
     def outcome(self, clause: QuotedClause) -> ClauseOutcome:

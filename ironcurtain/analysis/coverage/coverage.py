@@ -21,7 +21,7 @@ from ironcurtain.analysis.engine.space.elements import SubjectKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.context import answers_of
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
-from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.guarantees import overlaps, speaks_of, wanted_classes
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
@@ -42,7 +42,10 @@ class _Reached:
 
 
 def coverage(
-    examined: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand, decided: Decided | None = None
+    examined: PolicyAnalysis,
+    scenarios: Sequence[Scenario],
+    opa: OpaCommand,
+    decided: DecidedScenarios | None = None,
 ) -> CoverageReport:
     """Return what scenarios, and the guarantees of the examination, reach of a policy.
 
@@ -83,7 +86,7 @@ def coverage(
 # -- what is reached ------------------------------------------------------------------------------
 
 
-def _by_scenarios(examined: PolicyAnalysis, decided: Decided, reached: _Reached) -> None:
+def _by_scenarios(examined: PolicyAnalysis, decided: DecidedScenarios, reached: _Reached) -> None:
     for scenario in decided.scenarios:
         prepared, decision = decided.prepared[scenario.id], decided.decisions[scenario.id]
         for rule in {subject.rule for subject in decision.subjects} & examined.content.rules.keys():
@@ -154,7 +157,7 @@ def _share(things: Iterable[object], reached: set[str] | set[_Place]) -> Share:
 
 
 def _clauses(
-    examined: PolicyAnalysis, decided: Decided, reached: _Reached, deciding: dict[str, set[_Place]]
+    examined: PolicyAnalysis, decided: DecidedScenarios, reached: _Reached, deciding: dict[str, set[_Place]]
 ) -> Iterator[ClauseCoverage]:
     texts = examined.content.rules
     sources = _sources(examined.bundle.data("rules"))

@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import FoundCall
 from ironcurtain.analysis.findings.context import answers_of
-from ironcurtain.analysis.findings.decided_scenarios import Decided
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.decision import Decision
@@ -43,7 +43,7 @@ class Contradiction:
         return self.call.base.server, self.call.base.tool
 
 
-def contradictions(analysis: PolicyAnalysis, decided: Decided | None) -> tuple[Contradiction, ...]:
+def contradictions(analysis: PolicyAnalysis, decided: DecidedScenarios | None) -> tuple[Contradiction, ...]:
     """Return the first contradiction about each tool by the calls that were decided."""
     if decided is None:
         return ()

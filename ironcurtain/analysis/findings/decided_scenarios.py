@@ -17,7 +17,7 @@ RECORD = "generated"
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedScenarios:
     """Scenarios after they were decided.
 
     Attributes:
@@ -38,7 +38,7 @@ class Decided:
         return first
 
 
-def demanded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+def demanded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> DecidedScenarios:
     """Decide the scenarios that demand something, in the world of the examination.
 
     Raises:
@@ -48,7 +48,7 @@ def demanded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: Opa
     return _decided(analysis, [scenario for scenario in scenarios if scenario.origin != RECORD], opa)
 
 
-def recorded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> Decided:
+def recorded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> DecidedScenarios:
     """Decide the records among scenarios, which tell what the policy did, in the world of the examination.
 
     Raises:
@@ -58,9 +58,9 @@ def recorded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: Opa
     return _decided(analysis, [scenario for scenario in scenarios if scenario.origin == RECORD], opa)
 
 
-def _decided(analysis: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand) -> Decided:
+def _decided(analysis: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand) -> DecidedScenarios:
     bundle = analysis.bundle
     policy = load_described(bundle, analysis.sides.world)
     prepared = prepare_scenarios(scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa) if prepared else {}
-    return Decided(tuple(scenarios), prepared, decisions)
+    return DecidedScenarios(tuple(scenarios), prepared, decisions)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.clauses.report import ClauseOutcome
 from ironcurtain.analysis.findings.context import FindingContext
-from ironcurtain.analysis.findings.decided_scenarios import Decided
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 from ironcurtain.analysis.findings.draft import FindingDraft
 from ironcurtain.model.annotations import ToolAnnotation
 
@@ -56,7 +56,7 @@ class FinderInputs:
 
     context: FindingContext
     languages: Languages
-    decided: Decided | None
+    decided: DecidedScenarios | None
     outcomes: tuple[ClauseOutcome, ...]
     unknown_names: tuple[UnknownName, ...]
 

@@ -24,7 +24,7 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.findings.context import TOO_MANY, FindingContext
 from ironcurtain.analysis.findings.contradictions import contradiction_drafts, contradictions, overruled
-from ironcurtain.analysis.findings.decided_scenarios import Decided, demanded, recorded
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded, recorded
 from ironcurtain.analysis.findings.draft import FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs, Languages
 from ironcurtain.analysis.findings.kinds.all_kinds import FINDERS
@@ -56,7 +56,7 @@ class Material:
 
     languages: Languages
     scenarios: tuple[Scenario, ...] | None = None
-    decided: Decided | None = None
+    decided: DecidedScenarios | None = None
 
 
 def find(analysis: PolicyAnalysis, material: Material, opa: OpaCommand) -> FindingReport:
@@ -95,7 +95,7 @@ def find(analysis: PolicyAnalysis, material: Material, opa: OpaCommand) -> Findi
 
 
 def _uncontradicted(
-    analysis: PolicyAnalysis, material: Material, decided: Decided | None, opa: OpaCommand
+    analysis: PolicyAnalysis, material: Material, decided: DecidedScenarios | None, opa: OpaCommand
 ) -> tuple[FindingContext, list[FindingDraft]]:
     """Return the drafts that neither scenario nor record contradicts, and the context without those.
 
@@ -140,7 +140,7 @@ def _is_refused(decision: Decision) -> bool:
 
 
 def _drafts(
-    context: FindingContext, material: Material, decided: Decided | None, opa: OpaCommand
+    context: FindingContext, material: Material, decided: DecidedScenarios | None, opa: OpaCommand
 ) -> list[FindingDraft]:
     inputs = FinderInputs(
         context=context,

@@ -25,7 +25,7 @@ from ironcurtain.model.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Weighed:
+class CountedCall:
     """A decided call of a profile.
 
     Attributes:
@@ -44,7 +44,9 @@ class Weighed:
         return self.decision is not None and self.decision.verdict is Verdict.ESCALATE
 
 
-def decide_profile(profile: Profile, bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> list[Weighed]:
+def decide_profile(
+    profile: Profile, bundle: Bundle, world: DescribedWorld, opa: OpaCommand
+) -> list[CountedCall]:
     """Decide every call of a profile in a described world.
 
     Raises:
@@ -58,12 +60,12 @@ def decide_profile(profile: Profile, bundle: Bundle, world: DescribedWorld, opa:
     }
     decisions = decide_prepared(prepared, bundle, policy, opa)
     return [
-        Weighed(call.server, call.tool, decisions[id_], call.count)
+        CountedCall(call.server, call.tool, decisions[id_], call.count)
         for id_, call in zip(prepared, profile.calls, strict=True)
     ]
 
 
-def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> list[Weighed]:
+def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> list[CountedCall]:
     """Decide recorded calls anew.
 
     Raises:
@@ -71,13 +73,13 @@ def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> lis
         VerificationError: If a decision is undefined or malformed.
     """
     return [
-        Weighed(record.server, record.tool, outcome.decision, 1)
+        CountedCall(record.server, record.tool, outcome.decision, 1)
         for record, outcome in zip(records, replayer.decide(records), strict=True)
     ]
 
 
 def forecast(
-    calls: Iterable[Weighed], content: PolicyContent, sessions: int, budget: float | None = None
+    calls: Iterable[CountedCall], content: PolicyContent, sessions: int, budget: float | None = None
 ) -> Forecast:
     """Return how often people are asked per session, by clause.
 
@@ -88,7 +90,7 @@ def forecast(
         budget: The most approvals per session that are accepted.
     """
     listed = list(calls)
-    causes: dict[str, list[Weighed]] = {}
+    causes: dict[str, list[CountedCall]] = {}
     for call in listed:
         if call.asks and call.decision is not None:
             causes.setdefault(call.decision.clause or call.decision.rule, []).append(call)
@@ -112,5 +114,5 @@ def forecast(
     )
 
 
-def _count(calls: Iterable[Weighed]) -> int:
+def _count(calls: Iterable[CountedCall]) -> int:
     return sum(call.count for call in calls)

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.analysis.forecast.forecast import Weighed
+from ironcurtain.analysis.forecast.forecast import CountedCall
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.roles import NONE, Registry, Role
 from ironcurtain.model.decision import Decision
@@ -25,7 +25,7 @@ _KEYS = {"path": ("paths", "within"), "url": ("domains", "allowed"), "identifier
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateRule:
     """A rule that could spare approvals.
 
     Attributes:
@@ -41,8 +41,8 @@ class Candidate:
 
 
 def candidates(
-    calls: Iterable[Weighed], content: PolicyContent, registry: Registry, home: str
-) -> list[Candidate]:
+    calls: Iterable[CountedCall], content: PolicyContent, registry: Registry, home: str
+) -> list[CandidateRule]:
     """Return rules to try, those made of most approvals first.
 
     Args:
@@ -56,7 +56,7 @@ def candidates(
         if call.asks and call.decision is not None and call.decision.rule in content.rules:
             key = (call.server, call.tool, call.decision.rule)
             groups.setdefault(key, []).append((call.decision, call.count))
-    found: dict[str, Candidate] = {}
+    found: dict[str, CandidateRule] = {}
     for (server, tool, before), members in groups.items():
         for places, weight in _choices(members, registry, home):
             made = _candidate(server, tool, before, places, content, registry, weight)
@@ -142,7 +142,7 @@ def _candidate(
     content: PolicyContent,
     registry: Registry,
     weight: int,
-) -> Candidate:
+) -> CandidateRule:
     asking = content.rules[before]
     condition: dict[str, JsonValue] = {"server": [server], "tool": [tool]}
     tests: dict[str, list[JsonValue]] = {}
@@ -168,4 +168,4 @@ def _candidate(
     )
     named = [pattern for each in places.values() for pattern in each]
     depth = sum(pattern.count("/") for pattern in named)
-    return Candidate(rule, before, (len(places) == 0, len(named), -depth), weight)
+    return CandidateRule(rule, before, (len(places) == 0, len(named), -depth), weight)

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
 from ironcurtain.analysis.mutation.patterns import child, nobody, parent
-from ironcurtain.analysis.mutation.report import Kind
-from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.analysis.mutation.report import MutationKind
+from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import CompiledPolicy, If, RoleCondition, Rule
@@ -37,7 +37,7 @@ class Mutant:
         lists: Further named lists that the changed rules refer to.
     """
 
-    kind: Kind
+    kind: MutationKind
     rule: Rule
     change: str
     replaced: Mapping[int, Rule | None]
@@ -59,7 +59,7 @@ class Mutant:
         return tuple(found)
 
 
-def mutants(source: Source) -> list[Mutant]:
+def mutants(source: PolicySource) -> list[Mutant]:
     """Return every mutant of a policy, each once; a change that the compiler refuses makes none."""
     maker = _Maker(source.policy, source.lists, source.registry)
     rules = source.policy.rules
@@ -97,12 +97,12 @@ class _Maker:
 
     # -- one rule ---------------------------------------------------------------------------------
 
-    def _verdicts(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+    def _verdicts(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         for verdict in Verdict:
             if verdict is not rule.then:
                 yield _with_verdict(rule, verdict), "verdict changed", f"{rule.then} becomes {verdict}"
 
-    def _patterns(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+    def _patterns(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         for key, number, condition in _conditions(rule.if_):
             kind = self._kind(condition)
             others = self._named[kind] - set(condition.patterns)
@@ -114,10 +114,10 @@ class _Maker:
                         continue
                     patterns = [new if each == pattern else each for each in condition.patterns]
                     changed = _with_condition(rule, key, number, {_CONDITIONS[key]: patterns})
-                    label: Kind = "pattern widened" if what == "widened" else "pattern narrowed"
+                    label: MutationKind = "pattern widened" if what == "widened" else "pattern narrowed"
                     yield changed, label, f"{pattern} becomes {new}"
 
-    def _bounds(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+    def _bounds(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         for key in ("args", "caller"):
             for number, test in enumerate(getattr(rule.if_, key) or ()):
                 if test.op not in _BOUNDS or not isinstance(test.value, int | float):
@@ -129,7 +129,7 @@ class _Maker:
                     words = f"{test.name} {test.op} {test.value} becomes {test.value + step}"
                     yield _with_if(rule, {key: tuple(tests)}), "bound moved", words
 
-    def _roles(self, rule: Rule) -> Iterator[tuple[Rule, Kind, str]]:
+    def _roles(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         if rule.if_.roles is not None and len(rule.if_.roles) > 1:
             for role in rule.if_.roles:
                 left = tuple(each for each in rule.if_.roles if each != role)

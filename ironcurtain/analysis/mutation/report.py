@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system.frozen import Frozen
 
-Kind: TypeAlias = Literal[
+MutationKind: TypeAlias = Literal[
     "rule dropped",
     "verdict changed",
     "pattern widened",
@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal[
     "role removed",
     "list emptied",
 ]
-Outcome: TypeAlias = Literal["killed", "survived", "equivalent", "not found"]
+MutantOutcome: TypeAlias = Literal["killed", "survived", "equivalent", "not found"]
 
 
 class MutantResult(Frozen):
@@ -34,11 +34,11 @@ class MutantResult(Frozen):
     """
 
     id: str
-    kind: Kind
+    kind: MutationKind
     rule: str
     clause: str
     change: str
-    outcome: Outcome
+    outcome: MutantOutcome
     by: str | None = None
     scenario: Scenario | None = None
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.mutation.operators import Mutant
-from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
@@ -29,7 +29,7 @@ _MARK = "--"
 _LONGEST = 100
 
 
-def schemata(source: Source, mutants: Sequence[Mutant]) -> Bundle:
+def schemata(source: PolicySource, mutants: Sequence[Mutant]) -> Bundle:
     """Return the bundle that holds a policy and all its mutants."""
     rules: list[Rule] = []
     for position, rule in enumerate(source.policy.rules):
@@ -57,7 +57,7 @@ def _with_test(rule: Rule, name: str, test: ArgCondition) -> Rule:
 
 
 def killers(
-    source: Source,
+    source: PolicySource,
     mutants: Sequence[Mutant],
     scenarios: Sequence[Scenario],
     world: DescribedWorld,
@@ -117,7 +117,7 @@ def _id(scenario: Scenario, mutant: str) -> str:
     return f"{mutant}/{scenario.id}"
 
 
-def _concerns(mutant: Mutant, source: Source, scenario: Scenario) -> bool:
+def _concerns(mutant: Mutant, source: PolicySource, scenario: Scenario) -> bool:
     """Tell whether some rule that a mutant changes can judge a scenario's tool."""
     call = scenario.call
     rules = [source.policy.rules[position] for position in (*mutant.replaced, *mutant.inserted)]
@@ -130,7 +130,7 @@ def _speaks_of(condition: If, server: str, tool: str) -> bool:
     )
 
 
-def tools_of(mutant: Mutant, source: Source) -> frozenset[tuple[str, str]]:
+def tools_of(mutant: Mutant, source: PolicySource) -> frozenset[tuple[str, str]]:
     """Return the tools whose calls a mutant can decide otherwise."""
     rules = [source.policy.rules[position] for position in (*mutant.replaced, *mutant.inserted)]
     return frozenset(

@@ -21,7 +21,7 @@ from ironcurtain.analysis.guarantees.guarantees import check_guarantees
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
 from ironcurtain.analysis.mutation.report import MutantResult, MutationReport
 from ironcurtain.analysis.mutation.schemata import killers, tools_of
-from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import Guarantees
@@ -31,7 +31,7 @@ from ironcurtain.system.private_runtime import private_directory
 
 @dataclass(frozen=True)
 class _Evidence:
-    source: Source
+    source: PolicySource
     guarantees: Guarantees | None
     world: DescribedWorld
     opa: OpaCommand
@@ -51,7 +51,7 @@ def mutation_score(
         EngineFailedError: If OPA does not run.
         VerificationError: If a scenario fails without any mutant.
     """
-    source = Source.of(bundle)
+    source = PolicySource.of(bundle)
     counted = [each for each in scenarios.scenarios if each.origin != "generated"]
     evidence = _Evidence(source, guarantees, scenarios.world, opa, Remembered())
     made = mutants(source)

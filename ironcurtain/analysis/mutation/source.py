@@ -18,7 +18,7 @@ _REPLACED = ("lists", "patterns", "rules")
 
 
 @dataclass(frozen=True)
-class Source:
+class PolicySource:
     """The policy of a bundle, as its rules were before rendering."""
 
     bundle: Bundle
@@ -28,7 +28,7 @@ class Source:
     registry: Registry
 
     @classmethod
-    def of(cls, bundle: Bundle) -> Source:
+    def of(cls, bundle: Bundle) -> PolicySource:
         """Take a bundle apart.
 
         Raises:

@@ -45,7 +45,7 @@ class _Reached:
         return self.tested.get(variable, 0) < self.paths or class_ in self.classes[variable]
 
 
-class Live:
+class LiveTool:
     """The live part of one examined tool."""
 
     def __init__(self, one: Examined) -> None:

@@ -18,7 +18,7 @@ from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, l
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.too_many import MAX_PATHS
-from ironcurtain.analysis.narrowing.live import Live
+from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
 from ironcurtain.analysis.narrowing.schema import narrowed_schema
 from ironcurtain.bundle.archive import Bundle
@@ -131,7 +131,7 @@ def _narrowed(
     reasons = tuple(sorted(examined.gaps - {CUSTOM_MODULES}))
     if reasons:
         return _not_followed(server, tool, policies, reasons)
-    live = Live(examined)
+    live = LiveTool(examined)
     if not live.possible():
         return NarrowedTool(server=server, tool=tool.tool, reachable=False)
     schema = narrowed_schema(tool, examined.space, live)

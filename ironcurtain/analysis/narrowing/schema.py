@@ -24,7 +24,7 @@ from ironcurtain.analysis.narrowing.keywords import (
     presence,
     required,
 )
-from ironcurtain.analysis.narrowing.live import Live
+from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -44,7 +44,7 @@ _DEFINITIONS = ("#/$defs/", "#/definitions/")
 _DATA = frozenset({"enum", "const", "default", "examples"})
 
 
-def narrowed_schema(tool: ToolAnnotation, space: CallSpace, live: Live) -> dict[str, JsonValue] | None:
+def narrowed_schema(tool: ToolAnnotation, space: CallSpace, live: LiveTool) -> dict[str, JsonValue] | None:
     """Return a tool's schema with what the policy leaves of it, None if the tool has none."""
     if tool.input_schema is None:
         return None
@@ -65,7 +65,7 @@ class _Narrower:
         properties: dict[str, JsonValue],
         tool: ToolAnnotation,
         space: CallSpace,
-        live: Live,
+        live: LiveTool,
     ) -> None:
         self._schema = schema
         self._properties = properties
@@ -205,7 +205,7 @@ def _replace_values(described: dict[str, JsonValue], values: list[JsonValue]) ->
 # -- where an argument may point, in words ----------------------------------------------------------
 
 
-def _describe_places(target: dict[str, JsonValue], source: int, space: CallSpace, live: Live) -> None:
+def _describe_places(target: dict[str, JsonValue], source: int, space: CallSpace, live: LiveTool) -> None:
     """Add to an argument's description what of it could be permitted.
 
     Args:
@@ -224,7 +224,7 @@ def _describe_places(target: dict[str, JsonValue], source: int, space: CallSpace
         target["description"] = f"{known}{' '.join(sentences)}"
 
 
-def _sentences(role: str, cells: list[EquivalenceClass], live: Live) -> list[str]:
+def _sentences(role: str, cells: list[EquivalenceClass], live: LiveTool) -> list[str]:
     regions = [Region(chain, label, live.mildest(cell)) for cell in cells for chain, label in cell.regions]
     places = grouped(regions)
     if set(places) == {Verdict.ALLOW}:

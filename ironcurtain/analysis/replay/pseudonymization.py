@@ -47,7 +47,7 @@ _LIMITS = re.compile(
 _DIGITS = 32
 
 
-class Digests:
+class KeyedDigests:
     """The keyed digests of a log that holds no values.
 
     Args:
@@ -106,7 +106,7 @@ class AbstractKeeper:
 
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:
         self._content, self._loaded = content, loaded
-        self._digests = Digests(key)
+        self._digests = KeyedDigests(key)
         self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._names = frozenset(
             {content.revision, *content.annotations.servers}

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, compare
 from ironcurtain.analysis.engine.unknown_facts import Root, json_type
-from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, Digests
+from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, KeyedDigests
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition
 from ironcurtain.system.frozen import JsonValue
@@ -29,7 +29,7 @@ class SkeletonReader:
         digests: The digests that the skeletons were made with.
     """
 
-    def __init__(self, digests: Digests) -> None:
+    def __init__(self, digests: KeyedDigests) -> None:
         self._digests = digests
 
     def holds(self, atom: Predicate, skeletons: Skeletons) -> bool | None:

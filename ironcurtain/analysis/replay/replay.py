@@ -15,16 +15,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import evaluate
-from ironcurtain.analysis.replay.pseudonymization import Digests, names_too_much
+from ironcurtain.analysis.replay.pseudonymization import KeyedDigests, names_too_much
 from ironcurtain.analysis.replay.report import Replayed
 from ironcurtain.analysis.replay.resources import (
     PatternTable,
-    Recorded,
+    RecordedResource,
     UnknownError,
     as_it_is,
     subjects_of,
 )
-from ironcurtain.analysis.replay.values import Completion, Completions
+from ironcurtain.analysis.replay.values import CallCompletions, CompletedCall
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision import structural_checks
@@ -55,7 +55,7 @@ _EARLY = frozenset(
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReplayedOutcome:
     """How a recorded call is decided now.
 
     Attributes:
@@ -92,8 +92,8 @@ class Replayer:
         self._bundle, self._loaded, self._opa = bundle, loaded, opa
         self._content = PolicyContent.of(bundle)
         self._registry = loaded.surroundings("").registry
-        digests = self._digests = Digests(key) if key is not None else None
-        self._completions = Completions(self._content, digests, self._registry)
+        digests = self._digests = KeyedDigests(key) if key is not None else None
+        self._completions = CallCompletions(self._content, digests, self._registry)
         self._bases: dict[tuple[str, str], Digest | None] = {}
         self._tables = {
             False: PatternTable(self._content, loaded, as_it_is, self._registry),
@@ -113,7 +113,7 @@ class Replayer:
         """
         return [outcome.replayed for outcome in self.decide(records)]
 
-    def decide(self, records: Iterable[DecisionRecord]) -> list[Outcome]:
+    def decide(self, records: Iterable[DecisionRecord]) -> list[ReplayedOutcome]:
         """Decide each recorded call; return the outcomes with the decisions behind them.
 
         Raises:
@@ -132,7 +132,7 @@ class Replayer:
         return [
             self._concluded(record, each, answers)
             if isinstance(each, dict)
-            else Outcome(each, self._told(record, each))
+            else ReplayedOutcome(each, self._told(record, each))
             for record, each in zip(listed, outcomes, strict=True)
         ]
 
@@ -214,8 +214,8 @@ class Replayer:
     def _question(
         self,
         record: DecisionRecord,
-        recorded: list[Recorded],
-        completion: Completion,
+        recorded: list[RecordedResource],
+        completion: CompletedCall,
         *,
         is_abstract: bool,
     ) -> _Asked:
@@ -250,16 +250,16 @@ class Replayer:
 
     def _concluded(
         self, record: DecisionRecord, asked: Mapping[str, _Asked], answers: Mapping[str, JsonValue]
-    ) -> Outcome:
+    ) -> ReplayedOutcome:
         decisions = [self._merged(one, answers[id_]) for id_, one in asked.items()]
         verdicts = {decision.verdict for decision in decisions}
         if len(verdicts) > 1:
             unknown = "the policy tests what the record does not hold"
-            return Outcome(Replayed(id=record.id, verdict=None, unknown=unknown), None)
+            return ReplayedOutcome(Replayed(id=record.id, verdict=None, unknown=unknown), None)
         causes = {(decision.rule, decision.clause) for decision in decisions}
         rule, clause = causes.pop() if len(causes) == 1 else (None, None)
         replayed = Replayed(id=record.id, verdict=verdicts.pop(), rule=rule, clause=clause)
-        return Outcome(replayed, decisions[0])
+        return ReplayedOutcome(replayed, decisions[0])
 
     def _told(self, record: DecisionRecord, replayed: Replayed) -> Decision | None:
         """Return the decision of a call that nobody had to be asked about."""
@@ -281,14 +281,14 @@ class Replayer:
 class _View:
     """The patterns of a policy, for subjects that stand for themselves by their ids."""
 
-    def __init__(self, table: PatternTable, subjects: Mapping[str, Recorded]) -> None:
+    def __init__(self, table: PatternTable, subjects: Mapping[str, RecordedResource]) -> None:
         self._table, self._subjects = table, subjects
 
     def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's
         return self._table.covering(self._subjects[str(resource)].beginnings)
 
 
-def _subject(id_: str, recorded: Recorded) -> Resource:
+def _subject(id_: str, recorded: RecordedResource) -> Resource:
     if recorded.role.name == NONE:
         return Resource(CALL, recorded.role, CALL, at="")
     return Resource(id_, recorded.role, recorded.value, recorded.at, also_at=recorded.also_at, resource=id_)

@@ -37,7 +37,7 @@ class UnknownError(Exception):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedResource:
     """One subject of a recorded call.
 
     Attributes:
@@ -112,7 +112,7 @@ def subjects_of(
     sandbox: str | None,
     registry: Registry,
     hosts: frozenset[str],
-) -> list[Recorded]:
+) -> list[RecordedResource]:
     """Return the subjects that a recorded call has under another policy, in document order.
 
     A tool that acts on a whole tree is judged in every directory that the policy names inside it, so those
@@ -138,7 +138,7 @@ def subjects_of(
         for subject in recorded
         if subject.beginnings
     }
-    found: dict[Hashable, Recorded] = {}
+    found: dict[Hashable, RecordedResource] = {}
     for subject in recorded:
         if _is_named_inside(subject, trees):
             continue
@@ -156,7 +156,9 @@ def subjects_of(
     return list(found.values())
 
 
-def _recorded(subject: SubjectRecord, form: Form, registry: Registry, hosts: frozenset[str]) -> Recorded:
+def _recorded(
+    subject: SubjectRecord, form: Form, registry: Registry, hosts: frozenset[str]
+) -> RecordedResource:
     role = registry[subject.role]
     has_chain = role.resource and not subject.unresolved
     if subject.abstract is not None:
@@ -166,7 +168,7 @@ def _recorded(subject: SubjectRecord, form: Form, registry: Registry, hosts: fro
     else:
         chain = subject_chain(role, _resource(role, subject.value), hosts) if has_chain else ()
         beginnings = form(role.pattern_kind, chain) if has_chain else ()
-    return Recorded(
+    return RecordedResource(
         role=role,
         at=subject.at,
         also_at=subject.also_at,
@@ -187,7 +189,7 @@ def _resource(role: Role, value: str) -> str | Url:
         raise UnknownError("an address of the call is not one as it was recorded") from None
 
 
-def _is_named_inside(subject: Recorded, trees: list[Recorded]) -> bool:
+def _is_named_inside(subject: RecordedResource, trees: list[RecordedResource]) -> bool:
     """Tell whether a subject is there only since the recorded policy names a directory inside a tree."""
     if subject.recursive or not subject.beginnings:
         return False
@@ -200,7 +202,7 @@ def _is_named_inside(subject: Recorded, trees: list[Recorded]) -> bool:
 
 
 def _directories_inside(
-    tree: Recorded, directories: tuple[str, ...], form: Form
+    tree: RecordedResource, directories: tuple[str, ...], form: Form
 ) -> list[tuple[str, tuple[Hashable, ...]]]:
     found = []
     for directory in directories:
@@ -219,7 +221,7 @@ def _is_contained(tool: ToolAnnotation, role: Role, directory: str, sandbox: str
     return True
 
 
-def _merge(found: dict[Hashable, Recorded], subject: Recorded) -> None:
+def _merge(found: dict[Hashable, RecordedResource], subject: RecordedResource) -> None:
     """Add a subject, or the places of one that is known: equal subjects of one call are one."""
     whole = subject.beginnings[-1] if subject.beginnings else (subject.at, subject.value, len(found))
     key = (subject.role.name, whole)

@@ -16,7 +16,7 @@ from ironcurtain.analysis.engine.space.variables import Class, Variable, variabl
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
-from ironcurtain.analysis.replay.pseudonymization import Digests
+from ironcurtain.analysis.replay.pseudonymization import KeyedDigests
 from ironcurtain.analysis.replay.pseudonymized_tests import SkeletonReader, Skeletons
 from ironcurtain.analysis.replay.resources import UnknownError
 from ironcurtain.bundle.content import PolicyContent
@@ -31,14 +31,14 @@ MAX_COMPLETIONS = 64
 
 
 @dataclass(frozen=True)
-class Completion:
+class CompletedCall:
     """Arguments and caller facts that stand for all that a recorded call may have had."""
 
     args: dict[str, JsonValue]
     caller: dict[str, JsonValue]
 
 
-class Completions:
+class CallCompletions:
     """What the calls of a log may have been, to one policy.
 
     Args:
@@ -47,13 +47,13 @@ class Completions:
         registry: The roles.
     """
 
-    def __init__(self, content: PolicyContent, digests: Digests | None, registry: Registry) -> None:
+    def __init__(self, content: PolicyContent, digests: KeyedDigests | None, registry: Registry) -> None:
         self._content, self._registry = content, registry
         self._reader = SkeletonReader(digests) if digests is not None else None
         self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._variables: dict[tuple[str, str, frozenset[str]], Domain[Variable]] = {}
 
-    def of(self, record: DecisionRecord, tool: ValidatedTool) -> list[Completion]:
+    def of(self, record: DecisionRecord, tool: ValidatedTool) -> list[CompletedCall]:
         """Return what a recorded call may have been, at least one.
 
         Raises:
@@ -66,7 +66,7 @@ class Completions:
         redacted = {(roots[steps[0]], steps[1]) for steps in map(tokens, record.redacted)}
         if any(set(atom.places) & redacted for atom in atoms):
             raise UnknownError("a value of the call is redacted")
-        return [Completion(record.arguments or {}, record.caller)]
+        return [CompletedCall(record.arguments or {}, record.caller)]
 
     def _atoms_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
         place = (server, tool.annotation.tool)
@@ -81,7 +81,7 @@ class Completions:
         abstract: AbstractArguments,
         atoms: Sequence[Predicate],
         tool: ValidatedTool,
-    ) -> list[Completion]:
+    ) -> list[CompletedCall]:
         if self._reader is None:
             raise UnknownError("the log holds no values, and its key is not given")
         skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller}
@@ -119,9 +119,9 @@ def _possible(variable: Variable, known: Mapping[str, bool]) -> list[Class]:
     return found
 
 
-def _completion(classes: Iterable[Class]) -> Completion:
+def _completion(classes: Iterable[Class]) -> CompletedCall:
     values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for each in classes:
         for (root, name), value in each.values:
             values[root][name] = value
-    return Completion(values["args"], values["caller"])
+    return CompletedCall(values["args"], values["caller"])

@@ -14,7 +14,7 @@ from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, trust_options
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
-    from ironcurtain.analysis.attack.bases import Base, Recorded
+    from ironcurtain.analysis.attack.bases import BaseCall, RecordedCalls
     from ironcurtain.analysis.attack.report import Live
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.command import OpaCommand
@@ -121,7 +121,7 @@ def command(
 
 
 def _live(
-    bundle: Bundle, world: DescribedWorld, bases: Iterable[Base], config: ServerConfig, engine: OpaCommand
+    bundle: Bundle, world: DescribedWorld, bases: Iterable[BaseCall], config: ServerConfig, engine: OpaCommand
 ) -> Live:
     from ironcurtain.analysis.attack.live import attack_live
 
@@ -135,13 +135,13 @@ def _recorded(
     world: DescribedWorld,
     home: str | None,
     sandbox: str | None,
-) -> Recorded:
-    from ironcurtain.analysis.attack.bases import Recorded, places_of
+) -> RecordedCalls:
+    from ironcurtain.analysis.attack.bases import RecordedCalls, places_of
     from ironcurtain.cli.review.recorded_calls import recorded_decisions
 
     if log is None:
-        return Recorded()
+        return RecordedCalls()
     _, records, _ = recorded_decisions(log, directory, head, None)
     place = str(Path(home).absolute()) if home is not None else str(Path.home())
     inside = str(Path(sandbox).absolute()) if sandbox is not None else None
-    return Recorded(tuple(records), places_of(world, place, inside))
+    return RecordedCalls(tuple(records), places_of(world, place, inside))

@@ -13,16 +13,16 @@ from ironcurtain.cli.options.options import FORMAT, OPA, Number, trust_options
 from ironcurtain.errors import EvidenceError, Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.analysis.forecast.forecast import Weighed
+    from ironcurtain.analysis.forecast.forecast import CountedCall
     from ironcurtain.analysis.forecast.report import Forecast, Suggestion
-    from ironcurtain.analysis.forecast.rules import Candidate
-    from ironcurtain.analysis.mutation.source import Source
+    from ironcurtain.analysis.forecast.rules import CandidateRule
+    from ironcurtain.analysis.mutation.source import PolicySource
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import DescribedWorld
     from ironcurtain.system.frozen import JsonValue
 
-    _DecideAll = Callable[[Bundle], list[Weighed]]
+    _DecideAll = Callable[[Bundle], list[CountedCall]]
 
 
 @click.command()
@@ -96,14 +96,14 @@ def command(
         used = load(Path(profile), Profile)
         sessions, own_home = used.sessions, world.home
 
-        def decide_all(of: Bundle) -> list[Weighed]:
+        def decide_all(of: Bundle) -> list[CountedCall]:
             return decide_profile(used, of, world, engine)
     else:
         secret = log_key(key)
         records = [r for log in audit for r in recorded_decisions(log, directory, None, secret)[1]]
         sessions, own_home = len(audit), str(Path(home).absolute()) if home else str(Path.home())
 
-        def decide_all(of: Bundle) -> list[Weighed]:
+        def decide_all(of: Bundle) -> list[CountedCall]:
             return decide_records(records, replayer(of, home=home, sandbox=sandbox, opa=engine, key=secret))
 
     calls = decide_all(read)
@@ -128,7 +128,7 @@ def _status(result: Forecast) -> Exit:
 
 def _suggestion(
     bundle: Bundle,
-    calls: list[Weighed],
+    calls: list[CountedCall],
     result: Forecast,
     decide_all: _DecideAll,
     world: DescribedWorld,
@@ -140,11 +140,11 @@ def _suggestion(
     from ironcurtain.analysis.forecast.forecast import forecast
     from ironcurtain.analysis.forecast.report import Suggestion
     from ironcurtain.analysis.forecast.rules import candidates
-    from ironcurtain.analysis.mutation.source import Source
+    from ironcurtain.analysis.mutation.source import PolicySource
     from ironcurtain.bundle.content import PolicyContent
 
-    source = Source.of(bundle)
-    best: tuple[float, tuple[int, ...], Candidate, Bundle] | None = None
+    source = PolicySource.of(bundle)
+    best: tuple[float, tuple[int, ...], CandidateRule, Bundle] | None = None
     for candidate in candidates(calls, source.content, source.registry, home):
         possible = result.approvals - candidate.weight / result.sessions
         if best is not None and possible > best[0]:
@@ -166,7 +166,7 @@ def _suggestion(
     )
 
 
-def _with_rule(source: Source, candidate: Candidate) -> Bundle | None:
+def _with_rule(source: PolicySource, candidate: CandidateRule) -> Bundle | None:
     """Return the bundle with a rule before another one; None if the compiler would not take it."""
     rules = list(source.policy.rules)
     place = next(number for number, rule in enumerate(rules) if rule.name == candidate.before)

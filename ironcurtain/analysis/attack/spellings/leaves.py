@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ironcurtain.analysis.attack.spellings.identifiers import respell_identifier
 from ironcurtain.analysis.attack.spellings.paths import respell_path
 from ironcurtain.analysis.attack.spellings.remotes import respell_remote
-from ironcurtain.analysis.attack.spellings.spelling import Ground, Spelling
+from ironcurtain.analysis.attack.spellings.spelling import Spelling, SpellingContext
 from ironcurtain.analysis.attack.spellings.urls import respell_url
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import GIT_REMOTE
@@ -22,7 +22,7 @@ from ironcurtain.system.frozen import JsonValue
 
 
 @dataclass(frozen=True)
-class Leaf:
+class ResourceLeaf:
     """One value of a call under the roles of a resource; of a list in one string, one of its parts.
 
     Attributes:
@@ -42,7 +42,7 @@ class Leaf:
         """Whether it is judged as a path."""
         return self.roles[0].category == "path"
 
-    def spellings(self, ground: Ground) -> Iterator[Spelling]:
+    def spellings(self, ground: SpellingContext) -> Iterator[Spelling]:
         """Yield what else would be taken for the same value, itself aside."""
         role = self.roles[0]
         if any(each.name == GIT_REMOTE for each in self.roles):
@@ -74,9 +74,11 @@ class Leaf:
         return changed
 
 
-def resource_leaves(tool: ToolAnnotation, arguments: dict[str, JsonValue], registry: Registry) -> list[Leaf]:
+def resource_leaves(
+    tool: ToolAnnotation, arguments: dict[str, JsonValue], registry: Registry
+) -> list[ResourceLeaf]:
     """Return the texts of a call that stand for resources."""
-    found: list[Leaf] = []
+    found: list[ResourceLeaf] = []
     for argument in tool.args:
         roles = tuple(registry[name] for name in roles_in_call(argument, arguments))
         resources = tuple(role for role in roles if role.resource)
@@ -89,12 +91,14 @@ def resource_leaves(tool: ToolAnnotation, arguments: dict[str, JsonValue], regis
     return found
 
 
-def _parts(steps: tuple[str, ...], text: str, argument: Argument, roles: tuple[Role, ...]) -> Iterator[Leaf]:
+def _parts(
+    steps: tuple[str, ...], text: str, argument: Argument, roles: tuple[Role, ...]
+) -> Iterator[ResourceLeaf]:
     if argument.codec is None:
-        yield Leaf(steps, text, argument, roles)
+        yield ResourceLeaf(steps, text, argument, roles)
         return
     try:
         parts = decode(argument.codec, text)
     except UnrepresentableError:
         return
-    yield from (Leaf(steps, each, argument, roles, part) for part, each in enumerate(parts))
+    yield from (ResourceLeaf(steps, each, argument, roles, part) for part, each in enumerate(parts))

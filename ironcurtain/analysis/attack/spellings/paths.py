@@ -11,9 +11,9 @@ from ironcurtain.analysis.attack.spellings.spelling import (
     FRESH,
     KERNEL,
     TOOLS,
-    Ground,
     Scene,
     Spelling,
+    SpellingContext,
 )
 
 # Letters beyond ASCII that fold to ASCII ones.
@@ -21,7 +21,7 @@ _FOLDING = {"s": "\u017f", "k": "\u212a", "S": "\u017f", "K": "\u212a"}
 _LINKED_PLACES = 4
 
 
-def respell_path(text: str, ground: Ground) -> Iterator[Spelling]:
+def respell_path(text: str, ground: SpellingContext) -> Iterator[Spelling]:
     """Yield spellings of a path; `~` and relative forms become absolute ones first."""
     absolute = absolute_path(text, ground)
     if absolute is None:
@@ -33,7 +33,7 @@ def respell_path(text: str, ground: Ground) -> Iterator[Spelling]:
     yield from _folded(absolute)
 
 
-def absolute_path(text: str, ground: Ground) -> str | None:
+def absolute_path(text: str, ground: SpellingContext) -> str | None:
     """Return a path's absolute text, its links and dots as they are; None where it has none."""
     if text.startswith("/"):
         return text
@@ -56,7 +56,7 @@ def _dots_and_slashes(path: str) -> Iterator[Spelling]:
     yield Spelling("dot segments", KERNEL, f"/../..{path}")
 
 
-def _relative(path: str, ground: Ground) -> Iterator[Spelling]:
+def _relative(path: str, ground: SpellingContext) -> Iterator[Spelling]:
     up = "/.." * (ground.home.count("/"))
     yield Spelling("~", TOOLS, f"~{up}{path}")
     if path == ground.home or path.startswith(f"{ground.home}/"):
@@ -81,7 +81,7 @@ def _of_tools(path: str) -> Iterator[Spelling]:
     yield Spelling("process link", KERNEL, f"/proc/thread-self/root{path}")
 
 
-def _linked(path: str, ground: Ground) -> Iterator[Spelling]:
+def _linked(path: str, ground: SpellingContext) -> Iterator[Spelling]:
     parent, _, name = path.rstrip("/").rpartition("/")
     for place in ground.places[:_LINKED_PLACES]:
         to_it = ground.links.to(path, place)

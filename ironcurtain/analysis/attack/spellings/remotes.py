@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ironcurtain.analysis.attack.spellings.paths import respell_path
-from ironcurtain.analysis.attack.spellings.spelling import GIT, Ground, Spelling
+from ironcurtain.analysis.attack.spellings.spelling import GIT, Spelling, SpellingContext
 from ironcurtain.analysis.attack.spellings.urls import respell_host
 
 _URL = re.compile(
@@ -21,7 +21,7 @@ _PORTS = {"https": "443", "http": "80", "ssh": "22", "git": "9418"}
 _NOT_OF_GIT = frozenset({"file URL", "~"})
 
 
-def respell_remote(text: str, ground: Ground) -> Iterator[Spelling]:
+def respell_remote(text: str, ground: SpellingContext) -> Iterator[Spelling]:
     """Yield spellings of a remote: an address, git's short form of one, or a path. Names have none."""
     url = _URL.fullmatch(text)
     short = None if url else _SCP.fullmatch(text)

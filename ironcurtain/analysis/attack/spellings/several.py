@@ -6,9 +6,9 @@ import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ironcurtain.analysis.attack.spellings.leaves import Leaf, resource_leaves
+from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf, resource_leaves
 from ironcurtain.analysis.attack.spellings.paths import absolute_path
-from ironcurtain.analysis.attack.spellings.spelling import FRESH, Ground
+from ironcurtain.analysis.attack.spellings.spelling import FRESH, SpellingContext
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
@@ -20,7 +20,7 @@ _PLACES = 3
 
 
 @dataclass(frozen=True)
-class Step:
+class CallStep:
     """One of several calls."""
 
     server: str
@@ -29,11 +29,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class CallSequence:
     """Calls that together do what one does."""
 
     kind: str
-    calls: tuple[Step, ...]
+    calls: tuple[CallStep, ...]
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ class Mover:
         source: Where it is taken from; `target` where it is put.
     """
 
-    step: Step
-    source: Leaf
-    target: Leaf
+    step: CallStep
+    source: ResourceLeaf
+    target: ResourceLeaf
 
-    def moving(self, source: str, target: str) -> Step:
+    def moving(self, source: str, target: str) -> CallStep:
         """Return its call for other places."""
         first = self.source.with_value(self.step.arguments, source)
         both = self.target.with_value(first or self.step.arguments, target)
-        return Step(self.step.server, self.step.tool, both or self.step.arguments)
+        return CallStep(self.step.server, self.step.tool, both or self.step.arguments)
 
 
-def split(step: Step, leaves: Iterable[Leaf]) -> Iterator[Steps]:
+def split(step: CallStep, leaves: Iterable[ResourceLeaf]) -> Iterator[CallSequence]:
     """Yield a call whose resources stand in a list as calls with parts of the list."""
     lists = dict.fromkeys(leaf.steps[:-1] for leaf in leaves if leaf.steps[-1].isdecimal())
     for place in lists:
@@ -66,11 +66,13 @@ def split(step: Step, leaves: Iterable[Leaf]) -> Iterator[Steps]:
         for part in (values[:1], values[1:]):
             changed = copy.deepcopy(step.arguments)
             pointers.assign(changed, place, part)
-            parts.append(Step(step.server, step.tool, changed))
-        yield Steps("split over two calls", tuple(parts))
+            parts.append(CallStep(step.server, step.tool, changed))
+        yield CallSequence("split over two calls", tuple(parts))
 
 
-def movers(steps: Iterable[tuple[Step, ToolAnnotation]], registry: Registry) -> dict[tuple[str, str], Mover]:
+def movers(
+    steps: Iterable[tuple[CallStep, ToolAnnotation]], registry: Registry
+) -> dict[tuple[str, str], Mover]:
     """Return, by tool, a call that moves files."""
     found: dict[tuple[str, str], Mover] = {}
     for step, tool in steps:
@@ -82,7 +84,9 @@ def movers(steps: Iterable[tuple[Step, ToolAnnotation]], registry: Registry) -> 
     return found
 
 
-def moved(step: Step, leaf: Leaf, known: Iterable[Mover], ground: Ground) -> Iterator[Steps]:
+def moved(
+    step: CallStep, leaf: ResourceLeaf, known: Iterable[Mover], ground: SpellingContext
+) -> Iterator[CallSequence]:
     """Yield a call on a path as two: moved to another place and read there, or written there and moved."""
     path = absolute_path(leaf.text, ground)
     if path is None or not leaf.is_path or ".." in path.split("/"):
@@ -96,14 +100,14 @@ def moved(step: Step, leaf: Leaf, known: Iterable[Mover], ground: Ground) -> Ite
             below = leaf.with_value(step.arguments, f"{elsewhere}/{name}")
             if there is None or below is None:
                 continue
-            at, inside = (Step(step.server, step.tool, arguments) for arguments in (there, below))
+            at, inside = (CallStep(step.server, step.tool, arguments) for arguments in (there, below))
             if reads:
-                yield Steps("moved first", (mover.moving(path, elsewhere), at))
+                yield CallSequence("moved first", (mover.moving(path, elsewhere), at))
                 if parent:
-                    yield Steps("moved first", (mover.moving(parent, elsewhere), inside))
+                    yield CallSequence("moved first", (mover.moving(parent, elsewhere), inside))
             elif writes:
-                yield Steps("moved afterwards", (at, mover.moving(elsewhere, path)))
+                yield CallSequence("moved afterwards", (at, mover.moving(elsewhere, path)))
 
 
-def _names(leaf: Leaf) -> set[str]:
+def _names(leaf: ResourceLeaf) -> set[str]:
     return {role.name for role in leaf.roles}

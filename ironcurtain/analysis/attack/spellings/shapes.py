@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ironcurtain.analysis.attack.spellings.leaves import Leaf
+from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf
 from ironcurtain.analysis.attack.spellings.spelling import TOOLS
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.annotations import ToolAnnotation
@@ -28,7 +28,7 @@ class Shaped:
 def shaped(
     tool: ToolAnnotation,
     arguments: dict[str, JsonValue],
-    leaves: list[Leaf],
+    leaves: list[ResourceLeaf],
     other: dict[str, JsonValue] | None,
 ) -> Iterator[Shaped]:
     """Yield other shapes of a call.
@@ -48,7 +48,7 @@ def shaped(
         yield from _beside(arguments, leaves, other)
 
 
-def _lists(arguments: dict[str, JsonValue], leaf: Leaf) -> Iterator[Shaped]:
+def _lists(arguments: dict[str, JsonValue], leaf: ResourceLeaf) -> Iterator[Shaped]:
     if leaf.part is not None:
         return
     several: list[JsonValue] = [[leaf.text], [[leaf.text]], [leaf.text, leaf.text], {"value": leaf.text}]
@@ -102,7 +102,7 @@ def _texts(arguments: dict[str, JsonValue], other: dict[str, JsonValue] | None) 
 
 
 def _beside(
-    arguments: dict[str, JsonValue], leaves: list[Leaf], other: dict[str, JsonValue]
+    arguments: dict[str, JsonValue], leaves: list[ResourceLeaf], other: dict[str, JsonValue]
 ) -> Iterator[Shaped]:
     """Put a value that gets further beside one that does not."""
     for leaf in leaves:
@@ -117,7 +117,9 @@ def _beside(
                 yield Shaped("several in one text", TOOLS, leaf.with_value(arguments, joined))
 
 
-def _pairs(arguments: dict[str, JsonValue], leaf: Leaf, friend: str) -> Iterator[dict[str, JsonValue]]:
+def _pairs(
+    arguments: dict[str, JsonValue], leaf: ResourceLeaf, friend: str
+) -> Iterator[dict[str, JsonValue]]:
     inside = leaf.steps[:-1] if leaf.steps[-1].isdecimal() else leaf.steps
     there = next(v for _, v in pointers.matches(arguments, inside))
     values = there if isinstance(there, list) else [leaf.text]

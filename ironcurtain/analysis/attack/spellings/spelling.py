@@ -75,7 +75,7 @@ class Links:
 
 
 @dataclass(frozen=True)
-class Ground:
+class SpellingContext:
     """Where a call happens, as far as spellings need to know it.
 
     Attributes:
@@ -93,4 +93,4 @@ class Ground:
     folding_hosts: frozenset[str] = frozenset()
 
 
-Respeller: TypeAlias = Callable[[str, Ground], Iterator[Spelling]]
+Respeller: TypeAlias = Callable[[str, SpellingContext], Iterator[Spelling]]

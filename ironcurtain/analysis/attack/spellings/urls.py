@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from ironcurtain.analysis.attack.spellings.spelling import BROWSERS, TOOLS, Ground, Spelling
+from ironcurtain.analysis.attack.spellings.spelling import BROWSERS, TOOLS, Spelling, SpellingContext
 
 _URL = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<host>\[[^\]]*\]|[^/?#:@\[\]]+)(?::(?P<port>\d+))?"
@@ -16,7 +16,7 @@ _PORTS = {"https": "443", "http": "80"}
 _UNRESERVED = re.compile(r"[A-Za-z0-9]")
 
 
-def respell_url(text: str, ground: Ground) -> Iterator[Spelling]:
+def respell_url(text: str, ground: SpellingContext) -> Iterator[Spelling]:
     """Yield spellings of an http or https address; what is none has no spellings."""
     found = _URL.fullmatch(text)
     if found is None or found["scheme"].lower() not in _PORTS:

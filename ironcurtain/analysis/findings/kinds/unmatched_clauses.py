@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
-from ironcurtain.analysis.findings.decided_scenarios import Decided
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery, rule_content
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.system.text import quoted, visible
@@ -85,7 +85,7 @@ def _without_clause(context: FindingContext) -> Iterator[FindingDraft]:
             )
 
 
-def _tested(context: FindingContext, decided: Decided) -> set[str]:
+def _tested(context: FindingContext, decided: DecidedScenarios) -> set[str]:
     """Return the clauses that scenarios name, or whose rules decide one of their resources."""
     clauses: set[str] = set()
     for scenario in decided.scenarios:

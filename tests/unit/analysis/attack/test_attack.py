@@ -8,7 +8,7 @@ import pytest
 from support.called import HOME, SANDBOX, bundle, described
 from support.policies import rule, tool
 
-from ironcurtain.analysis.attack.bases import Recorded, places_of
+from ironcurtain.analysis.attack.bases import RecordedCalls, places_of
 from ironcurtain.analysis.attack.limits import MAXIMUM
 from ironcurtain.analysis.attack.report import AttackReport
 from ironcurtain.analysis.attack.run import attack
@@ -40,7 +40,7 @@ def attacked(
     rules: list[dict[str, Any]],
     scenarios: list[Scenario],
     maximum: int = MAXIMUM,
-    recorded: Recorded = Recorded(),  # noqa: B008 - immutable
+    recorded: RecordedCalls = RecordedCalls(),  # noqa: B008 - immutable
     **world: Any,
 ) -> AttackReport:
     opa = OpaCommand(find())
@@ -160,7 +160,7 @@ def test_recorded_calls_are_attacked_where_their_places_stand(redacted: tuple[st
         },
         strict=False,
     )
-    recorded = Recorded((record,), places_of(described(), "/Users/ann", None))
+    recorded = RecordedCalls((record,), places_of(described(), "/Users/ann", None))
     report = attacked([READ], [KEEP_OUT, ELSEWHERE], [], recorded=recorded)
     if redacted:
         assert "recorded" not in report.bases

@@ -17,12 +17,19 @@ from ironcurtain.analysis.attack.scenes import folded
 from ironcurtain.analysis.attack.spellings.identifiers import respell_identifier
 from ironcurtain.analysis.attack.spellings.paths import respell_path
 from ironcurtain.analysis.attack.spellings.remotes import respell_remote
-from ironcurtain.analysis.attack.spellings.spelling import BROWSERS, FRESH, KERNEL, Ground, Scene, Spelling
+from ironcurtain.analysis.attack.spellings.spelling import (
+    BROWSERS,
+    FRESH,
+    KERNEL,
+    Scene,
+    Spelling,
+    SpellingContext,
+)
 from ironcurtain.analysis.attack.spellings.urls import respell_url
 from ironcurtain.decision.canonical.hosts import canonical_host
 from ironcurtain.decision.roles import Registry
 
-ANYWHERE = Ground(home="/home/user", root="/home/user/sandbox")
+ANYWHERE = SpellingContext(home="/home/user", root="/home/user/sandbox")
 ADDRESSES = (
     "https://example.com/a/b",
     "https://example.com",
@@ -33,16 +40,18 @@ ADDRESSES = (
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
+def ground(tmp_path: Path) -> SpellingContext:
     real = Path(os.path.realpath(tmp_path))
     (real / "home" / "sandbox").mkdir(parents=True)
     secret = real / "home" / "Secret" / "dir"
     secret.mkdir(parents=True)
     (secret / "file.txt").write_text("x")
-    return Ground(str(real / "home"), str(real / "home" / "sandbox"), (str(real / "home" / "sandbox"),))
+    return SpellingContext(
+        str(real / "home"), str(real / "home" / "sandbox"), (str(real / "home" / "sandbox"),)
+    )
 
 
-def laid(ground: Ground) -> None:
+def laid(ground: SpellingContext) -> None:
     """Lay the links that the spellings asked for."""
     for place, target in ground.links.symbolic.items():
         Path(place).parent.mkdir(exist_ok=True)
@@ -50,7 +59,7 @@ def laid(ground: Ground) -> None:
             Path(place).symlink_to(target)
 
 
-def reached(text: str, ground: Ground) -> str:
+def reached(text: str, ground: SpellingContext) -> str:
     """Return where the kernel ends up, with names that lead nowhere made directories first."""
     absolute = text if text.startswith("/") else f"{ground.root}/{text}"
     for end in range(absolute.count(FRESH)):
@@ -61,7 +70,9 @@ def reached(text: str, ground: Ground) -> str:
 
 
 @pytest.mark.parametrize("below", ["Secret/dir", "Secret/dir/file.txt", "Secret/../Secret/dir"])
-def test_a_path_that_the_kernel_takes_for_another_one_is_no_spelling(below: str, ground: Ground) -> None:
+def test_a_path_that_the_kernel_takes_for_another_one_is_no_spelling(
+    below: str, ground: SpellingContext
+) -> None:
     path = f"{ground.home}/{below}"
     spellings = [
         each
@@ -78,7 +89,7 @@ def test_a_path_that_the_kernel_takes_for_another_one_is_no_spelling(below: str,
     assert set(others.values()) == {os.path.realpath(path)}
 
 
-def test_a_tilde_is_the_home_directory(ground: Ground) -> None:
+def test_a_tilde_is_the_home_directory(ground: SpellingContext) -> None:
     path = f"{ground.home}/Secret/dir"
     texts = [each.value for each in respell_path(path, ground) if each.kind == "~"]
     expanded = {os.path.realpath(ground.home + text[1:]) for text in texts}

@@ -17,7 +17,7 @@ from ironcurtain.analysis.findings.contradictions import CONTRADICTED
 from ironcurtain.analysis.findings.findings import Material, find
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines, status_words
 from ironcurtain.analysis.matrix.matrix import decision_matrix
-from ironcurtain.analysis.narrowing.live import Live
+from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.policy_analysis import Evidence
@@ -413,7 +413,7 @@ def test_a_gap_tells_a_fact_of_the_caller_from_the_argument_of_its_name() -> Non
 
 def test_a_tool_is_not_hidden_of_which_a_scenario_is_permitted(monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = bundle_of([rule("allow-all", "allow", tool=["t"])], {"text": {"type": "string"}})
-    monkeypatch.setattr(Live, "possible", lambda _: False)
+    monkeypatch.setattr(LiveTool, "possible", lambda _: False)
     call = ScenarioCall(server="s", tool="t", arguments={"text": "a"})
     permitted = Scenario(id="usual", call=call, expect=Verdict.ALLOW)
     (hidden,) = narrowing(bundle, WORLD, opa()).tools

@@ -8,7 +8,7 @@ import pytest
 from support.policies import annotations, compiled, named_lists, rule, tool
 
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
-from ironcurtain.analysis.mutation.source import Source
+from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.policy import Rule
@@ -32,7 +32,7 @@ TOOLS = {
 FRIENDS = {"friends": {"type": "recipient", "resolved": ["ann@example.com"]}}
 
 
-def made(*rules: dict[str, Any]) -> tuple[Source, list[Mutant]]:
+def made(*rules: dict[str, Any]) -> tuple[PolicySource, list[Mutant]]:
     annotated = annotations(TOOLS)
     bundle = assemble(
         compiled(list(rules)),
@@ -41,7 +41,7 @@ def made(*rules: dict[str, Any]) -> tuple[Source, list[Mutant]]:
         registry=Registry(annotated.roles),
         release=Release(engine_version="test"),
     )
-    source = Source.of(bundle)
+    source = PolicySource.of(bundle)
     return source, mutants(source)
 
 
