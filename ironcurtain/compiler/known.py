@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from ironcurtain.compiler.annotate.schema_leaves import argument_schemas
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import Confirmation, ToolAnnotation
 from ironcurtain.model.known import KnownServer
@@ -58,9 +59,14 @@ class Known:
         return self.annotation.confirmed
 
     def answer(self, registry: Registry) -> JsonValue:
-        """Return the annotation as the content of an answer; roles that a project lacks become proposals."""
+        """Return the annotation as the content of an answer."""
+        return {"tools": [self.entry(registry)]}
+
+    def entry(self, registry: Registry) -> dict[str, JsonValue]:
+        """Return the annotation as an entry of an answer; roles that a project lacks become proposals."""
         declared = {role.name: role for role in self.server.roles if role.name not in registry}
-        args, proposed = [], []
+        args: list[JsonValue] = []
+        proposed: list[JsonValue] = []
         for argument in self.annotation.args:
             dumped = argument.model_dump(mode="json", by_alias=True, exclude_unset=True)
             lacking = [role for role in argument.possible_roles if role in declared]
@@ -69,11 +75,11 @@ class Known:
                 {"arg": argument.name, **declared[role].model_dump(mode="json", exclude_unset=True)}
                 for role in lacking
             ]
-        entry = self.annotation.model_dump(
+        entry: dict[str, JsonValue] = self.annotation.model_dump(
             mode="json", by_alias=True, exclude_unset=True, exclude=_NOT_ANSWERED
         )
-        told = {"contained": self.annotation.contained, "comment": self.annotation.comment, "args": args}
-        return {"tools": [{**entry, **told, **({"proposed_roles": proposed} if proposed else {})}]}
+        entry |= {"contained": self.annotation.contained, "comment": self.annotation.comment, "args": args}
+        return entry | ({"proposed_roles": proposed} if proposed else {})
 
 
 @dataclass(frozen=True)
@@ -203,12 +209,12 @@ def _text(tool: ToolListing) -> str:
 
 def _is_like(recorded: ToolListing, tool: ToolListing) -> bool:
     """Tell whether two tools of one name can be the same at two times: they share an argument."""
-    before, now = _arguments(recorded), _arguments(tool)
+    before, now = argument_schemas(recorded.input_schema), argument_schemas(tool.input_schema)
     return bool(before.keys() & now.keys()) or not (before and now)
 
 
 def _differences(recorded: ToolListing, tool: ToolListing) -> Iterator[str]:
-    before, now = _arguments(recorded), _arguments(tool)
+    before, now = argument_schemas(recorded.input_schema), argument_schemas(tool.input_schema)
     if recorded.description != tool.description:
         yield "its description changed"
     for name in (*before, *(each for each in now if each not in before)):
@@ -220,8 +226,3 @@ def _differences(recorded: ToolListing, tool: ToolListing) -> Iterator[str]:
             yield f"argument {quoted(name)} changed"
     if recorded.input_schema.get("required") != tool.input_schema.get("required"):
         yield "which arguments are required changed"
-
-
-def _arguments(tool: ToolListing) -> dict[str, JsonValue]:
-    found = tool.input_schema.get("properties")
-    return found if isinstance(found, dict) else {}

@@ -202,5 +202,6 @@ def _effect_problems(tool: ToolAnnotation, registry: Registry) -> Iterator[str]:
 
 
 def _types(leaf: Leaf) -> set[str]:
-    types = leaf.schema.get("type", [])
-    return set(types if isinstance(types, list) else [types]) - {"null"}
+    types = leaf.schema.get("type")
+    named = types if isinstance(types, list) else [types]
+    return {name for name in named if isinstance(name, str)} - {"null"}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from ironcurtain.compiler.annotate.embedded_languages import languages
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, leaves
+from ironcurtain.compiler.annotate.schema_leaves import Leaf, leaves, required_arguments
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model.annotations import Annotations, IdentifierRole, ToolAnnotation
@@ -117,7 +117,7 @@ def heuristic_notes(annotations: Annotations, registry: Registry) -> list[str]:
 
 def _stated_defaults(tool: ToolAnnotation, registry: Registry) -> Iterator[str]:
     required = {argument.name for argument in tool.args if argument.required}
-    demanded = (tool.input_schema or {}).get("required", [])
+    demanded = required_arguments(tool.input_schema or {})
     for leaf in leaves(tool):
         stated = _STATED_DEFAULT.search(str(leaf.schema.get("description", "")))
         if stated is None or leaf.schema.get("default") is not None or not _is_resource(leaf, tool, registry):

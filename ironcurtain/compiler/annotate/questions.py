@@ -20,6 +20,7 @@ from ironcurtain.compiler.annotate.checks import tool_problems
 from ironcurtain.compiler.known import Changed
 from ironcurtain.compiler.llm.question import Check, Question
 from ironcurtain.compiler.questions.answers import BatchedQuestion
+from ironcurtain.compiler.questions.schema_parts import entries, objects, read_answer
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
@@ -27,6 +28,7 @@ from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
 BATCH = 25
@@ -61,9 +63,7 @@ def all_listed(tools: Tools) -> list[Listed]:
 def tool_question(listed: Listed, registry: Registry) -> Question:
     """Return the question about one tool: `{"tools": [entry]}` answers it."""
     key = f"annotate-{listed.server}__{_file_name(listed.tool.name)}"
-    return _question(
-        key, [listed], registry, lambda content: _entry_mistakes(content["tools"], listed, registry)
-    )
+    return _question(key, [listed], registry, lambda content: _entry_mistakes(content, listed, registry))
 
 
 def batches(listed: Sequence[Listed], registry: Registry) -> list[BatchedQuestion]:
@@ -78,12 +78,12 @@ def read_annotation(content: JsonValue, listed: Listed) -> ToolAnnotation:
     Raises:
         ValidationError: If the answer is none of an annotation's shape.
     """
-    (entry,) = content["tools"]
+    (entry,) = entries(content, "tools")
     complete = {key: value for key, value in entry.items() if key not in _NOT_ANNOTATION} | {
         "input_schema": listed.tool.input_schema,
         "schema_digest": tool_digest(listed.tool),
     }
-    return ToolAnnotation.model_validate_json(json_text.canonical(complete))
+    return read_answer(ToolAnnotation, complete)
 
 
 def read_proposals(content: JsonValue) -> list[tuple[str, IdentifierRole]]:
@@ -92,15 +92,13 @@ def read_proposals(content: JsonValue) -> list[tuple[str, IdentifierRole]]:
     Raises:
         ValidationError: If one is no valid declaration.
     """
-    (entry,) = content["tools"]
+    (entry,) = entries(content, "tools")
     return [
         (
-            proposed["arg"],
-            IdentifierRole.model_validate_json(
-                json_text.canonical({key: value for key, value in proposed.items() if key != "arg"})
-            ),
+            str(proposal["arg"]),
+            read_answer(IdentifierRole, {key: value for key, value in proposal.items() if key != "arg"}),
         )
-        for proposed in entry.get("proposed_roles", [])
+        for proposal in entries(entry, "proposed_roles")
     ]
 
 
@@ -113,27 +111,28 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQ
         return [
             {"tools": [_without_server(entry)]}
             for one in chunk
-            for entry in content["tools"]
+            for entry in entries(content, "tools")
             if _names(entry, one)
         ]
 
     def narrow(content: JsonValue) -> JsonValue:
-        entries = content.get("tools") if isinstance(content, dict) else None
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        tools = objects(content.get("tools")) if isinstance(content, dict) else None
+        if tools is None:
             return content
-        about = [entry for entry in entries if any(_names(entry, one) for one in chunk)]
-        return {"tools": about if mixed else [_without_server(entry) for entry in about]}
+        about = [entry for entry in tools if any(_names(entry, one) for one in chunk)]
+        return {"tools": [entry if mixed else _without_server(entry) for entry in about]}
 
     def check(content: JsonValue) -> list[str]:
+        tools = entries(content, "tools")
         given = [
-            (one, part, [entry for entry in content["tools"] if _names(entry, one)])
+            (one, part, [entry for entry in tools if _names(entry, one)])
             for one, part in zip(chunk, parts, strict=True)
         ]
-        return _count_mistakes(content["tools"], chunk) + [
+        return _count_mistakes(tools, chunk) + [
             f"tool {quoted(one.tool.name)}: {mistake}"
-            for one, part, entries in given
-            if len(entries) == 1
-            for mistake in part.mistakes({"tools": [_without_server(entries[0])]})
+            for one, part, named in given
+            if len(named) == 1
+            for mistake in part.mistakes({"tools": [_without_server(named[0])]})
         ]
 
     key = f"annotate-{'mixed' if mixed else chunk[0].server}-{number}"
@@ -143,7 +142,7 @@ def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQ
     )
 
 
-def _without_server(entry: JsonValue) -> JsonValue:
+def _without_server(entry: dict[str, JsonValue]) -> JsonValue:
     return {key: value for key, value in entry.items() if key != "server"}
 
 
@@ -153,13 +152,13 @@ def _file_name(tool: str) -> str:
     return safe if safe == tool else f"{safe}-{json_text.digest(tool)[-8:]}"
 
 
-def _names(entry: JsonValue, listed: Listed) -> bool:
+def _names(entry: dict[str, JsonValue], listed: Listed) -> bool:
     """Tell whether an entry is about a tool; in a batch of one server it names no server."""
     return bool(entry.get("tool") == listed.tool.name and entry.get("server", listed.server) == listed.server)
 
 
 def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Check) -> Question:
-    data = [
+    data: list[dict[str, JsonSource]] = [
         {
             "server": one.server,
             "tool": one.tool.name,
@@ -185,12 +184,12 @@ def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Che
 
 def _previous_text(listed: Sequence[Listed], registry: Registry) -> str:
     """Return what is told of tools that were reviewed in another form; no part of the question's key."""
-    data = [
+    data: list[dict[str, JsonSource]] = [
         {
             "server": one.server,
             "package": one.changed.known.package,
             "differs": list(one.changed.changes),
-            "annotation": one.changed.known.answer(registry)["tools"][0],
+            "annotation": one.changed.known.entry(registry),
         }
         for one in listed
         if one.changed is not None
@@ -205,26 +204,26 @@ def _roles_text(registry: Registry) -> str:
     )
 
 
-def _count_mistakes(entries: Sequence[JsonValue], chunk: Sequence[Listed]) -> list[str]:
+def _count_mistakes(tools: Sequence[dict[str, JsonValue]], chunk: Sequence[Listed]) -> list[str]:
     """Return what is wrong with the number of entries: every tool has to be there once."""
     mistakes = []
     for one in chunk:
-        count = sum(_names(entry, one) for entry in entries)
+        count = sum(_names(entry, one) for entry in tools)
         if count != 1:
             state = "is missing" if not count else f"is given {count} times"
             mistakes.append(f"tool {quoted(one.tool.name)} of {one.server} {state}")
-    counts = Counter((entry.get("server"), entry["tool"]) for entry in entries)
+    counts = Counter((entry.get("server"), entry["tool"]) for entry in tools)
     known = {(one.server, one.tool.name) for one in chunk} | {(None, one.tool.name) for one in chunk}
     mistakes += [
-        f"{server} has no tool {quoted(tool)}" for server, tool in counts if (server, tool) not in known
+        f"{server} has no tool {quoted(str(tool))}" for server, tool in counts if (server, tool) not in known
     ]
     return mistakes
 
 
-def _entry_mistakes(entries: Sequence[JsonValue], listed: Listed, registry: Registry) -> list[str]:
-    if len(entries) != 1:
-        return _count_mistakes(entries, [listed])
-    content = {"tools": entries}
+def _entry_mistakes(content: JsonValue, listed: Listed, registry: Registry) -> list[str]:
+    tools = entries(content, "tools")
+    if len(tools) != 1:
+        return _count_mistakes(tools, [listed])
     try:
         annotation, proposals = read_annotation(content, listed), read_proposals(content)
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.model.annotations import ToolAnnotation
@@ -56,6 +56,17 @@ class Leaf:
         return not self.inner and bool(_TEXT_TYPES & set(types if isinstance(types, list) else [types]))
 
 
+def argument_schemas(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the schemas of the top-level arguments that an input schema lists, by name."""
+    listed = schema.get("properties")
+    return listed if isinstance(listed, dict) else {}
+
+
+def required_arguments(schema: Mapping[str, JsonValue]) -> list[str]:
+    """Return the names of the top-level arguments that an input schema demands."""
+    return [name for name in _items(schema.get("required")) if isinstance(name, str)]
+
+
 def leaves(tool: ToolAnnotation) -> list[Leaf]:
     """Return every place of a tool's arguments in document order; by `args` alone without a schema."""
     if tool.input_schema is None:
@@ -106,8 +117,9 @@ def _merged(node: JsonValue, root: dict[str, JsonValue], depth: int) -> dict[str
     if not isinstance(node, dict) or depth > _MAX_DEPTH:
         return {}
     merged = {key: value for key, value in node.items() if key not in (*_COMBINERS, "$ref")}
-    parts = [_target(node["$ref"], root)] if isinstance(node.get("$ref"), str) else []
-    parts += [part for key in _COMBINERS for part in node.get(key, [])]
+    reference = node.get("$ref")
+    parts = [_target(reference, root)] if isinstance(reference, str) else []
+    parts += [part for key in _COMBINERS for part in _items(node.get(key))]
     for part in parts:
         for key, value in _merged(part, root, depth + 1).items():
             merged[key] = _joined(key, merged[key], value) if key in merged else value
@@ -126,8 +138,13 @@ def _joined(key: str, first: JsonValue, second: JsonValue) -> JsonValue:
         ]
         return list(dict.fromkeys(names))
     if key == "enum":
-        return [*first, *(value for value in second if value not in first)]
+        known = _items(first)
+        return [*known, *(value for value in _items(second) if value not in known)]
     return first
+
+
+def _items(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _target(reference: str, root: dict[str, JsonValue]) -> JsonValue:

@@ -10,20 +10,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
+from pydantic import Field
 
+from ironcurtain.compiler.annotate.schema_leaves import argument_schemas
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.questions.answers import BatchedQuestion
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.schema_parts import (
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    objects,
+    one_of,
+    read_answer,
+)
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted, visible
 
 _RECEIVED = re.compile(
@@ -63,6 +73,50 @@ class Candidate:
     read_only: bool
 
 
+class GivenArgument(Frozen):
+    """One argument of the call that fills a list, its value as JSON text."""
+
+    name: str
+    json_: str = Field(alias="json")
+
+
+class ListSource(Frozen):
+    """Where the values of a list come from.
+
+    Attributes:
+        arguments: What the tool is called with.
+        values: A JSON pointer into the tool's result.
+    """
+
+    list_name: str = Field(alias="list")
+    server: str
+    tool: str
+    arguments: tuple[GivenArgument, ...]
+    values: str
+
+    def parsed_arguments(self) -> dict[str, JsonValue]:
+        """Return the arguments of the call.
+
+        Raises:
+            MalformedJsonError: If one is no JSON.
+        """
+        return {given.name: json_text.parse(given.json_, max_bytes=_JSON_LIMIT) for given in self.arguments}
+
+
+class KeptByHand(Frozen):
+    """A list that no tool can fill, and why."""
+
+    list_name: str = Field(alias="list")
+    reason: str
+
+
+class ListsAnswer(Frozen):
+    """The content of an answer: each list is in one of the two."""
+
+    resolved: tuple[ListSource, ...]
+    by_hand: tuple[KeptByHand, ...]
+
+
 def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Question:
     """Ask how lists can be resolved with these tools."""
     tools = {(each.server, each.tool.name): each.tool for each in candidates}
@@ -89,28 +143,30 @@ def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Ba
     parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
 
     def divide(content: JsonValue) -> list[JsonValue]:
-        return [
-            {kind: [e for e in content[kind] if e["list"] == each.name] for kind in _KINDS} for each in wanted
-        ]
+        entries = _entries(content) or {}
+        return [{kind: [*_about(entries[kind], {each.name})] for kind in _KINDS} for each in wanted]
 
     def narrow(content: JsonValue) -> JsonValue:
-        lists = [content.get(kind) for kind in _KINDS] if isinstance(content, dict) else []
-        if not lists or not all(isinstance(e, dict) for each in lists for e in each or ()):
+        entries = _entries(content)
+        if entries is None:
             return content
         names = {each.name for each in wanted}
-        return {kind: [e for e in content.get(kind) or () if e.get("list") in names] for kind in _KINDS}
+        return {kind: [*_about(entries[kind], names)] for kind in _KINDS}
 
     question = replace(lists_question(wanted, candidates), parts=tuple(part.digest for part in parts))
     return BatchedQuestion(question, parts, divide, narrow)
 
 
-def arguments_of(entry: JsonValue) -> dict[str, JsonValue]:
-    """Return the arguments of one entry of `resolved`; each is given as JSON text.
+def _entries(content: JsonValue) -> dict[str, list[dict[str, JsonValue]]] | None:
+    """Return the entries of an answer by their kind, None if it has another form."""
+    if not isinstance(content, dict):
+        return None
+    entries = {kind: items for kind in _KINDS if (items := objects(content.get(kind) or [])) is not None}
+    return entries if len(entries) == len(_KINDS) else None
 
-    Raises:
-        MalformedJsonError: If one is no JSON.
-    """
-    return {each["name"]: json_text.parse(each["json"], max_bytes=_JSON_LIMIT) for each in entry["arguments"]}
+
+def _about(entries: Iterable[dict[str, JsonValue]], names: Collection[JsonValue]) -> Iterator[JsonValue]:
+    return (entry for entry in entries if entry.get("list") in names)
 
 
 def _tool_data(candidate: Candidate) -> dict[str, JsonValue]:
@@ -124,16 +180,15 @@ def _tool_data(candidate: Candidate) -> dict[str, JsonValue]:
     }
 
 
-def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) -> dict[str, JsonValue]:
-    text: dict[str, JsonValue] = {"type": "string"}
-    by_hand = closed_object({"list": {"enum": list(names)}, "reason": text})
+def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) -> Schema:
+    by_hand = closed_object({"list": one_of(names), "reason": STRING})
     resolved = closed_object(
         {
-            "list": {"enum": list(names)},
-            "server": {"enum": sorted({server for server, _ in tools})} if tools else text,
-            "tool": {"enum": sorted({name for _, name in tools})} if tools else text,
-            "arguments": array_of(closed_object({"name": text, "json": text})),
-            "values": text,
+            "list": one_of(names),
+            "server": one_of(sorted({server for server, _ in tools})) if tools else STRING,
+            "tool": one_of(sorted({name for _, name in tools})) if tools else STRING,
+            "arguments": array_of(closed_object({"name": STRING, "json": STRING})),
+            "values": STRING,
         }
     )
     return closed_object({"resolved": array_of(resolved), "by_hand": array_of(by_hand)})
@@ -143,33 +198,36 @@ def _mistakes(
     content: JsonValue, wanted: Sequence[Wanted], tools: Mapping[tuple[str, str], ToolListing]
 ) -> list[str]:
     """Return what is wrong with an answer that fits its schema."""
-    counts = Counter(entry["list"] for entry in (*content["resolved"], *content["by_hand"]))
+    answer = read_answer(ListsAnswer, content)
+    counts = Counter(
+        [*(source.list_name for source in answer.resolved), *(kept.list_name for kept in answer.by_hand)]
+    )
     mistakes = [
         f"list {quoted(each.name)} is given {counts[each.name]} times, not once"
         for each in wanted
         if counts[each.name] != 1
     ]
     types = {each.name: each.type for each in wanted}
-    for entry in content["resolved"]:
-        tool = tools.get((entry["server"], entry["tool"]))
-        found = (
-            _entry_mistakes(entry, tool, types[entry["list"]])
+    for source in answer.resolved:
+        tool = tools.get((source.server, source.tool))
+        wrong = (
+            _source_mistakes(source, tool, types[source.list_name])
             if tool
-            else [f"the server {quoted(entry['server'])} has no tool {quoted(entry['tool'])}"]
+            else [f"the server {quoted(source.server)} has no tool {quoted(source.tool)}"]
         )
-        mistakes += [f"list {quoted(entry['list'])}: {each}" for each in found]
+        mistakes += [f"list {quoted(source.list_name)}: {mistake}" for mistake in wrong]
     return mistakes
 
 
-def _entry_mistakes(entry: JsonValue, tool: ToolListing, kind: str) -> list[str]:
+def _source_mistakes(source: ListSource, tool: ToolListing, kind: str) -> list[str]:
     try:
-        arguments = arguments_of(entry)
+        arguments = source.parsed_arguments()
     except json_text.MalformedJsonError as error:
         return [f"an argument is no JSON text: {visible(str(error))}"]
     mistakes = argument_mistakes(tool, arguments)
-    if not _POINTER.fullmatch(entry["values"]):
-        mistakes.append(f"{quoted(entry['values'])} is no JSON pointer")
-    if kind == "recipient" and (word := received_word(tool, arguments, entry["values"])):
+    if not _POINTER.fullmatch(source.values):
+        mistakes.append(f"{quoted(source.values)} is no JSON pointer")
+    if kind == "recipient" and (word := received_word(tool, arguments, source.values)):
         mistakes.append(
             f"{quoted(word)} speaks of what was received; take people from what was sent, or from an address "
             "book, or leave the list to a person"
@@ -181,7 +239,7 @@ def argument_mistakes(tool: ToolListing, arguments: dict[str, JsonValue]) -> lis
     """Return how arguments do not fit the input schema of their tool."""
     validator = validator_for(tool.input_schema, default=Draft202012Validator)(tool.input_schema)
     errors = validator.iter_errors(arguments)
-    known = tool.input_schema.get("properties", {})
+    known = argument_schemas(tool.input_schema)
     unknown = [f"there is no argument {quoted(name)}" for name in arguments if name not in known]
     return unknown + [visible(f"argument {error.json_path}: {error.message}")[:300] for error in errors]
 
@@ -202,5 +260,5 @@ def received_word(tool: ToolListing, arguments: dict[str, JsonValue], pointer: s
 
 
 def _spaced(name: str) -> str:
-    """Separate the words of a name: `listInbox` and `list_inbox` become `list Inbox`, `list inbox`."""
+    """Separate the words of a name: `listInbox` and `list_nameinbox` become `list Inbox`, `list inbox`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_.:/-]", " ", name)

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from ironcurtain.compiler.lists.edit import Edited, canonical_value, check_type, with_list
 from ironcurtain.compiler.lists.question import (
     Candidate,
+    ListsAnswer,
+    ListSource,
     Wanted,
     argument_mistakes,
-    arguments_of,
     lists_joint,
     received_word,
 )
 from ironcurtain.compiler.llm.question import Answer, Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
+from ironcurtain.compiler.questions.schema_parts import read_answer
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, ListError, OpenQuestionError, PatternError, raise_all
@@ -116,8 +118,9 @@ def _choose(
     resolutions: dict[str, Resolution] = {}
     by_hand: dict[str, str] = {}
     for answer in _ask(_wanted(lists, names, site), tools, book):
-        by_hand |= {entry["list"]: visible(entry["reason"]) for entry in answer.content["by_hand"]}
-        resolutions |= {e["list"]: _resolution(e, answer, site) for e in answer.content["resolved"]}
+        content = read_answer(ListsAnswer, answer.content)
+        by_hand |= {kept.list_name: visible(kept.reason) for kept in content.by_hand}
+        resolutions |= {source.list_name: _resolution(source, answer, site) for source in content.resolved}
     return resolutions, by_hand
 
 
@@ -161,15 +164,15 @@ def _is_read_only(server: str, tool: ToolListing, site: ListSite) -> bool:
     )
 
 
-def _resolution(entry: JsonValue, answer: Answer, site: ListSite) -> Resolution:
-    server, tool = entry["server"], _live(entry["server"], entry["tool"], site.tools)
+def _resolution(source: ListSource, answer: Answer, site: ListSite) -> Resolution:
+    tool = _live(source.server, source.tool, site.tools)
     return Resolution(
-        server=server,
-        tool=entry["tool"],
-        arguments=arguments_of(entry),
-        values=entry["values"],
+        server=source.server,
+        tool=source.tool,
+        arguments=source.parsed_arguments(),
+        values=source.values,
         schema_digest=tool_digest(tool) if tool else "",
-        confirmed=f"{server}/{entry['tool']}" in site.confirmed,
+        confirmed=f"{source.server}/{source.tool}" in site.confirmed,
         answered_by=f"{answer.provider}:{answer.model}" if answer.model else answer.provider,
     )
 

@@ -13,12 +13,20 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause, read_user_clauses
 from ironcurtain.compiler.load.linter import Finding, lint
 from ironcurtain.compiler.load.sentences import sentences
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.schema_parts import (
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    one_of,
+    read_answer,
+)
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import is_hidden, quoted, visible
@@ -36,6 +44,27 @@ class Turn(Frozen):
 
     who: str
     said: str
+
+
+class Edit(Frozen):
+    """One change of the user's own guidance.
+
+    Attributes:
+        clause: The id of the clause that is replaced or deleted; empty for `add`.
+        text: The new sentence; empty for `delete`.
+    """
+
+    op: Literal["add", "replace", "delete"]
+    clause: str
+    text: str
+
+
+class _Edits(Frozen):
+    """The content of an answer."""
+
+    edits: tuple[Edit, ...]
+    question: str
+    remark: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +114,8 @@ def customize_question(
 
 def proposal(content: JsonValue, own: str, source: str) -> Proposal:
     """Return what a valid answer comes to."""
-    text = _edited(content["edits"], own, source)
+    answer = read_answer(_Edits, content)
+    text = _edited(answer.edits, own, source)
     lines = difflib.unified_diff(
         own.splitlines(), text.splitlines(), f"{source} (now)", f"{source} (proposed)", lineterm=""
     )
@@ -96,8 +126,8 @@ def proposal(content: JsonValue, own: str, source: str) -> Proposal:
         text=text,
         difference="\n".join(visible(line) for line in lines),
         findings=tuple(finding for finding in lint(clauses) if finding.clause in fresh),
-        question=visible(content["question"].strip()),
-        remark=visible(content["remark"].strip()),
+        question=visible(answer.question.strip()),
+        remark=visible(answer.remark.strip()),
     )
 
 
@@ -105,24 +135,23 @@ def _clause_data(placed: PlacedClause) -> dict[str, JsonValue]:
     return {"id": placed.clause.id, "under": list(placed.headings), "text": placed.clause.text}
 
 
-def _schema(ids: Sequence[str]) -> dict[str, JsonValue]:
-    text: dict[str, JsonValue] = {"type": "string"}
+def _schema(ids: Sequence[str]) -> Schema:
     edit = {
-        "op": {"enum": ["add", "replace", "delete"] if ids else ["add"]},
-        "clause": {"enum": [*ids, ""]},
-        "text": text,
+        "op": one_of(["add", "replace", "delete"] if ids else ["add"]),
+        "clause": one_of([*ids, ""]),
+        "text": STRING,
     }
-    edits: JsonValue = array_of(closed_object(edit))
-    return closed_object({"edits": edits, "question": text, "remark": text})
+    return closed_object({"edits": array_of(closed_object(edit)), "question": STRING, "remark": STRING})
 
 
 def _mistakes(content: JsonValue, own: str, source: str) -> list[str]:
     """Return what is wrong with an answer that fits its schema."""
-    edits = content["edits"]
-    if content["question"].strip() and edits:
+    answer = read_answer(_Edits, content)
+    edits = answer.edits
+    if answer.question.strip() and edits:
         return ["give either edits or a question"]
     mistakes = [mistake for number, edit in enumerate(edits) for mistake in _edit_mistakes(number, edit)]
-    named = [edit["clause"] for edit in edits if edit["clause"]]
+    named = [edit.clause for edit in edits if edit.clause]
     if len(named) != len(set(named)):
         mistakes.append("a clause is edited twice")
     if mistakes:
@@ -132,11 +161,11 @@ def _mistakes(content: JsonValue, own: str, source: str) -> list[str]:
     return [] if after == _promised(edits, before) else ["an edit changes more than its own sentence"]
 
 
-def _edit_mistakes(number: int, edit: JsonValue) -> list[str]:
-    where, text = f"edit {number}", edit["text"]
-    if (edit["op"] == "add") != (edit["clause"] == ""):
+def _edit_mistakes(number: int, edit: Edit) -> list[str]:
+    where, text = f"edit {number}", edit.text
+    if (edit.op == "add") != (edit.clause == ""):
         return [f"{where}: `clause` is given for `replace` and `delete`, and only for these"]
-    if edit["op"] == "delete":
+    if edit.op == "delete":
         return [f"{where}: `text` is empty for `delete`"] if text else []
     if not text.strip() or len(text) > MAX_TEXT:
         return [f"{where}: `text` is empty or has more than {MAX_TEXT} characters"]
@@ -147,22 +176,22 @@ def _edit_mistakes(number: int, edit: JsonValue) -> list[str]:
     return []
 
 
-def _promised(edits: Sequence[JsonValue], before: Sequence[PlacedClause]) -> list[str]:
+def _promised(edits: Sequence[Edit], before: Sequence[PlacedClause]) -> list[str]:
     """Return the texts of all clauses as the edits promise them."""
-    changes = {edit["clause"]: edit for edit in edits if edit["clause"]}
+    changes = {edit.clause: edit for edit in edits if edit.clause}
     kept = []
     for placed in before:
         edit = changes.get(placed.clause.id)
         if edit is None:
             kept.append(placed.clause.text)
-        elif edit["op"] == "replace":
-            kept += sentences(edit["text"])
-    return kept + [text for edit in edits if edit["op"] == "add" for text in sentences(edit["text"])]
+        elif edit.op == "replace":
+            kept += sentences(edit.text)
+    return kept + [text for edit in edits if edit.op == "add" for text in sentences(edit.text)]
 
 
-def _edited(edits: Sequence[JsonValue], own: str, source: str) -> str:
+def _edited(edits: Sequence[Edit], own: str, source: str) -> str:
     lines = own.splitlines()
-    changes = {edit["clause"]: edit for edit in edits if edit["clause"]}
+    changes = {edit.clause: edit for edit in edits if edit.clause}
     paragraphs: dict[tuple[int, int], list[PlacedClause]] = {}
     for placed in read_user_clauses(own, source):
         paragraphs.setdefault(placed.lines, []).append(placed)
@@ -174,15 +203,15 @@ def _edited(edits: Sequence[JsonValue], own: str, source: str) -> str:
         kept = " ".join(filter(None, texts))  # the text of a deletion is empty
         lines[first:last] = [(mark[0] if mark else "") + kept] if kept else []
     text = "\n".join(lines).rstrip()
-    added = [f"- {_one_line(edit['text'])}" for edit in edits if edit["op"] == "add"]
+    added = [f"- {_one_line(edit.text)}" for edit in edits if edit.op == "add"]
     if added:
         text = _begun(text) + "\n".join(added)
     return f"{text}\n" if text else _HEADER
 
 
-def _written(placed: PlacedClause, edit: JsonValue | None) -> str:
+def _written(placed: PlacedClause, edit: Edit | None) -> str:
     """Return a clause as it is to be written: edited or not, it keeps the id that stands behind it."""
-    text = placed.clause.text if edit is None else _one_line(edit["text"])
+    text = placed.clause.text if edit is None else _one_line(edit.text)
     return f"{text} {{#{placed.written}}}" if text and placed.written else text
 
 

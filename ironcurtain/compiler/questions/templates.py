@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 _PROMPTS = Path(__file__).parent / "prompts"
 
@@ -16,7 +16,7 @@ def fill(name: str, **values: str) -> str:
     return Template((_PROMPTS / f"{name}.md").read_text(encoding="utf-8")).substitute(values).strip()
 
 
-def as_data(value: JsonValue) -> str:
+def as_data(value: JsonSource) -> str:
     """Return JSON for a prompt: it shows invisible characters as escapes and cannot close its delimiters."""
     text = json_text.pretty(value).strip()
     plain = "".join(c if " " <= c <= "~" or c == "\n" else _escaped(c) for c in text)

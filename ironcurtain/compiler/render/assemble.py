@@ -23,7 +23,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import assets, json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def assemble(
     """
     hosts = release.case_insensitive_hosts
     checked = check_policy(policy, annotations, lists, registry, case_insensitive_hosts=hosts)
-    documents: dict[str, JsonValue] = {
+    documents: dict[str, JsonSource] = {
         "annotations": annotations.model_dump(mode="json", by_alias=True, exclude_unset=True),
         "lists": _lists_document(lists, registry),
         "patterns": {
@@ -141,14 +141,14 @@ def _patterns_among(texts: set[str], kind: str, registry: Registry, hosts: froze
             continue
 
 
-def _lists_document(lists: Lists | None, registry: Registry) -> dict[str, JsonValue]:
+def _lists_document(lists: Lists | None, registry: Registry) -> dict[str, JsonSource]:
     return {
         name: {"type": named.type, "values": list(members(named, registry))}
         for name, named in (lists.lists if lists else {}).items()
     }
 
 
-def _rules_document(policy: CompiledPolicy) -> dict[str, JsonValue]:
+def _rules_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
     return {
         "rules": {
             rule.name: {

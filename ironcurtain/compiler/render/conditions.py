@@ -88,13 +88,13 @@ def _plain_lines(root: str, path: tuple[str, ...], condition: ArgCondition) -> l
     if condition.op == "present":
         return [f"{left} != {MISSING}" if condition.value else f"{_lookup(root, path)} == {MISSING}"]
     if condition.op == "matches":
-        return [*lines, f"regex.match({raw_string(anchored(condition.value))}, {left})"]
+        return [*lines, f"regex.match({raw_string(anchored(str(condition.value)))}, {left})"]
     if condition.op == "in":
-        return [*lines, member_line(left, condition.value)]
+        return [*lines, member_line(left, condition.operands)]
     if condition.op == "not_in":
-        inside = member_line(left, condition.value)
-        single = len(condition.value) == 1
-        return [*lines, f"{left} != {term(condition.value[0])}" if single else f"not {inside}"]
+        inside = member_line(left, condition.operands)
+        first, *others = condition.operands
+        return [*lines, f"not {inside}" if others else f"{left} != {term(first)}"]
     return [*lines, f"{left} {_COMPARISONS[condition.op]} {term(condition.value)}"]
 
 
@@ -130,7 +130,7 @@ def _operand(condition: ArgCondition) -> str:
         root = "input.caller" if kind == "caller" else "input.args"
         return _lookup(root, pointers.steps_of(pointer))
     if condition.op == "matches":
-        return raw_string(anchored(condition.value))
+        return raw_string(anchored(str(condition.value)))
     return term(condition.value)
 
 

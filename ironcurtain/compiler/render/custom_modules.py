@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.compiler.custom_names import name_problems
+from ironcurtain.compiler.render.custom_names import name_problems
 from ironcurtain.compiler.render.input_schema import policy_input_schema
+from ironcurtain.compiler.render.rego_syntax import Node
 from ironcurtain.compiler.render.render import SCHEMA, schema_annotation
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
@@ -27,7 +28,6 @@ from ironcurtain.errors import (
 )
 from ironcurtain.system import assets, json_text
 from ironcurtain.system.files import atomic_write, read_text
-from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
 
 _PACKAGE = ["data", "ironcurtain", "custom"]
@@ -142,55 +142,55 @@ def _at_home(error: IronCurtainError, modules: Mapping[str, CustomModule]) -> Ir
 def _module(name: str, text: str, opa: OpaCommand, registry: Registry) -> CustomModule:
     tree = _parsed(name, text, opa)
     added = (0, 0)
-    package = [term["value"] for term in tree["package"]["path"]]
-    own = package[-1] if package[:-1] == _PACKAGE else ""
+    package = tree.child("package")
+    path = [term.text for term in package.children("path")]
+    last = path[-1] if path[:-1] == _PACKAGE else ""
     is_test = name.endswith(f"{_TEST}.rego")
-    base = own.removesuffix(_TEST) if is_test else own
-    if not _NAME.fullmatch(base) or base.endswith(_TEST) or (is_test and not own.endswith(_TEST)):
+    base = last.removesuffix(_TEST) if is_test else last
+    if not _NAME.fullmatch(base) or base.endswith(_TEST) or (is_test and not last.endswith(_TEST)):
         wanted = "ironcurtain.custom.<name>_test" if is_test else "ironcurtain.custom.<name>"
         raise CustomModuleError(
             f"its package is not {wanted}",
-            where=Place(name, tree["package"]["location"]["row"]),
+            where=Place(name, package.row),
             hint="A name is of lower-case letters, digits and underscores, without _test at its end.",
         )
     if not is_test:
         raise_all([*_rule_problems(name, tree), *name_problems(name, tree, registry)])
         before = text.count("\n")
-        text = _with_schema(name, text, tree)
-        added = (tree["package"]["location"]["row"] - 1, text.count("\n") - before)
+        text = _with_schema(name, text, package.row - 1)
+        added = (package.row - 1, text.count("\n") - before)
     return CustomModule(
         f"ironcurtain/custom/{base}/{Path(name).name}",
         text,
-        frozenset() if is_test else frozenset(_strings(tree)),
+        frozenset() if is_test else frozenset(node.text for node in tree.walk() if node.kind == "string"),
         source=name,
         added=added,
     )
 
 
-def _parsed(name: str, text: str, opa: OpaCommand) -> dict[str, JsonValue]:
+def _parsed(name: str, text: str, opa: OpaCommand) -> Node:
     with private_directory("work") as directory:
         path = directory / "module.rego"
         path.write_text(text, encoding="utf-8")
         try:
-            tree: dict[str, JsonValue] = opa.parse(path, locations=True)
+            tree = Node.of(opa.parse(path, locations=True))
         except IronCurtainError as error:
             as_written = CustomModule("", text, frozenset(), source=name)
             raise_all([_at_home(each, {str(path): as_written}) for each in _each(error)])
     return tree
 
 
-def _rule_problems(name: str, tree: dict[str, JsonValue]) -> Iterator[IronCurtainError]:
+def _rule_problems(name: str, tree: Node) -> Iterator[IronCurtainError]:
     contributes = False
-    for rule in tree.get("rules", []):
-        head = rule["head"]
-        if head["ref"][0]["value"] not in _CONTRIBUTIONS:
+    for rule in tree.children("rules"):
+        if rule.name not in _CONTRIBUTIONS:
             continue
         contributes = True
-        if len(head["ref"]) > 1 or not _is_entry(head.get("key")):
+        head = rule.child("head")
+        if len(head.children("ref")) > 1 or not _is_entry(head.child("key")):
             yield CustomModuleError(
-                f"{head['ref'][0]['value']} is not of the form "
-                f'`{head["ref"][0]["value"]} contains {{"id": ID, "reason": TEXT}}`',
-                where=Place(name, rule["location"]["row"]),
+                f'{rule.name} is not of the form `{rule.name} contains {{"id": ID, "reason": TEXT}}`',
+                where=Place(name, rule.row),
             )
     if not contributes:
         yield CustomModuleError(
@@ -198,20 +198,19 @@ def _rule_problems(name: str, tree: dict[str, JsonValue]) -> Iterator[IronCurtai
         )
 
 
-def _is_entry(key: JsonValue) -> bool:
-    if not isinstance(key, dict) or key.get("type") != "object":
+def _is_entry(key: Node) -> bool:
+    if key.kind != "object":
         return False
-    names = [pair[0].get("value") for pair in key["value"] if pair[0].get("type") == "string"]
-    return len(key["value"]) == len(_ENTRY) and set(names) == _ENTRY
+    names = [name.text for name, _ in key.pairs if name.kind == "string"]
+    return len(key.pairs) == len(_ENTRY) and set(names) == _ENTRY
 
 
-def _with_schema(name: str, text: str, tree: dict[str, JsonValue]) -> str:
-    """Return the module with our schema annotation in its package's METADATA.
+def _with_schema(name: str, text: str, row: int) -> str:
+    """Return the module with our schema annotation in the METADATA above its package, line `row` from 0.
 
     Without it OPA does not check what the module reads of the input, and a misspelt role never denies.
     """
     lines = text.splitlines(keepends=True)
-    row = tree["package"]["location"]["row"] - 1
     start = row
     while start > 0 and lines[start - 1].startswith("#"):
         start -= 1
@@ -222,14 +221,3 @@ def _with_schema(name: str, text: str, tree: dict[str, JsonValue]) -> str:
         )
     head = "" if "# METADATA" in block else "# METADATA\n"
     return "".join([*lines[:row], head, schema_annotation(), *lines[row:]])
-
-
-def _strings(node: JsonValue) -> Iterator[str]:
-    if isinstance(node, dict):
-        if node.get("type") == "string" and isinstance(node.get("value"), str):
-            yield node["value"]
-        for child in node.values():
-            yield from _strings(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _strings(child)

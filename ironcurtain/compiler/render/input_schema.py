@@ -6,45 +6,56 @@ Rego (`opa check --schema`); inputs themselves are validated where they are buil
 
 from __future__ import annotations
 
+from typing import Final
+
+from ironcurtain.compiler.questions.schema_parts import BOOLEAN, STRING, Schema, array_of
 from ironcurtain.decision.roles import NONE, Registry
-from ironcurtain.system.frozen import JsonValue
+
+_ANY_OBJECT: Final[Schema] = {"type": "object"}
+
+RESOURCE_PROPERTIES: Final[Schema] = {"role": STRING, "at": STRING, "value": STRING, "discharged": BOOLEAN}
+"""The members of one entry of `input.subjects`."""
 
 
-def policy_input_schema(registry: Registry) -> dict[str, JsonValue]:
+def policy_input_schema(registry: Registry) -> Schema:
     """Return the JSON Schema of the policy input, with the registry's roles listed and no others."""
-    roles = [role.name for role in registry.resources]
-    ids = {"type": "object", "additionalProperties": {"type": "boolean"}}
-    derived = {
-        "roles": _closed({NONE: ids, **{role: ids.copy() for role in roles}}),
-        "patterns": _closed({role: {"type": "array", "items": {"type": "string"}} for role in roles}),
-        "within": _closed({role: {"type": "object", "additionalProperties": ids} for role in roles}),
-    }
-    subject = _closed(
-        {
-            "role": {"type": "string"},
-            "at": {"type": "string"},
-            "value": {"type": "string"},
-            "discharged": {"type": "boolean"},
-        }
-    )
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Policy input",
         "description": "What a policy is asked about one tool call: the call and its subjects.",
-        **_closed(
-            {
-                "server": {"type": "string"},
-                "tool": {"type": "string"},
-                "side_effects": {"type": "boolean"},
-                "args": {"type": "object"},
-                "caller": {"type": "object"},
-                "subjects": {"type": "object", "additionalProperties": subject},
-                **derived,
-                "sandboxed": _closed(derived),
-            }
-        ),
+        **_closed(policy_input_properties(registry)),
     }
 
 
-def _closed(properties: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+def policy_input_properties(registry: Registry) -> Schema:
+    """Return the schemas of the members of the policy input."""
+    derived = derived_properties(registry)
+    return {
+        "server": STRING,
+        "tool": STRING,
+        "side_effects": BOOLEAN,
+        "args": _ANY_OBJECT,
+        "caller": _ANY_OBJECT,
+        "subjects": _map_of(_closed(RESOURCE_PROPERTIES)),
+        **derived,
+        "sandboxed": _closed(derived),
+    }
+
+
+def derived_properties(registry: Registry) -> Schema:
+    """Return the schemas of what is derived from the resources, by role."""
+    roles = [role.name for role in registry.resources]
+    ids = _map_of(BOOLEAN)
+    return {
+        "roles": _closed(dict.fromkeys((NONE, *roles), ids)),
+        "patterns": _closed({role: array_of(STRING) for role in roles}),
+        "within": _closed({role: _map_of(ids) for role in roles}),
+    }
+
+
+def _closed(properties: Schema) -> Schema:
+    return {**_ANY_OBJECT, "properties": properties, "additionalProperties": False}
+
+
+def _map_of(values: Schema) -> Schema:
+    return {**_ANY_OBJECT, "additionalProperties": values}

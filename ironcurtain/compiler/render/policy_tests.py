@@ -20,6 +20,8 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -41,7 +43,7 @@ def with_policy_tests(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> 
     return bundle.with_files(files)
 
 
-def _question(scenario: Scenario, prepared: Prepared | Decision) -> Mapping[str, object] | None:
+def _question(scenario: Scenario, prepared: Prepared | Decision) -> Mapping[str, JsonValue] | None:
     if not isinstance(prepared, Prepared):
         return None
     # Where the floor alone can make it an escalation, the policy's own verdict is free.
@@ -68,7 +70,7 @@ def _module(server: str, tests: Mapping[str, str]) -> str:
     return "\n".join([header, *tests.values()])
 
 
-def _test(name: str, scenario: Scenario, question: Mapping[str, object]) -> str:
+def _test(name: str, scenario: Scenario, question: JsonSource) -> str:
     asked = f"{TAB}answer := decision.decision with input as "
     lines = [
         "# METADATA",

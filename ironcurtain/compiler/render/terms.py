@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import is_hidden
 
 MAX_LINE = 110
@@ -46,7 +46,7 @@ def string(text: str) -> str:
     return "".join(_rego_character(character) for character in json.dumps(text, ensure_ascii=False))
 
 
-def term(value: JsonValue) -> str:
+def term(value: JsonSource) -> str:
     """Return a JSON value as a Rego term on one line, object keys sorted."""
     if isinstance(value, str):
         return string(value)
@@ -79,7 +79,7 @@ def collection(items: Iterable[str], brackets: str, *, used: int, depth: int = 1
     return f"{brackets[0]}\n" + "".join(f"{inner}{item},\n" for item in terms) + TAB * depth + brackets[1]
 
 
-def literal(value: JsonValue, *, used: int = 0, depth: int = 1) -> str:
+def literal(value: JsonSource, *, used: int = 0, depth: int = 1) -> str:
     """Return a JSON value as a Rego term: each object and array on one line where it fits, else one a line.
 
     Args:
@@ -107,7 +107,7 @@ def raw_string(text: str) -> str:
     return f"`{text}`"
 
 
-def metadata(value: JsonValue) -> str:
+def metadata(value: JsonSource) -> str:
     """Return a value for a METADATA comment: JSON on one line, which is YAML too."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return "".join(_yaml_character(character) for character in text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.findings.kinds.open_allows import is_limited
 from ironcurtain.compiler.annotate.conditional_checks import states_absence
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import Leaf, required_arguments, schema_leaves
 from ironcurtain.compiler.rules.checks import concerned_tools
 from ironcurtain.compiler.rules.values import value_mistakes
 from ironcurtain.decision.canonical import pointers
@@ -188,5 +188,7 @@ def _may_be_absent(name: str, tools: Sequence[ToolAnnotation]) -> list[Leaf]:
 
 
 def _demanded(tool: ToolAnnotation) -> set[str]:
-    by_schema = (tool.input_schema or {}).get("required", [])
-    return {*by_schema, *(argument.name for argument in tool.args if argument.required)}
+    return {
+        *required_arguments(tool.input_schema or {}),
+        *(argument.name for argument in tool.args if argument.required),
+    }

@@ -6,61 +6,73 @@ from collections.abc import Sequence
 from typing import get_args
 
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object, reference, with_definitions
+from ironcurtain.compiler.questions.schema_parts import (
+    BOOLEAN,
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    one_of,
+    reference,
+    with_definitions,
+)
 from ironcurtain.compiler.rules.allow_checks import resource_roles
 from ironcurtain.compiler.rules.clause_coverage import KINDS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.policy import Operator
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import JsonValue
-
-_STRING: dict[str, JsonValue] = {"type": "string"}
-_BOOLEAN: dict[str, JsonValue] = {"type": "boolean"}
 
 
-def rules_schema(
-    annotated: ServerAnnotations, clauses: Sequence[PlacedClause], registry: Registry
-) -> dict[str, JsonValue]:
+def rules_schema(annotated: ServerAnnotations, clauses: Sequence[PlacedClause], registry: Registry) -> Schema:
     """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
-    ids = reference("clause")
-    rule = closed_object(
-        {
-            "name": _STRING,
-            "description": _STRING,
-            "clause": ids,
-            "if": _condition(annotated, registry),
-            "then": {"enum": [verdict.value for verdict in Verdict]},
-            "reason": _STRING,
-        },
-        {"clause_says": _STRING},
-    )
-    tools = array_of(reference("tool"))
+    clause = reference("clause")
     not_enforceable = closed_object(
-        {"clause": ids, "reason": _STRING},
-        {"kind": {"enum": list(KINDS)}, "tools": tools, "into": array_of(ids)},
+        {"clause": clause, "reason": STRING},
+        {"kind": one_of(KINDS), "tools": array_of(reference("tool")), "into": array_of(clause)},
     )
+    rules = array_of(rule_schema(annotated, registry))
     return with_definitions(
-        closed_object({"rules": array_of(rule), "not_enforceable": array_of(not_enforceable)}),
-        {
-            "clause": {"enum": [placed.clause.id for placed in clauses]},
-            "tool": {"enum": [tool.tool for tool in annotated.tools]},
-            "scalar": {"anyOf": [_STRING, {"type": "number"}, _BOOLEAN]},
-            "test": _argument_test(),
-        },
+        closed_object({"rules": rules, "not_enforceable": array_of(not_enforceable)}),
+        rule_definitions(annotated, clauses),
     )
 
 
-def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, JsonValue]:
+def rule_schema(annotated: ServerAnnotations, registry: Registry) -> Schema:
+    """Return the schema of one rule; its references are to `rule_definitions`."""
+    return closed_object(
+        {
+            "name": STRING,
+            "description": STRING,
+            "clause": reference("clause"),
+            "if": _condition(annotated, registry),
+            "then": one_of(verdict.value for verdict in Verdict),
+            "reason": STRING,
+        },
+        {"clause_says": STRING},
+    )
+
+
+def rule_definitions(annotated: ServerAnnotations, clauses: Sequence[PlacedClause]) -> Schema:
+    """Return what the schema of a rule refers to."""
+    return {
+        "clause": one_of(placed.clause.id for placed in clauses),
+        "tool": one_of(tool.tool for tool in annotated.tools),
+        "scalar": {"anyOf": [STRING, {"type": "number"}, BOOLEAN]},
+        "test": _argument_test(),
+    }
+
+
+def _condition(annotated: ServerAnnotations, registry: Registry) -> Schema:
     used = {role for tool in annotated.tools for role in resource_roles(tool)}
     resources = [role for role in registry.resources if role.name in used]
-    optional: dict[str, JsonValue] = {
+    optional: Schema = {
         "tool": array_of(reference("tool")),
-        "roles": array_of({"enum": [*(role.name for role in resources), NONE]}),
-        "side_effects": _BOOLEAN,
+        "roles": array_of(one_of([*(role.name for role in resources), NONE])),
+        "side_effects": BOOLEAN,
         "args": array_of(reference("test")),
         "caller": array_of(reference("test")),
-        "in_sandbox": _BOOLEAN,
+        "in_sandbox": BOOLEAN,
     }
     for key, values, matches in (
         ("paths", "within", ("path",)),
@@ -71,24 +83,24 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> dict[str, Js
         if roles:
             optional[key] = array_of(
                 closed_object(
-                    {"roles": array_of({"enum": roles}), values: array_of(_STRING)}, {"or_none": _BOOLEAN}
+                    {"roles": array_of(one_of(roles)), values: array_of(STRING)}, {"or_none": BOOLEAN}
                 )
             )
     return closed_object({}, optional)
 
 
-def _argument_test() -> dict[str, JsonValue]:
+def _argument_test() -> Schema:
     scalar = reference("scalar")
-    referred = [closed_object({"caller": _STRING}), closed_object({"arg": _STRING})]
+    referred = [closed_object({"caller": STRING}), closed_object({"arg": STRING})]
     return closed_object(
         {
-            "name": _STRING,
-            "op": {"enum": list(get_args(Operator))},
+            "name": STRING,
+            "op": one_of(get_args(Operator)),
             "value": {"anyOf": [scalar, array_of(scalar), *referred]},
         },
         {
-            "over": {"enum": ["every", "some"]},
-            "or_absent": _BOOLEAN,
-            "measure": {"enum": ["count", "length"]},
+            "over": one_of(["every", "some"]),
+            "or_absent": BOOLEAN,
+            "measure": one_of(["count", "length"]),
         },
     )

@@ -11,15 +11,36 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
 from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.policy import Claim, ClaimKind, Clause, Rule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted, visible
 
 KINDS: tuple[str, ...] = get_args(ClaimKind)
 _ENFORCED_ELSEWHERE = {"structural", "not-here"}
 _NOWHERE = "it concerns no server"
+
+
+class UnenforcedClause(Frozen):
+    """What an answer says of a clause that no rule keeps.
+
+    Attributes:
+        tools: Tools that people are asked about instead.
+        into: For the kind `merged`: the clauses whose rules keep it.
+    """
+
+    clause: str
+    reason: str
+    kind: ClaimKind = "other"
+    tools: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
+
+
+def unenforced(content: JsonValue) -> list[UnenforcedClause]:
+    """Return what an answer of the rules stage says of the clauses that no rule keeps."""
+    return [read_answer(UnenforcedClause, entry) for entry in entries(content, "not_enforceable")]
 
 
 def coverage_mistakes(
@@ -33,8 +54,8 @@ def coverage_mistakes(
         clauses: The clauses that this server was given.
         annotated: The server's tools.
     """
-    reasons = content["not_enforceable"]
-    counts = Counter(entry["clause"] for entry in reasons)
+    reasons = unenforced(content)
+    counts = Counter(entry.clause for entry in reasons)
     mistakes = [f"clause {clause} is given {count} reasons" for clause, count in counts.items() if count > 1]
     implemented = {rule.clause for rule in rules}
     mistakes += [
@@ -57,9 +78,7 @@ def claims(contents: Mapping[str, JsonValue], nowhere: Iterable[str]) -> tuple[C
         contents: The contents of the answers, by server.
         nowhere: Ids of the clauses that concern no server.
     """
-    said = [
-        _claim(server, entry) for server, content in contents.items() for entry in content["not_enforceable"]
-    ]
+    said = [_claim(server, entry) for server, content in contents.items() for entry in unenforced(content)]
     return (
         *said,
         *(Claim(clause=clause, kind="not-here", reason=_NOWHERE) for clause in nowhere),
@@ -72,16 +91,18 @@ def quote_mistake(quote: str, clause: Clause | None) -> str:
     return "" if wanted and wanted in text else f"`clause_says` {quoted(quote)} does not stand in the clause"
 
 
-def _entry_mistakes(entry: JsonValue, rules: Sequence[Rule], annotated: ServerAnnotations) -> Iterator[str]:
-    clause, kind, tools = entry["clause"], entry.get("kind", "other"), entry.get("tools", [])
-    if not entry["reason"].strip():
+def _entry_mistakes(
+    entry: UnenforcedClause, rules: Sequence[Rule], annotated: ServerAnnotations
+) -> Iterator[str]:
+    clause, kind = entry.clause, entry.kind
+    if not entry.reason.strip():
         yield f"clause {clause}: the reason is empty"
     if kind in _ENFORCED_ELSEWHERE:
         if kind == "not-here" and any(rule.clause == clause for rule in rules):
             yield f"clause {clause} is said not to concern this server, and has a rule"
         return
     asked = _asked_tools(clause, rules, annotated)
-    for tool in dict.fromkeys(tools):
+    for tool in dict.fromkeys(entry.tools):
         if tool not in asked:
             yield (
                 f"clause {clause}: `tools` names {quoted(tool)}, which a rule allows, and no rule of this "
@@ -102,9 +123,11 @@ def _asked_tools(clause: str, rules: Sequence[Rule], annotated: ServerAnnotation
     return own | (set(every) - allowed)
 
 
-def _merge_mistakes(entry: JsonValue, implemented: Collection[str], ids: Collection[str]) -> Iterator[str]:
-    clause, into = entry["clause"], entry.get("into", [])
-    if entry.get("kind") != "merged":
+def _merge_mistakes(
+    entry: UnenforcedClause, implemented: Collection[str], ids: Collection[str]
+) -> Iterator[str]:
+    clause, into = entry.clause, entry.into
+    if entry.kind != "merged":
         if into:
             yield f"clause {clause}: `into` goes with the kind merged only"
         return
@@ -115,16 +138,15 @@ def _merge_mistakes(entry: JsonValue, implemented: Collection[str], ids: Collect
             yield f"clause {clause} is merged into {other}, which has no rule"
 
 
-def _claim(server: str, entry: JsonValue) -> Claim:
-    kind = entry.get("kind", "other")
-    tools = () if kind in _ENFORCED_ELSEWHERE else tuple(dict.fromkeys(entry.get("tools", ())))
+def _claim(server: str, entry: UnenforcedClause) -> Claim:
+    tools = () if entry.kind in _ENFORCED_ELSEWHERE else tuple(dict.fromkeys(entry.tools))
     return Claim(
-        clause=entry["clause"],
+        clause=entry.clause,
         server=server,
-        kind=kind,
+        kind=entry.kind,
         tools=tools,
-        into=tuple(dict.fromkeys(entry.get("into", ()))),
-        reason=visible(entry["reason"]),
+        into=tuple(dict.fromkeys(entry.into)),
+        reason=visible(entry.reason),
     )
 
 

@@ -12,14 +12,27 @@ from collections.abc import Mapping, Sequence
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.schema_parts import array_of, closed_object, one_of, read_answer
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.allow_checks import resource_roles
 from ironcurtain.model.annotations import Annotations, ServerAnnotations
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 Routes = Mapping[str, tuple[PlacedClause, ...]]
 """By server, the clauses that concern it, principles included, in the order of the constitution."""
+
+
+class _Route(Frozen):
+    """Which servers a clause concerns."""
+
+    clause: str
+    servers: tuple[str, ...]
+
+
+class _Answer(Frozen):
+    """The content of an answer."""
+
+    clauses: tuple[_Route, ...]
 
 
 def route_clauses(
@@ -34,7 +47,7 @@ def route_clauses(
     if len(servers) <= 1 or not enforced:
         return dict.fromkeys(servers, tuple(clauses))
     (answer,) = book.ask([_question(enforced, annotations, servers)])
-    concerned = {entry["clause"]: set(entry["servers"]) for entry in answer.content["clauses"]}
+    concerned = {route.clause: route.servers for route in read_answer(_Answer, answer.content).clauses}
     return {
         server: tuple(
             placed for placed in clauses if placed.clause.principle or server in concerned[placed.clause.id]
@@ -68,14 +81,16 @@ def rename_clauses(content: JsonValue, names: Mapping[str, str]) -> JsonValue:
         return [rename_clauses(each, names) for each in content if _is_named(each, names)]
     if not isinstance(content, dict):
         return content
-    return {
-        key: names.get(value, value)
-        if key == "clause" and isinstance(value, str)
-        else [names[each] for each in value if each in names]
-        if key == "into" and isinstance(value, list)
-        else rename_clauses(value, names)
-        for key, value in content.items()
-    }
+    return {key: _renamed(key, value, names) for key, value in content.items()}
+
+
+def _renamed(key: str, value: JsonValue, names: Mapping[str, str]) -> JsonValue:
+    """Return what a member of an answer holds, with other ids of clauses."""
+    if key == "clause" and isinstance(value, str):
+        return names.get(value, value)
+    if key == "into" and isinstance(value, list):
+        return [names[clause] for clause in value if isinstance(clause, str) and clause in names]
+    return rename_clauses(value, names)
 
 
 def _is_named(entry: JsonValue, names: Mapping[str, str]) -> bool:
@@ -85,7 +100,7 @@ def _is_named(entry: JsonValue, names: Mapping[str, str]) -> bool:
 
 def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str]) -> Question:
     ids = [placed.clause.id for placed in clauses]
-    entry = closed_object({"clause": {"enum": ids}, "servers": array_of({"enum": list(servers)})})
+    entry = closed_object({"clause": one_of(ids), "servers": array_of(one_of(servers))})
     return Question(
         stage="clauses",
         key="clauses",
@@ -103,7 +118,7 @@ def _question(clauses: Sequence[PlacedClause], annotations: Annotations, servers
     )
 
 
-def _summary(annotated: ServerAnnotations) -> JsonValue:
+def _summary(annotated: ServerAnnotations) -> dict[str, list[str]]:
     """Return what decides whether a clause concerns a server: its tools and what they do to what."""
     return {
         tool.tool: [role for role in resource_roles(tool) if role != "none"]
@@ -113,7 +128,7 @@ def _summary(annotated: ServerAnnotations) -> JsonValue:
 
 
 def _mistakes(content: JsonValue, ids: Sequence[str]) -> list[str]:
-    counts = Counter(entry["clause"] for entry in content["clauses"])
+    counts = Counter(route.clause for route in read_answer(_Answer, content).clauses)
     return [
         f"clause {clause} is {'missing' if not counts[clause] else f'given {counts[clause]} times'}"
         for clause in ids

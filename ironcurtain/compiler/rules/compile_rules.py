@@ -17,6 +17,7 @@ from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.allow_checks import rule_mistakes, unlimited, unlimited_text
@@ -101,7 +102,11 @@ def compile_rules(context: RuleContext, book: AnswerCache) -> Compiled:
         ]
     )
     contents = {server: answer.content for server, answer in zip(asked, answers, strict=True)}
-    rules = [rule for server, content in contents.items() for rule in read_rules(server, content)]
+    rules = [
+        read_rule(server, entry)
+        for server, content in contents.items()
+        for entry in entries(content, "rules")
+    ]
     policy = _check(_policy(rules, context), context)
     raise_all(unconfirmed_rules(policy.rules, _quotes(contents), context))
     concerned = {placed.clause.id for clauses in routes.values() for placed in clauses}
@@ -248,7 +253,7 @@ def _previous_text(
     """Return what is told of the rules of the last compile, so that what need not change stays as it is."""
     if context.published is None:
         return ""
-    answered = book.previous(f"rules-{server}") or {}
+    answered = book.previous(f"rules-{server}")
     data = previous_rules(server, context.published, answered, clauses)
     return fill("rules.previous", previous=as_data(data)) if data else ""
 
@@ -271,32 +276,33 @@ def _mistakes(
     """Return all that is wrong with an answer that fits its schema: one mistake hides no other one."""
     mistakes: list[str] = []
     rules: list[Rule] = []
-    for entry in content["rules"]:
+    written = entries(content, "rules")
+    for entry in written:
+        name = str(entry["name"])
         try:
-            problems = _name_problems(entry, server) + _empty_conditions(entry["if"])
-            rules += [] if problems else read_rules(server, {"rules": [entry]})
+            problems = _name_problems(name, server) + _empty_conditions(_conditions(entry))
+            rules += [] if problems else [read_rule(server, entry)]
         except ValidationError as error:
             problems = [f"{'/'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        mistakes += [f"rule {quoted(entry['name'])}: {visible(problem)}" for problem in problems]
+        mistakes += [f"rule {quoted(name)}: {visible(problem)}" for problem in problems]
     mistakes += [
         *model_mistakes(rules, context),
         *_limit_mistakes(sound_rules(rules, context), _quotes({server: content}), context),
     ]
-    if len(rules) < len(content["rules"]):
+    if len(rules) < len(written):
         return mistakes  # a clause may be that of a rule that could not be read
     return mistakes + coverage_mistakes(content, rules, clauses, context.annotations.servers[server])
 
 
-def _name_problems(entry: JsonValue, server: str) -> list[str]:
+def _name_problems(name: str, server: str) -> list[str]:
     prefix = rule_prefix(server)
-    return [] if entry["name"].startswith(prefix) else [f"its name does not begin with {prefix}"]
+    return [] if name.startswith(prefix) else [f"its name does not begin with {prefix}"]
 
 
 def _empty_conditions(conditions: dict[str, JsonValue]) -> list[str]:
     """Return what is empty: leaving it out instead would make the rule speak of everything."""
-    given = {key: value for key, value in conditions.items() if value is not None}
-    problems = [f"the condition {quoted(key)} is empty" for key, value in given.items() if value == []]
-    return problems if given else ["it has no condition"]
+    problems = [f"the condition {quoted(key)} is empty" for key, value in conditions.items() if value == []]
+    return problems if conditions else ["it has no condition"]
 
 
 def _limit_mistakes(rules: Sequence[Rule], quotes: Mapping[str, str], context: RuleContext) -> list[str]:
@@ -323,9 +329,9 @@ def _clause(rule: Rule, context: RuleContext) -> Clause | None:
 
 def _quotes(contents: Mapping[str, JsonValue]) -> dict[str, str]:
     return {
-        rule["name"]: rule["clause_says"]
+        str(rule["name"]): str(rule["clause_says"])
         for content in contents.values()
-        for rule in content["rules"]
+        for rule in entries(content, "rules")
         if rule.get("clause_says")
     }
 
@@ -359,15 +365,21 @@ def _sentence(error: IronCurtainError) -> str:
     return f"{where}{error.what}" + (f" ({error.hint})" if error.hint else "")
 
 
-def read_rules(server: str, content: JsonValue) -> list[Rule]:
-    """Make rules of an answer: each is confined to its server; null stands for no condition."""
-    rules = []
-    for entry in content["rules"]:
-        conditions = {key: value for key, value in entry["if"].items() if value is not None}
-        complete = {key: value for key, value in entry.items() if key != "clause_says"}
-        complete["if"] = {"server": [server], **conditions}
-        rules.append(Rule.model_validate_json(json_text.canonical(complete)))
-    return rules
+def read_rule(server: str, entry: dict[str, JsonValue]) -> Rule:
+    """Make a rule of an entry of an answer: it is confined to its server; null stands for no condition.
+
+    Raises:
+        ValidationError: If it is none of a rule's form.
+    """
+    complete = {key: value for key, value in entry.items() if key != "clause_says"}
+    return read_answer(Rule, {**complete, "if": {"server": [server], **_conditions(entry)}})
+
+
+def _conditions(entry: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the conditions that an entry gives."""
+    conditions = entry["if"]
+    given = conditions.items() if isinstance(conditions, dict) else ()
+    return {key: value for key, value in given if value is not None}
 
 
 def _policy(rules: Sequence[Rule], context: RuleContext) -> CompiledPolicy:

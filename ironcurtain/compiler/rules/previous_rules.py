@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.compiler.questions.schema_parts import entries
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system.frozen import JsonValue
 
 
 def previous_rules(
-    server: str, published: CompiledPolicy, answered: Mapping[str, JsonValue], clauses: Sequence[PlacedClause]
+    server: str, published: CompiledPolicy, answered: JsonValue, clauses: Sequence[PlacedClause]
 ) -> dict[str, JsonValue]:
     """Return a server's published rules and reasons in the form of an answer; empty if there are none.
 
@@ -27,18 +28,19 @@ def previous_rules(
     then = {clause.id: clause.text for clause in published.clauses}
     now = {placed.clause.text: placed.clause.id for placed in clauses}
     quotes = {
-        rule["name"]: rule["clause_says"] for rule in answered.get("rules", ()) if "clause_says" in rule
+        rule["name"]: rule["clause_says"] for rule in entries(answered, "rules") if "clause_says" in rule
     }
-    rules = []
+    rules: list[JsonValue] = []
     for rule in published.rules:
         if rule.if_.server != (server,):
             continue
-        shown = rule.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        shown["if"].pop("server")
-        said = {"clause_says": quotes[rule.name]} if rule.name in quotes else {}
-        rules.append({**shown, **said, **_clause(rule.clause, then, now)})
-    reasons = [
-        {**entry, **_clause(entry["clause"], then, now)} for entry in answered.get("not_enforceable", ())
+        shown: dict[str, JsonValue] = rule.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        shown["if"] = rule.if_.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"server"})
+        quote = {"clause_says": quotes[rule.name]} if rule.name in quotes else {}
+        rules.append({**shown, **quote, **_clause(rule.clause, then, now)})
+    reasons: list[JsonValue] = [
+        {**entry, **_clause(str(entry["clause"]), then, now)}
+        for entry in entries(answered, "not_enforceable")
     ]
     return {"rules": rules, "not_enforceable": reasons} if rules or reasons else {}
 

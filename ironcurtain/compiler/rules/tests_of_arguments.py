@@ -97,7 +97,7 @@ def _measure_problem(test: ArgCondition) -> str:
         )
     if test.op in _LISTED:
         return _list_problem(test) or (
-            "" if _is_number(test.value[0]) else "`measure` is compared with numbers"
+            "" if _is_number(test.operands[0]) else "`measure` is compared with numbers"
         )
     return f"`measure` cannot be combined with {test.op}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import re2
 from jsonschema import Draft202012Validator
@@ -18,6 +17,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from ironcurtain.analysis.engine.values.shapes import Schemas, Shapes
+from ironcurtain.compiler.questions.schema_parts import entries
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.render.conditions import anchored
 from ironcurtain.decision.canonical import pointers
@@ -54,7 +54,7 @@ class _Place:
         if isinstance(value, list | dict) or any(same_json(value, each) for each in self.defaults):
             return True
         try:
-            return all(_validator(schema).is_valid(value) for schema in self.schemas.parts)
+            return all(_accepts(schema, value) for schema in self.schemas.parts)
         except (Unresolvable, RecursionError):
             return True
 
@@ -103,12 +103,13 @@ def _test_mistakes(test: ArgCondition, places: Sequence[_Place]) -> Iterator[str
     shown = f"`args` {quoted(test.name)}"
     known = _known(places)
     if test.op == "matches" and known and all(isinstance(value, str) for value in known):
-        if not any(_matches(test.value, value) for value in known):
-            yield f"{shown}: {quoted(test.value)} matches none of the values that there are: {_listed(known)}"
+        pattern = str(test.value)
+        if not any(_matches(pattern, value) for value in known):
+            yield f"{shown}: {quoted(pattern)} matches none of the values that there are: {_listed(known)}"
         return
     if test.op not in _TESTED or isinstance(test.value, dict):
         return
-    for value in test.value if test.op == "in" else [test.value]:
+    for value in test.operands:
         if not any(place.takes(value) for place in places):
             there = f"it takes {_listed(known)}" if known else f"its schema is {_listed(_schemas(places))}"
             yield f"{shown}: {_text(value)} can never stand there; {there}"
@@ -142,12 +143,16 @@ def _defaults(schema: JsonValue) -> Iterator[JsonValue]:
         if "default" in schema:
             yield schema["default"]
         for key in ("anyOf", "oneOf", "allOf"):
-            for part in schema.get(key, ()):
+            for part in entries(schema, key):
                 yield from _defaults(part)
 
 
-def _validator(schema: JsonValue) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
-    return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
+def _accepts(schema: JsonValue, value: JsonValue) -> bool:
+    """Tell whether a schema takes a value; what is no schema takes everything."""
+    if not isinstance(schema, dict | bool):
+        return True
+    validator = validator_for(schema, default=Draft202012Validator)
+    return validator(schema, registry=Registry()).is_valid(value)
 
 
 def _known(places: Sequence[_Place]) -> list[JsonValue]:

@@ -99,5 +99,8 @@ def _unknown_modes(scenario: Scenario, tool: ToolAnnotation) -> Iterator[str]:
 
 
 def _is_listed(value: JsonValue, name: str, tool: ToolAnnotation) -> bool:
-    schema = (tool.input_schema or {}).get("properties", {}).get(name, {})
-    return isinstance(schema, dict) and (value in schema.get("enum", []) or value == schema.get("const"))
+    schema = tool.properties.get(name)
+    if not isinstance(schema, dict):
+        return False
+    listed = schema.get("enum")
+    return (isinstance(listed, list) and value in listed) or value == schema.get("const")

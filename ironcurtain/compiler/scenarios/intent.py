@@ -18,7 +18,14 @@ from ironcurtain.analysis.engine.evaluate import prepare_scenarios
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.schema_parts import (
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    one_of,
+    read_answer,
+)
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, told_clauses
@@ -30,7 +37,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted, visible
 
 MAX_SCENARIOS = 120
@@ -70,6 +77,44 @@ class Intent:
     notes: tuple[str, ...]
 
 
+class AnsweredCall(Frozen):
+    """A call as answers give it.
+
+    Attributes:
+        arguments: A JSON object as text; `caller`, what is known of the principal, is another.
+    """
+
+    server: str
+    tool: str
+    arguments: str
+    caller: str
+
+    def read(self) -> ScenarioCall | str:
+        """Return the call, or say why it is none."""
+        arguments = _object(self.arguments, "the arguments are")
+        if isinstance(arguments, str):
+            return arguments
+        caller = _object(self.caller, "what is known of the caller is")
+        if isinstance(caller, str):
+            return caller
+        return ScenarioCall(server=self.server, tool=self.tool, arguments=arguments, caller=caller or None)
+
+
+class _AnsweredScenario(AnsweredCall):
+    """A scenario as answers give it."""
+
+    id: str
+    clause: str
+    expect: Verdict
+    why: str
+
+
+class _Answer(Frozen):
+    """The content of an answer."""
+
+    scenarios: tuple[_AnsweredScenario, ...]
+
+
 def ask_intent(context: IntentContext, book: AnswerCache, *, ask: bool) -> Intent:
     """Ask for the scenarios and keep those that can come true.
 
@@ -86,13 +131,14 @@ def ask_intent(context: IntentContext, book: AnswerCache, *, ask: bool) -> Inten
     questions = [_question(f"intent-{number}", servers, context) for number, servers in enumerate(groups, 1)]
     if not ask and not all(book.has(question) for question in questions):
         return Intent((), (_OUTDATED,) if book.holds("intent") else ())
-    entries = [entry for answer in book.ask(questions) for entry in answer.content["scenarios"]]
+    answers = [read_answer(_Answer, answer.content) for answer in book.ask(questions)]
+    answered = [scenario for answer in answers for scenario in answer.scenarios]
     taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
     names = {scenario.id for scenario in context.fixed.scenarios}
     scenarios: list[Scenario] = []
     notes: list[str] = []
-    for entry in entries[:MAX_SCENARIOS]:
-        scenario, why = _read(entry, context)
+    for proposed in answered[:MAX_SCENARIOS]:
+        scenario, why = _read(proposed, context)
         if scenario is None:
             notes.append(f"left out, {why}")
         elif call_key(scenario.call) not in taken:
@@ -134,7 +180,7 @@ def _question(key: str, servers: Sequence[str], context: IntentContext) -> Quest
             world=as_data({"home": context.fixed.world.home, **world, "lists": dict(sorted(lists.items()))}),
         ),
         schema=_schema(servers, context),
-        check=lambda content: [] if content["scenarios"] else ["there is no scenario"],
+        check=lambda content: [] if read_answer(_Answer, content).scenarios else ["there is no scenario"],
         told=told_clauses(context.clauses),
         rename=rename_clauses,
         about=f"scenarios of what the constitution means for {', '.join(servers)}",
@@ -155,63 +201,48 @@ def tool_data(server: str, tool: ToolAnnotation) -> dict[str, JsonValue]:
     }
 
 
-def call_schema(servers: Sequence[str], annotations: Annotations) -> dict[str, JsonValue]:
+def call_schema(servers: Sequence[str], annotations: Annotations) -> Schema:
     """Return the schema of a call to one of the servers' tools, as properties of an object.
 
     Arguments and what is known of the caller are JSON objects as text.
     """
     tools = sorted({tool.tool for server in servers for tool in annotations.servers[server].tools})
-    return {
-        "server": {"enum": list(servers)},
-        "tool": {"enum": tools},
-        "arguments": {"type": "string"},
-        "caller": {"type": "string"},
-    }
+    return {"server": one_of(servers), "tool": one_of(tools), "arguments": STRING, "caller": STRING}
 
 
-def _schema(servers: Sequence[str], context: IntentContext) -> dict[str, JsonValue]:
-    properties = {
-        "id": {"type": "string"},
-        "clause": {"enum": [placed.clause.id for placed in context.clauses]},
+def _schema(servers: Sequence[str], context: IntentContext) -> Schema:
+    properties: Schema = {
+        "id": STRING,
+        "clause": one_of(placed.clause.id for placed in context.clauses),
         **call_schema(servers, context.annotations),
-        "expect": {"enum": [verdict.value for verdict in Verdict]},
-        "why": {"type": "string"},
+        "expect": one_of(verdict.value for verdict in Verdict),
+        "why": STRING,
     }
     return closed_object({"scenarios": array_of(closed_object(properties))})
 
 
-def read_call(entry: JsonValue) -> ScenarioCall | str:
-    """Return the call of an answer, or say why it is none."""
-    objects: dict[str, dict[str, JsonValue]] = {}
-    for key, what in (("arguments", "the arguments are"), ("caller", "what is known of the caller is")):
-        try:
-            value = json_text.parse(entry[key])
-        except json_text.MalformedJsonError as error:
-            return f"{what} no JSON: {visible(str(error))}"
-        if not isinstance(value, dict):
-            return f"{what} no JSON object"
-        objects[key] = value
-    return ScenarioCall(
-        server=entry["server"],
-        tool=entry["tool"],
-        arguments=objects["arguments"],
-        caller=objects["caller"] or None,
-    )
+def _object(text: str, what: str) -> dict[str, JsonValue] | str:
+    """Return the JSON object that a text holds, or say why it holds none."""
+    try:
+        value = json_text.parse(text)
+    except json_text.MalformedJsonError as error:
+        return f"{what} no JSON: {visible(str(error))}"
+    return value if isinstance(value, dict) else f"{what} no JSON object"
 
 
-def _read(entry: JsonValue, context: IntentContext) -> tuple[Scenario | None, str]:
+def _read(answered: _AnsweredScenario, context: IntentContext) -> tuple[Scenario | None, str]:
     """Return a scenario, or None and why it is left out."""
-    name = f"scenario {quoted(entry['id'], 60)}"
-    call = read_call(entry)
+    name = f"scenario {quoted(answered.id, 60)}"
+    call = answered.read()
     if isinstance(call, str):
         return None, f"{name}: {call}"
     try:
         scenario = Scenario(
-            id=_slug(entry["id"]),
+            id=_slug(answered.id),
             call=call,
-            expect=Verdict(entry["expect"]),
-            clause=entry["clause"],
-            why=visible(entry["why"]),
+            expect=answered.expect,
+            clause=answered.clause,
+            why=visible(answered.why),
             origin="intent",
         )
     except ValidationError:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ironcurtain.analysis.engine.values.shapes import Schemas
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
+from ironcurtain.compiler.annotate.schema_leaves import argument_schemas, required_arguments
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
@@ -50,7 +51,7 @@ class Filler:
             places: By argument name the value of every resource argument.
         """
         needed = {
-            *self._schema.get("required", []),
+            *required_arguments(self._schema),
             *(a.top_level for a in self.annotation.args if a.required),
         }
         members = {name for composite in self.annotation.composites for name in composite.join}
@@ -67,7 +68,7 @@ class Filler:
     ) -> dict[str, JsonValue]:
         """Return the arguments with a resource argument set to a value, or to several where it takes them."""
         name = argument.top_level
-        schema = self._schema.get("properties", {}).get(name, {})
+        schema = self._tool.annotation.properties.get(name, {})
         inside = pointers.steps_of(argument.name)[1:]
         return {**arguments, name: self._set(arguments.get(name), schema, inside, argument, values)}
 
@@ -81,14 +82,14 @@ class Filler:
         """Tell whether an argument holds several resources at once."""
         if argument.codec is not None or pointers.EVERY in argument.name:
             return True
-        schema = self._schema.get("properties", {}).get(argument.top_level, {})
+        schema = self._tool.annotation.properties.get(argument.top_level, {})
         return not argument.name.startswith("/") and _is_array(schema)
 
     def accepts(self, argument: Argument, value: str) -> bool:
         """Tell whether an argument's own schema takes a value; unknown names inside it are passed over."""
         if argument.name.startswith("/"):
             return True
-        schema = self._schema.get("properties", {}).get(argument.name, {})
+        schema = self._tool.annotation.properties.get(argument.name, {})
         if argument.name not in self._checkers:
             named: dict[str, JsonValue] = {
                 key: self._schema[key] for key in ("$schema", "$defs", "definitions") if key in self._schema
@@ -107,7 +108,7 @@ class Filler:
         roles = {role for a in self.annotation.args if a.top_level == name for role in a.possible_roles}
         if _BRANCH in roles:
             return "topic"
-        schema = self._schema.get("properties", {}).get(name, {})
+        schema = self._tool.annotation.properties.get(name, {})
         found = self._minimal(schema)
         return self._fresh[0] if schema == {} or found == "" else found
 
@@ -131,7 +132,7 @@ class Filler:
             items = schema.get("items", {}) if isinstance(schema, dict) else {}
             element = value[0] if isinstance(value, list) and value else self._minimal(items)
             return [self._set(element, items, rest, argument, [one]) for one in values]
-        properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
+        properties = argument_schemas(schema) if isinstance(schema, dict) else {}
         known = value if isinstance(value, dict) else self._minimal(schema)
         known = known if isinstance(known, dict) else {}
         below = self._set(known.get(head), properties.get(head, {}), rest, argument, values)
@@ -144,7 +145,7 @@ def _written(argument: Argument, schema: JsonValue, values: list[str]) -> JsonVa
         return ", ".join(values)
     if argument.codec is not None:
         return json.dumps(values)
-    return list(values) if _is_array(schema) else values[0]
+    return [*values] if _is_array(schema) else values[0]
 
 
 def _is_array(schema: JsonValue) -> bool:

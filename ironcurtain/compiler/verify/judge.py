@@ -10,22 +10,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.schema_parts import (
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    one_of,
+    read_answer,
+)
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import clause_data
-from ironcurtain.compiler.scenarios.intent import call_schema, read_call
+from ironcurtain.compiler.scenarios.intent import AnsweredCall, call_schema
 from ironcurtain.compiler.verify.report import Mismatch
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
 MAX_PROBE_ROUNDS = 3
@@ -33,13 +41,12 @@ MAX_PROBES = 10
 MAX_JUDGED = 60
 """Failures in one question; what lies beyond waits for the next round."""
 
-Blame = Literal["rule", "scenario", "both", "undecided"]
+Blame: TypeAlias = Literal["rule", "scenario", "both", "undecided"]
 Try = Callable[[Sequence[ScenarioCall]], list[Decision]]
 """Decides calls on the policy that is judged, in their order."""
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Frozen):
     """What the judge says about one scenario.
 
     Attributes:
@@ -50,6 +57,13 @@ class Judgement:
     blame: Blame
     expect: Verdict
     why: str
+
+
+class _Answer(Frozen):
+    """The content of an answer: judgements, or calls to be tried before there are any."""
+
+    judgements: tuple[Judgement, ...]
+    probes: tuple[AnsweredCall, ...]
 
 
 @dataclass(frozen=True)
@@ -85,15 +99,18 @@ class Judge:
             ModelFailedError, AnswerMissingError: From the answers.
         """
         failed = case.failed[:MAX_JUDGED]
-        probes: list[JsonValue] = []
+        probes: list[JsonSource] = []
         while True:
             may_probe = self._probe_rounds < MAX_PROBE_ROUNDS
             self._asked += 1
             question = _question(f"judge-{self._asked}", case, failed, probes, may_probe=may_probe)
-            content = self.book.ask([question])[0].content
-            calls = _calls(content["probes"]) if may_probe else []
+            answer = read_answer(_Answer, self.book.ask([question])[0].content)
+            calls = _calls(answer.probes) if may_probe else []
             if not calls:
-                return tuple(_judgement(entry) for entry in content["judgements"])
+                return tuple(
+                    judgement.model_copy(update={"why": visible(judgement.why)})
+                    for judgement in answer.judgements
+                )
             self._probe_rounds += 1
             probes += [_outcome(call, found) for call, found in zip(calls, attempt(calls), strict=True)]
 
@@ -102,7 +119,7 @@ def _question(
     key: str,
     case: Case,
     failed: Sequence[tuple[Scenario, Mismatch]],
-    probes: Sequence[JsonValue],
+    probes: Sequence[JsonSource],
     *,
     may_probe: bool,
 ) -> Question:
@@ -117,7 +134,7 @@ def _question(
             clauses=as_data(clause_data(case.clauses)),
             rules=as_data(rules_data(case.policy)),
             table=as_data([failure_data(scenario, mismatch) for scenario, mismatch in failed]),
-            probes=as_data(list(probes)),
+            probes=as_data(probes),
             last="" if may_probe else "No more calls can be tried: leave `probes` empty.",
         ),
         schema=_schema(servers, [scenario.id for scenario, _ in failed], case.annotations),
@@ -130,7 +147,7 @@ def rules_data(policy: CompiledPolicy) -> list[JsonValue]:
     return [rule.model_dump(mode="json", by_alias=True, exclude_defaults=True) for rule in policy.rules]
 
 
-def failure_data(scenario: Scenario, mismatch: Mismatch) -> JsonValue:
+def failure_data(scenario: Scenario, mismatch: Mismatch) -> dict[str, JsonSource]:
     """Return a failed scenario as prompts show it."""
     return {
         "scenario": scenario.id,
@@ -146,7 +163,7 @@ def failure_data(scenario: Scenario, mismatch: Mismatch) -> JsonValue:
     }
 
 
-def _outcome(call: ScenarioCall, decision: Decision) -> JsonValue:
+def _outcome(call: ScenarioCall, decision: Decision) -> dict[str, JsonSource]:
     return {
         "call": call.model_dump(mode="json", exclude_none=True),
         "got": decision.verdict,
@@ -155,12 +172,12 @@ def _outcome(call: ScenarioCall, decision: Decision) -> JsonValue:
     }
 
 
-def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations) -> dict[str, JsonValue]:
+def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations) -> Schema:
     judgement = {
-        "scenario": {"enum": list(ids)},
-        "blame": {"enum": ["rule", "scenario", "both", "undecided"]},
-        "expect": {"enum": [verdict.value for verdict in Verdict]},
-        "why": {"type": "string"},
+        "scenario": one_of(ids),
+        "blame": one_of(get_args(Blame)),
+        "expect": one_of(verdict.value for verdict in Verdict),
+        "why": STRING,
     }
     members = {
         "judgements": array_of(closed_object(judgement)),
@@ -172,32 +189,29 @@ def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations
 def _mistakes(
     content: JsonValue, failed: Sequence[tuple[Scenario, Mismatch]], *, may_probe: bool
 ) -> list[str]:
-    if content["probes"] and may_probe:
+    answer = read_answer(_Answer, content)
+    if answer.probes and may_probe:
         return []  # it asks before it judges
-    counts = Counter(entry["scenario"] for entry in content["judgements"])
+    counts = Counter(judgement.scenario for judgement in answer.judgements)
     scenarios = {scenario.id: (scenario, mismatch.got) for scenario, mismatch in failed}
     mistakes = [f"scenario {quoted(name)} is not judged" for name in scenarios if not counts[name]]
     mistakes += [f"scenario {quoted(name)} is judged {n} times" for name, n in counts.items() if n > 1]
-    for entry in content["judgements"]:
-        mistakes += _entry_mistakes(entry, *scenarios[entry["scenario"]])
+    for judgement in answer.judgements:
+        mistakes += _judgement_mistakes(judgement, *scenarios[judgement.scenario])
     return mistakes
 
 
-def _entry_mistakes(entry: JsonValue, scenario: Scenario, got: Verdict) -> list[str]:
-    blame = entry["blame"]
+def _judgement_mistakes(judgement: Judgement, scenario: Scenario, got: Verdict) -> list[str]:
+    blame = judgement.blame
     if blame in ("scenario", "both") and scenario.origin in ("handwritten", "answer"):
         return [f"scenario {quoted(scenario.id)} is the author's own word: say rule or undecided"]
     third = next((v for v in Verdict if v not in (scenario.expect, got)), scenario.expect)
     wanted = {"scenario": got, "both": third}.get(blame, scenario.expect)
-    if entry["expect"] != wanted:
+    if judgement.expect != wanted:
         return [f"scenario {quoted(scenario.id)}: with blame {blame}, `expect` must be {wanted}"]
     return []
 
 
-def _calls(entries: JsonValue) -> list[ScenarioCall]:
-    calls = [read_call(entry) for entry in entries[:MAX_PROBES]]
+def _calls(probes: Sequence[AnsweredCall]) -> list[ScenarioCall]:
+    calls = [probe.read() for probe in probes[:MAX_PROBES]]
     return [call for call in calls if isinstance(call, ScenarioCall)]
-
-
-def _judgement(entry: JsonValue) -> Judgement:
-    return Judgement(entry["scenario"], entry["blame"], Verdict(entry["expect"]), visible(entry["why"]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, get_args
 
 from pydantic import ValidationError
 
@@ -19,18 +19,26 @@ from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
-from ironcurtain.compiler.questions.schema_parts import array_of, closed_object
+from ironcurtain.compiler.questions.schema_parts import (
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    one_of,
+    read_answer,
+    with_definitions,
+)
 from ironcurtain.compiler.questions.templates import as_data, fill
-from ironcurtain.compiler.rules.answer_schema import rules_schema
+from ironcurtain.compiler.rules.answer_schema import rule_definitions, rule_schema
 from ironcurtain.compiler.rules.clause_routes import clause_data
 from ironcurtain.compiler.rules.compile_rules import (
     RuleContext,
     model_mistakes,
-    read_rules,
+    read_rule,
     rule_prefix,
     unconfirmed_rules,
 )
-from ironcurtain.compiler.rules.patches import Patch, apply_patches
+from ironcurtain.compiler.rules.patches import Op, Patch, apply_patches
 from ironcurtain.compiler.scenarios.intent import tool_data
 from ironcurtain.compiler.verify.judge import Case, Judge, Judgement, failure_data, rules_data
 from ironcurtain.compiler.verify.report import Mismatch, Verification
@@ -40,11 +48,11 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
 MAX_REPAIRS = 3
-_OPS = ("update", "add", "prepend", "delete")
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,30 @@ class Settled:
     rounds: int
 
 
+class _AnsweredPatch(Frozen):
+    """A patch as answers give it; `rule` has the form of a rule in an answer of the rules stage."""
+
+    op: Op
+    name: str
+    after: str | None = None
+    rule: dict[str, JsonValue] | None = None
+
+    def read(self, server: str) -> Patch:
+        """Return the patch of a server's rules.
+
+        Raises:
+            ValidationError: If it or its rule is none.
+        """
+        rule = read_rule(server, self.rule) if self.rule is not None else None
+        return Patch(op=self.op, name=self.name, after=self.after, rule=rule)
+
+
+class _Answer(Frozen):
+    """The content of an answer."""
+
+    patches: tuple[_AnsweredPatch, ...]
+
+
 _Failure: TypeAlias = tuple[Scenario, Mismatch]
 
 
@@ -109,7 +141,7 @@ class _Blamed:
     judgement: Judgement
 
     @property
-    def data(self) -> dict[str, JsonValue]:
+    def data(self) -> dict[str, JsonSource]:
         shown = failure_data(self.scenario, self.mismatch)
         return {**shown, "demanded": self.judgement.expect, "judge": self.judgement.why}
 
@@ -301,26 +333,19 @@ def _question(
     )
 
 
-def _schema(server: str, context: RuleContext) -> dict[str, JsonValue]:
+def _schema(server: str, context: RuleContext) -> Schema:
     registry = Registry(context.annotations.roles)
-    rules = rules_schema(context.annotations.servers[server], context.clauses, registry)
-    text = {"type": "string"}
+    annotated = context.annotations.servers[server]
     patch = closed_object(
-        {"op": {"enum": list(_OPS)}, "name": text},
-        {"after": text, "rule": rules["properties"]["rules"]["items"]},
+        {"op": one_of(get_args(Op)), "name": STRING},
+        {"after": STRING, "rule": rule_schema(annotated, registry)},
     )
-    return {
-        **{key: value for key, value in rules.items() if key.startswith("$")},
-        **closed_object({"patches": array_of(patch)}),
-    }
+    patches = closed_object({"patches": array_of(patch)})
+    return with_definitions(patches, rule_definitions(annotated, context.clauses))
 
 
 def _read(server: str, content: JsonValue) -> list[Patch]:
-    patches = []
-    for entry in content["patches"]:
-        rules = read_rules(server, {"rules": [entry["rule"]]}) if entry.get("rule") is not None else [None]
-        patches.append(Patch(op=entry["op"], name=entry["name"], after=entry.get("after"), rule=rules[0]))
-    return patches
+    return [patch.read(server) for patch in read_answer(_Answer, content).patches]
 
 
 def _patched(server: str, policy: CompiledPolicy, patches: Sequence[Patch]) -> CompiledPolicy:

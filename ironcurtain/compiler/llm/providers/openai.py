@@ -42,7 +42,7 @@ class OpenAIEndpoint:
             CallError: If there is no complete answer.
         """
         streamed = Streamed()
-        schema = strict(request.schema)
+        schema: dict[str, object] = {**strict(request.schema)}
         try:
             with self._client.chat.completions.create(
                 model=self._model,

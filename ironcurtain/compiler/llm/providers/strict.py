@@ -6,8 +6,12 @@ null that our schema does not allow stands for a property that was left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from jsonschema import Draft202012Validator
 
+from ironcurtain.compiler.questions.schema_parts import Schema, entries
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -23,66 +27,77 @@ _KEPT = (
     "minItems",
     "maxItems",
 )
-_NULL: dict[str, JsonValue] = {"type": "null"}
-_TYPES = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+_NULL: Final[Schema] = {"type": "null"}
+_TYPES: Final[dict[type, str]] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    type(None): "null",
+}
 
 
-def strict(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def strict(schema: Schema) -> Schema:
     """Return a schema in strict form.
 
     Ours are made of objects, arrays, `anyOf`, enums, and references to `$defs` that do not go in circles.
     """
-    found = {key: schema[key] for key in _KEPT if key in schema}
+    formed = {key: schema[key] for key in _KEPT if key in schema}
     if "$defs" in schema:
-        found["$defs"] = {name: strict(each) for name, each in schema["$defs"].items()}
-    if "enum" in schema and "type" not in schema:
-        types = sorted({_TYPES[type(value)] for value in schema["enum"]})
-        found["type"] = types[0] if len(types) == 1 else types
+        formed["$defs"] = {name: strict(part) for name, part in _named(schema, "$defs").items()}
+    listed = schema.get("enum")
+    if isinstance(listed, list) and "type" not in schema:
+        types = sorted({_TYPES[type(value)] for value in listed})
+        formed["type"] = types[0] if len(types) == 1 else [*types]
     if "anyOf" in schema:
-        found["anyOf"] = [strict(branch) for branch in schema["anyOf"]]
-    if "items" in schema:
-        found["items"] = strict(schema["items"])
+        formed["anyOf"] = [strict(branch) for branch in entries(schema, "anyOf")]
+    items = schema.get("items")
+    if isinstance(items, dict):
+        formed["items"] = strict(items)
     if "properties" in schema:
-        required = schema.get("required", ())
-        found["properties"] = {
-            name: strict(each) if name in required else {"anyOf": [strict(each), _NULL]}
-            for name, each in schema["properties"].items()
+        required, properties = _required(schema), _named(schema, "properties")
+        formed["properties"] = {
+            name: strict(part) if name in required else {"anyOf": [strict(part), _NULL]}
+            for name, part in properties.items()
         }
-        found["required"] = list(schema["properties"])
-        found["additionalProperties"] = False
-    return found
+        formed["required"] = [*properties]
+        formed["additionalProperties"] = False
+    return formed
 
 
-def relaxed(text: str, schema: dict[str, JsonValue]) -> str:
+def relaxed(text: str, schema: Schema) -> str:
     """Return an answer without the nulls that stand for absent properties; any other text as it is."""
     try:
         content = json_text.parse(text)
     except json_text.MalformedJsonError:
         return text
-    found = _without_nulls(content, _resolved(schema, schema.get("$defs", {})))
-    return text if found == content else json_text.canonical(found).decode()
+    without = _without_nulls(content, _resolved(schema, _named(schema, "$defs")))
+    return text if without == content else json_text.canonical(without).decode()
 
 
-def _resolved(schema: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
+def _resolved(schema: JsonValue, definitions: Mapping[str, Schema]) -> JsonValue:
     """Return a schema with every reference replaced by what it names."""
     if isinstance(schema, list):
-        return [_resolved(each, definitions) for each in schema]
+        return [_resolved(item, definitions) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    if "$ref" in schema:
-        return _resolved(definitions[schema["$ref"].removeprefix("#/$defs/")], definitions)
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        return _resolved(definitions[reference.removeprefix("#/$defs/")], definitions)
     return {key: _resolved(value, definitions) for key, value in schema.items() if key != "$defs"}
 
 
-def _without_nulls(value: JsonValue, schema: dict[str, JsonValue]) -> JsonValue:
+def _without_nulls(value: JsonValue, schema: JsonValue) -> JsonValue:
+    if not isinstance(schema, dict):
+        return value
     if "anyOf" in schema:
-        tried = ((_without_nulls(value, branch), branch) for branch in schema["anyOf"])
-        return next((found for found, branch in tried if _fits(found, branch)), value)
+        tried = ((_without_nulls(value, branch), branch) for branch in entries(schema, "anyOf"))
+        return next((without for without, branch in tried if _fits(without, branch)), value)
     if isinstance(value, list) and "items" in schema:
         return [_without_nulls(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:
         return value
-    required, known = schema.get("required", ()), schema["properties"]
+    required, known = _required(schema), _named(schema, "properties")
     return {
         key: _without_nulls(item, known.get(key, {}))
         for key, item in value.items()
@@ -90,5 +105,17 @@ def _without_nulls(value: JsonValue, schema: dict[str, JsonValue]) -> JsonValue:
     }
 
 
-def _fits(value: JsonValue, schema: dict[str, JsonValue]) -> bool:
+def _fits(value: JsonValue, schema: Schema) -> bool:
     return Draft202012Validator(schema).is_valid(value)
+
+
+def _named(schema: Schema, key: str) -> dict[str, Schema]:
+    """Return the schemas that stand under names: definitions or properties."""
+    named = schema.get(key)
+    items = named.items() if isinstance(named, dict) else ()
+    return {name: part for name, part in items if isinstance(part, dict)}
+
+
+def _required(schema: Schema) -> list[JsonValue]:
+    required = schema.get("required")
+    return required if isinstance(required, list) else []
