@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import cast
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle
@@ -20,7 +21,6 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
@@ -43,12 +43,13 @@ def with_policy_tests(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> 
     return bundle.with_files(files)
 
 
-def _question(scenario: Scenario, prepared: Prepared | Decision) -> Mapping[str, JsonValue] | None:
+def _question(scenario: Scenario, prepared: Prepared | Decision) -> Mapping[str, JsonSource] | None:
     if not isinstance(prepared, Prepared):
         return None
     # Where the floor alone can make it an escalation, the policy's own verdict is free.
     is_floor = scenario.expect is Verdict.ESCALATE and prepared.floor.escalated
-    return None if is_floor else prepared.input
+    # The input is JSON whose members have names; a type with named members is no mapping of JSON to mypy.
+    return None if is_floor else cast("Mapping[str, JsonSource]", prepared.input)
 
 
 def _name(scenario: Scenario, taken: Mapping[str, str]) -> str:
