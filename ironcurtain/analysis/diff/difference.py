@@ -26,7 +26,6 @@ from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Searched, 
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.space.elements import SubjectKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
@@ -174,7 +173,7 @@ class _Changed:
 def _changes(one: Examined) -> Iterator[_Changed]:
     search = CallSearch(one)
     for cell in one.space.cells.values():
-        diagram = verdict_diagram(one.space, cell, one.answers.get(cell.keys, ()))
+        diagram = one.verdict_diagram(cell)
         outcomes = {path.outcome for path in paths(diagram)}
         mapped: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
         mapped |= {outcome: _change(cell, outcome) for outcome in outcomes}

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ironcurtain.analysis.engine.indexes import (
+    Assignment,
+    ClassIndex,
+    PolicyIndex,
+    VariableIndex,
+    indexed,
+)
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Values
@@ -36,18 +43,19 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     keys = {s.id: _key(examined, call, s.id) for s in call.call.subjects}
     mask = 0
     for key in keys.values():
-        mask |= examined.calls.key_mask(key, 0)
+        mask |= examined.calls.key_mask(key, PolicyIndex(0))
     resources = {name for source in space.sources for name in source.places if source.argument is not None}
     arguments, caller = (_members(call.input[root]) for root in ("args", "caller"))
     asked: Values = {
         "args": {name: PRESENT if name in resources else value for name, value in arguments.items()},
         "caller": caller,
     }
-    classes = {}
-    for index, variable in enumerate(space.variables):
-        classes[index] = variable.class_of(asked)
-        if classes[index] is None:
+    classes: dict[VariableIndex, ClassIndex] = {}
+    for index, variable in indexed(VariableIndex, space.variables):
+        class_ = variable.class_of(asked)
+        if class_ is None:
             raise LookupError(f"no class of {variable.places} for {asked} under {side.content.revision}")
+        classes[index] = class_
     for id_, key in keys.items():
         cell = space.cells.get((key,))
         if cell is None:
@@ -71,7 +79,7 @@ def _key(examined: Examined, call: Prepared, id_: str) -> SubjectKey:
     return subject_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
 
 
-def _takes(examined: Examined, path: DiagramPath, classes: dict[int, int | None], mask: int) -> bool:
+def _takes(examined: Examined, path: DiagramPath, classes: Assignment, mask: int) -> bool:
     return all(classes[index] in group for index, group in path.classes) and examined.calls.satisfies(
         mask, path
     )

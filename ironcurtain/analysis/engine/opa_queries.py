@@ -6,16 +6,22 @@ a difference between OPA's reading of the policy and ours ends the run instead o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import evaluate
+from ironcurtain.analysis.engine.indexes import Assignment
 from ironcurtain.analysis.engine.proof import Exactness
-from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath, paths
+from ironcurtain.analysis.engine.rules.diagram import (
+    FALLS_THROUGH,
+    MAX_PATHS,
+    DiagramNode,
+    DiagramPath,
+    paths,
+)
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Seen, SubjectKey
 from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, EquivalenceClass
-from ironcurtain.analysis.engine.too_many import MAX_PATHS
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.whole_calls import Calls, Chosen, TooManyStatesError
 from ironcurtain.decision.canonical.resources import CALL, Resource
@@ -54,7 +60,7 @@ class Answered:
 
     path: DiagramPath
     outcomes: tuple[Outcome | None, ...]
-    chosen: Mapping[int, int]
+    chosen: Assignment
     elements: Chosen
     fits: bool
 
@@ -64,7 +70,7 @@ class _Question:
     space: CallSpace
     cell: EquivalenceClass
     path: DiagramPath
-    chosen: Mapping[int, int]
+    chosen: Assignment
     elements: Chosen
     mask: int | None = None
 
@@ -105,6 +111,33 @@ class Examined:
         """Whether every kind of call was examined."""
         return "sampled" if self.gaps else "exact"
 
+    def verdict_diagram(self, cell: EquivalenceClass) -> DiagramNode:
+        """Return a cell's diagram with what OPA said in place of rules, reduced anew.
+
+        Each outcome is, per policy, (verdict, clause); ways that no call takes keep what their rule says.
+        """
+        by_opa: dict[tuple[int, Hashable], tuple[str, str | None]] = {}
+        for answer in self.answers.get(cell.keys, ()):
+            for side, outcome in enumerate(answer.outcomes):
+                if outcome is not None:
+                    by_opa[side, answer.path.outcome[side]] = (outcome.verdict.value, outcome.clause)
+        by_rules = self.space.diagrams.of(cell)
+        replaced: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
+        for path in paths(by_rules):
+            replaced[path.outcome] = tuple(
+                by_opa.get((side, order), _by_rule(self.space, cell, side, order))
+                for side, order in enumerate(path.outcome)
+            )
+        return self.space.diagrams.mapped(by_rules, replaced)
+
+
+def _by_rule(space: CallSpace, cell: EquivalenceClass, side: int, order: Hashable) -> tuple[str, str | None]:
+    if order == FALLS_THROUGH:
+        key = cell.keys[side]
+        return (Verdict.ALLOW.value if key is not None and key.discharged else Verdict.DENY.value), None
+    rule = next(rule for rule in space.rules[side] if rule.order == order)
+    return rule.then.value, rule.clause
+
 
 def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
     """Ask OPA about every path of every cell of some tools.
@@ -133,7 +166,7 @@ def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
         outcomes = tuple(answers.get(number) for answers in per_side)
         fits = (
             question.cell.fits
-            and question.space.fits(question.chosen)
+            and question.space.modes.fits(question.chosen)
             and all(element.fits for _, element in question.elements)
         )
         answered = Answered(question.path, outcomes, question.chosen, question.elements, fits)
@@ -146,10 +179,10 @@ def _questions(one: Examined) -> Domain[_Question]:
     gaps: set[str] = set()
     total = 0
     for cell in one.space.cells.values():
-        diagram = one.space.diagram(cell)
+        diagram = one.space.diagrams.of(cell)
         total += diagram.paths
         if total > MAX_PATHS:
-            raise one.space.too_many()
+            raise one.space.diagrams.too_many()
         for path in paths(diagram):
             try:
                 question = _question(one, cell, path)
@@ -236,7 +269,7 @@ def _batch(questions: list[_Question], numbers: list[int], side: int) -> _Batch:
     }
     for (key, _), subject in fillers.items():
         add(key, subject)
-    values = space.values(first.chosen)
+    values = space.modes.values(first.chosen)
     arguments = {name: value for name, value in values["args"].items() if name not in _resource_names(space)}
     asked = policy_input(
         space.server,

@@ -1,27 +1,38 @@
-"""Searching for a whole call: is there one that holds a subject and is decided so and so?
+"""Searching for a whole call: is there one that holds a resource of a cell and is decided in a given way?
 
-The search is exhaustive over classes and guard bits, not over values, so "there is none" is a proof where
-every kind of call was examined, none was given up, and none was put together that the tool then refused.
+    searched = CallSearch(examined).find(cell, lambda resource, call: call[0] <= Verdict.ALLOW.severity)
+    searched.call, searched.proof
+
+The search is exhaustive over classes and guard bits, not over values. So `proved` (there is no such call) is
+said only where every kind of call was examined, the search was not cut short, and no call was put together
+that the tool then refused.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from ironcurtain.analysis.engine.indexes import (
+    Assignment,
+    ClassIndex,
+    ClassSets,
+    SourceIndex,
+    VariableIndex,
+    indexed,
+)
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.analysis.engine.rules.diagram import DiagramNode as Diagram
-from ironcurtain.analysis.engine.rules.diagram import DiagramPath
+from ironcurtain.analysis.engine.rules.diagram import DiagramNode, DiagramPath
 from ironcurtain.analysis.engine.rules.rules import GuardKey
-from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
-from ironcurtain.analysis.engine.space.joined import is_in_mode, is_torn, placed_in_mode
-from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
-from ironcurtain.analysis.engine.whole_calls import Chosen, Roles, Sums, TooManyStatesError
+from ironcurtain.analysis.engine.space.call_space import CallSpace
+from ironcurtain.analysis.engine.space.elements import Element, SubjectKey, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.engine.space.modes import Roles
+from ironcurtain.analysis.engine.whole_calls import Chosen, Sums, TooManyStatesError
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -34,16 +45,17 @@ REFUSED = "the only such calls that were found are calls that the tool's schema 
 Severities: TypeAlias = tuple[int, ...]
 """Per policy the severity of a final verdict, -1 where nothing is decided."""
 Goal: TypeAlias = Callable[[Severities, Severities], bool]
-"""From the severities of the subject and of the call: is this what is looked for?"""
+"""From the severities of the resource and of the call: is this what is looked for?"""
 State: TypeAlias = tuple[int, Severities]
 
-_FLOOR = Verdict.ESCALATE.severity
+_MINIMUM = Verdict.ESCALATE.severity
+"""The severity that a structural check demands at least."""
 ANY_PATH = DiagramPath((), (), ())
 
 
 @dataclass(frozen=True)
 class FoundCall:
-    """A whole call that a search found, with the value of the subject it is about."""
+    """A whole call that a search found, with the value of the resource it is about."""
 
     arguments: dict[str, JsonValue]
     caller: dict[str, JsonValue]
@@ -77,7 +89,7 @@ class CallSearch:
     Args:
         examined: The tool, after OPA was asked about it.
         allowed: Tells whether an element may be part of the call.
-        effort: So many combinations of guards are tried in one search before it is given up; None for all.
+        effort: So many combinations of guards are tried in one search before it is cut short; None for all.
     """
 
     def __init__(
@@ -86,25 +98,20 @@ class CallSearch:
         allowed: Callable[[Element], bool] = lambda _: True,
         effort: int | None = None,
     ) -> None:
-        self._one = examined
-        self._space = examined.space
-        self._allowed = allowed
-        self._effort = effort
-        self._tried = 0
-        self._refused = 0
-        self._diagrams: dict[tuple[SubjectKey | None, ...], Diagram] = {}
+        self._examined, self._allowed, self._effort = examined, allowed, effort
+        self._verdicts = _Verdicts(examined)
 
     def find(
         self,
         cell: EquivalenceClass,
         goal: Goal,
         path: DiagramPath = ANY_PATH,
-        wanted: Mapping[int, frozenset[int]] | None = None,
+        wanted: ClassSets | None = None,
     ) -> Searched:
-        """Search a call that holds a cell's subject and meets a goal.
+        """Search a call that holds a cell's resource and meets a goal.
 
         Args:
-            cell: The subject's cell.
+            cell: The resource's cell.
             goal: What is looked for.
             path: A path of the cell's diagram that the call must take.
             wanted: Further demands on the classes of variables.
@@ -112,164 +119,35 @@ class CallSearch:
         demands = dict(path.classes)
         for index, classes in (wanted or {}).items():
             demands[index] = demands.get(index, classes) & classes
-        # Calls that a search did not get to, or that the tool refused, are known to this search alone.
-        gaps = set(self._one.gaps)
         if any(not classes for classes in demands.values()):
-            return Searched(None, frozenset(gaps))
-        self._tried = self._refused = 0
-        try:
-            for chosen, roles in itertools.islice(self._modes(demands), MAX_TRIED):
-                found = self._in_mode(cell, goal, path, chosen, roles)
-                if found is not None:
-                    return Searched(found)
-            if self._count_modes(demands) > MAX_TRIED:
-                gaps.add(CUT_SHORT)
-        except TooManyStatesError:
-            gaps.add(CUT_SHORT)
-        if self._refused:
-            gaps.add(REFUSED)
-        return Searched(None, frozenset(gaps))
+            return Searched(None, self._examined.gaps)
+        search = _Search(self._examined, self._verdicts, self._allowed, self._effort, cell, goal, path)
+        return search.run(demands)
 
     def could(self, cell: EquivalenceClass, test: Callable[[Severities], bool]) -> bool:
         """Tell whether some outcome of a cell's own diagram passes a test; cheap, and without the call."""
-        return any(
-            test(self._severities(cell.keys, outcome)) for outcome in _outcomes(self._diagram(cell.keys))
-        )
+        return any(map(test, self._verdicts.possible(cell)))
 
-    # -- modes ------------------------------------------------------------------------------------
 
-    def _modes(self, demands: Mapping[int, frozenset[int]]) -> Iterator[tuple[dict[int, int], Roles]]:
-        """Yield one assignment for every combination that rules tell apart, plainest first."""
-        for combination in itertools.product(*self._pools(demands)):
-            chosen = dict(enumerate(combination))
-            if is_torn(self._space.sources, self._space.variables, chosen):
-                continue
-            yield chosen, self._space.roles_in(chosen)
+class _Verdicts:
+    """How each resource of a tool's cells is decided, in each mode."""
 
-    def _count_modes(self, demands: Mapping[int, frozenset[int]]) -> int:
-        return math.prod(len(pool) for pool in self._pools(demands))
+    def __init__(self, examined: Examined) -> None:
+        self._examined = examined
+        self._diagrams: dict[tuple[SubjectKey | None, ...], DiagramNode] = {}
 
-    def _pools(self, demands: Mapping[int, frozenset[int]]) -> list[list[int]]:
-        pools = []
-        for index, variable in enumerate(self._space.variables):
-            kinds: dict[frozenset[str], int] = {}
-            allowed = demands.get(index, frozenset(range(len(variable.classes))))
-            for each in sorted(allowed, key=variable.plainness):
-                kinds.setdefault(variable.classes[each].true & self._space.used_atoms, each)
-            pools.append(list(kinds.values()))
-        return pools
+    def possible(self, cell: EquivalenceClass) -> Iterator[Severities]:
+        """Yield every way in which a cell's resources are decided in some call."""
+        return (_severities(cell.keys, outcome) for outcome in _outcomes(self._diagram(cell.keys)))
 
-    # -- one mode ---------------------------------------------------------------------------------
-
-    def _in_mode(
-        self, cell: EquivalenceClass, goal: Goal, path: DiagramPath, chosen: dict[int, int], roles: Roles
-    ) -> FoundCall | None:
-        if cell.role == NONE:
-            return self._bare(cell, goal, path, chosen, roles)
-        for home, own in enumerate(roles):
-            if (home, own) not in cell.homes or self._space.given(self._space.sources[home], chosen) is False:
-                continue
-            for element in self._holding(cell, home, own):
-                for mask in self._masks(chosen, roles, (home, element), path):
-                    found = self._with_mask(cell, goal, chosen, roles, (home, element), mask)
-                    if found is not None:
-                        return found
-        return None
-
-    def _holding(self, cell: EquivalenceClass, home: int, own: tuple[str, ...]) -> Iterator[Element]:
-        """Yield elements that hold the cell's subject, one for each set of subjects."""
-        met = set()
-        for element in self._space.elements(home, own):
-            subjects = frozenset(keys for keys, _ in pairs(element))
-            if cell.keys in subjects and subjects not in met and self._allowed(element):
-                met.add(subjects)
-                yield element
-
-    def _masks(
-        self, chosen: dict[int, int], roles: Roles, fixed: tuple[int, Element], path: DiagramPath
-    ) -> list[int]:
-        """Return the guard bits that calls with the element can have on the path."""
-        if not self._space.guards:
-            return [0]
-        calls = self._one.calls
-        reached = calls.join(chosen, roles, fixed, calls.bits, self._allowed)
-        return [mask for mask in reached if calls.satisfies(mask, path)]
-
-    def _with_mask(
-        self,
-        cell: EquivalenceClass,
-        goal: Goal,
-        chosen: dict[int, int],
-        roles: Roles,
-        fixed: tuple[int, Element],
-        mask: int,
-    ) -> FoundCall | None:
-        self._tried += 1
-        if self._effort is not None and self._tried > self._effort:
-            raise TooManyStatesError
-        subject = self._decided(cell.keys, chosen, mask)
-        if subject is None:
-            return None
-        memo: dict[tuple[SubjectKey | None, ...], Severities | None] = {}
-
-        def start(element: Element) -> State:
-            total: Severities = tuple(-1 for _ in self._space.sides.sides)
-            for keys, _ in pairs(element):
-                if keys not in memo:
-                    memo[keys] = self._decided(keys, chosen, mask)
-                total = _worst(total, memo[keys] or total)
-            return self._one.calls.mask(element), total
-
-        nothing: State = (0, tuple(-1 for _ in self._space.sides.sides))
-        sums: Sums[State] = Sums(start, _plus, nothing, lambda state: not state[0] & ~mask)
-        reached = self._one.calls.join(chosen, roles, fixed, sums, self._allowed)
-        for (bits, call), elements in reached.items():
-            if bits == mask and goal(subject, call):
-                found = self._call(cell, chosen, elements)
-                if self._is_accepted(found, chosen):
-                    return found
-        return None
-
-    def _is_accepted(self, call: FoundCall, chosen: Mapping[int, int]) -> bool:
-        """Hold a call against steps 3 to 5, which alone know what the whole schema and the disk allow.
-
-        Where a resource is joined of tested arguments, the call also has to be in the mode it was made for.
-        """
-        is_meant = is_in_mode(self._space, call.arguments, call.caller, chosen)
-        if is_meant and self._space.reader.accepts(call.arguments):
-            return True
-        self._refused += 1
-        if self._refused > MAX_REFUSED:
-            raise TooManyStatesError
-        return False
-
-    def _bare(
-        self, cell: EquivalenceClass, goal: Goal, path: DiagramPath, chosen: dict[int, int], roles: Roles
-    ) -> FoundCall | None:
-        """Look at the call without resources."""
-        elements = []
-        for source, own in enumerate(roles):
-            options = self._one.calls.options(source, own, chosen)
-            bare = next((element for element in options if element.is_bare), None)
-            if bare is None:
-                return None
-            elements.append((source, bare))
-        subject = self._decided(cell.keys, chosen, 0)
-        if subject is None or not self._one.calls.satisfies(0, path) or not goal(subject, subject):
-            return None
-        found = replace(self._call(cell, chosen, tuple(elements)), role=NONE, value="call")
-        return found if self._is_accepted(found, chosen) else None
-
-    # -- verdicts ---------------------------------------------------------------------------------
-
-    def _decided(
-        self, keys: tuple[SubjectKey | None, ...], chosen: Mapping[int, int], mask: int
+    def in_mode(
+        self, keys: tuple[SubjectKey | None, ...], chosen: Assignment, mask: int
     ) -> Severities | None:
-        """Return how a subject is decided in a mode under guard bits, None if it cannot exist there."""
+        """Return how a resource is decided in a mode under guard bits, None if it cannot exist there."""
         node = self._diagram(keys)
         while node.test is not None:
             state = (
-                self._one.calls.state(mask, node.test)
+                self._examined.calls.state(mask, node.test)
                 if isinstance(node.test, GuardKey)
                 else chosen[node.test]
             )
@@ -277,43 +155,194 @@ class CallSearch:
             if below is None:
                 return None
             node = below
-        return None if node.outcome is None else self._severities(keys, node.outcome)
+        return None if node.outcome is None else _severities(keys, node.outcome)
 
-    def _severities(self, keys: tuple[SubjectKey | None, ...], outcome: tuple[object, ...]) -> Severities:
-        found = []
-        for key, said in zip(keys, outcome, strict=True):
-            verdict = said[0] if isinstance(said, tuple) else Verdict.DENY
-            floor = _FLOOR if key is not None and key.floor else -1
-            found.append(-1 if key is None else max(Verdict(verdict).severity, floor))
-        return tuple(found)
-
-    def _diagram(self, keys: tuple[SubjectKey | None, ...]) -> Diagram:
+    def _diagram(self, keys: tuple[SubjectKey | None, ...]) -> DiagramNode:
         if keys not in self._diagrams:
-            cell = self._space.cells[keys]
-            self._diagrams[keys] = verdict_diagram(self._space, cell, self._one.answers.get(keys, ()))
+            self._diagrams[keys] = self._examined.verdict_diagram(self._examined.space.cells[keys])
         return self._diagrams[keys]
+
+
+@dataclass
+class _Search:
+    """One search, and how much of its effort is spent.
+
+    Attributes:
+        tried: How many combinations of guards were tried.
+        refused: How many calls were put together that the tool refused.
+    """
+
+    examined: Examined
+    verdicts: _Verdicts
+    allowed: Callable[[Element], bool]
+    effort: int | None
+    cell: EquivalenceClass
+    goal: Goal
+    path: DiagramPath
+    tried: int = 0
+    refused: int = 0
+
+    def run(self, demands: ClassSets) -> Searched:
+        """Search the modes that keep to some classes."""
+        gaps = set(self.examined.gaps)
+        try:
+            for chosen in itertools.islice(self._assignments(demands), MAX_TRIED):
+                found = self._in_mode(chosen)
+                if found is not None:
+                    return Searched(found)
+            if math.prod(len(pool) for pool in self._pools(demands)) > MAX_TRIED:
+                gaps.add(CUT_SHORT)
+        except TooManyStatesError:
+            gaps.add(CUT_SHORT)
+        if self.refused:
+            gaps.add(REFUSED)
+        return Searched(None, frozenset(gaps))
+
+    @property
+    def _space(self) -> CallSpace:
+        return self.examined.space
+
+    # -- modes ------------------------------------------------------------------------------------
+
+    def _assignments(self, demands: ClassSets) -> Iterator[dict[VariableIndex, ClassIndex]]:
+        """Yield one assignment for every combination that rules tell apart, plainest first."""
+        for combination in itertools.product(*self._pools(demands)):
+            chosen = dict(indexed(VariableIndex, combination))
+            if not self._space.modes.is_torn(chosen):
+                yield chosen
+
+    def _pools(self, demands: ClassSets) -> list[list[ClassIndex]]:
+        pools = []
+        for index, variable in indexed(VariableIndex, self._space.variables):
+            kinds: dict[frozenset[str], ClassIndex] = {}
+            for class_ in sorted(demands.get(index, variable.indexes), key=variable.plainness):
+                kinds.setdefault(variable.classes[class_].true & self._space.used_atoms, class_)
+            pools.append(list(kinds.values()))
+        return pools
+
+    def _in_mode(self, chosen: dict[VariableIndex, ClassIndex]) -> FoundCall | None:
+        roles = self._space.modes.roles(chosen)
+        if self.cell.role == NONE:
+            return self._bare(chosen, roles)
+        for home, own in indexed(SourceIndex, roles):
+            source = self._space.sources[home]
+            if (home, own) not in self.cell.homes or self._space.modes.gives(source, chosen) is False:
+                continue
+            for element in self._holding(home, own):
+                for mask in self._masks(chosen, roles, (home, element)):
+                    found = self._with_mask(chosen, roles, (home, element), mask)
+                    if found is not None:
+                        return found
+        return None
+
+    # -- one mode ---------------------------------------------------------------------------------
+
+    def _holding(self, home: SourceIndex, own: tuple[str, ...]) -> Iterator[Element]:
+        """Yield elements that hold the cell's resource, one for each set of resources."""
+        met = set()
+        for element in self._space.elements.of(home, own):
+            resources = frozenset(keys for keys, _ in pairs(element))
+            if self.cell.keys in resources and resources not in met and self.allowed(element):
+                met.add(resources)
+                yield element
+
+    def _masks(self, chosen: Assignment, roles: Roles, fixed: tuple[SourceIndex, Element]) -> list[int]:
+        """Return the guard bits that calls with the element can have on the path."""
+        if not self._space.guards:
+            return [0]
+        calls = self.examined.calls
+        reached = calls.join(chosen, roles, fixed, calls.bits, self.allowed)
+        return [mask for mask in reached if calls.satisfies(mask, self.path)]
+
+    def _with_mask(
+        self, chosen: Assignment, roles: Roles, fixed: tuple[SourceIndex, Element], mask: int
+    ) -> FoundCall | None:
+        self.tried += 1
+        if self.effort is not None and self.tried > self.effort:
+            raise TooManyStatesError
+        resource = self.verdicts.in_mode(self.cell.keys, chosen, mask)
+        if resource is None:
+            return None
+        memo: dict[tuple[SubjectKey | None, ...], Severities | None] = {}
+
+        def start(element: Element) -> State:
+            total: Severities = tuple(-1 for _ in self._space.sides.sides)
+            for keys, _ in pairs(element):
+                if keys not in memo:
+                    memo[keys] = self.verdicts.in_mode(keys, chosen, mask)
+                total = _worst(total, memo[keys] or total)
+            return self.examined.calls.mask(element), total
+
+        nothing: State = (0, tuple(-1 for _ in self._space.sides.sides))
+        sums: Sums[State] = Sums(start, _plus, nothing, lambda state: not state[0] & ~mask)
+        reached = self.examined.calls.join(chosen, roles, fixed, sums, self.allowed)
+        for (bits, call), elements in reached.items():
+            if bits == mask and self.goal(resource, call):
+                found = self._call(chosen, elements)
+                if self._is_accepted(found, chosen):
+                    return found
+        return None
+
+    def _bare(self, chosen: Assignment, roles: Roles) -> FoundCall | None:
+        """Look at the call without resources."""
+        calls = self.examined.calls
+        elements = []
+        for source, own in indexed(SourceIndex, roles):
+            options = calls.options(source, own, chosen)
+            bare = next((element for element in options if element.is_bare), None)
+            if bare is None:
+                return None
+            elements.append((source, bare))
+        decided = self.verdicts.in_mode(self.cell.keys, chosen, 0)
+        if decided is None or not calls.satisfies(0, self.path) or not self.goal(decided, decided):
+            return None
+        found = replace(self._call(chosen, tuple(elements)), role=NONE, value="call")
+        return found if self._is_accepted(found, chosen) else None
 
     # -- the call itself --------------------------------------------------------------------------
 
-    def _call(self, cell: EquivalenceClass, chosen: dict[int, int], elements: Chosen) -> FoundCall:
-        arguments = self._space.call_arguments(chosen)
-        roles = self._space.roles_in(chosen)
-        for source, found in enumerate(self._space.sources):
-            own = [element for home, element in elements if home == source]
+    def _is_accepted(self, call: FoundCall, chosen: Assignment) -> bool:
+        """Hold a call against steps 3 to 5, which alone know what the whole schema and the disk allow.
+
+        Where a resource is joined of tested arguments, the call also has to be in the mode it was made for.
+        """
+        is_meant = self._space.arguments.are_in_mode(call.arguments, call.caller, chosen)
+        if is_meant and self._space.reader.accepts(call.arguments):
+            return True
+        self.refused += 1
+        if self.refused > MAX_REFUSED:
+            raise TooManyStatesError
+        return False
+
+    def _call(self, chosen: Assignment, elements: Chosen) -> FoundCall:
+        arguments = self._space.arguments.of(chosen)
+        roles = self._space.modes.roles(chosen)
+        for index, source in indexed(SourceIndex, self._space.sources):
+            own = [element for home, element in elements if home == index]
             values = tuple(dict.fromkeys(value for element in own for value in element.values))
             if values:
-                joined = found.composite is not None
                 arguments.update(
-                    placed_in_mode(self._space, found, own[0], chosen)
-                    if joined
-                    else self._space.reader.placing.place(found, values)
+                    self._space.arguments.joined(source, own[0], chosen)
+                    if source.composite is not None
+                    else self._space.reader.placing.place(source, values)
                 )
-            elif any(self._space.sides.registry[role].resource for role in roles[source]):
+            elif self._space.elements.yields_resources(roles[index]):
                 # Left away, or there and empty.
-                arguments = {n: value for n, value in arguments.items() if n not in found.places}
+                arguments = {n: value for n, value in arguments.items() if n not in source.places}
                 arguments.update({n: value for element in own for n, value in element.given})
-        value = next((v for _, e in elements for keys, v in pairs(e) if keys == cell.keys), "")
-        return FoundCall(arguments, self._space.values(chosen)["caller"], cell.role, value)
+        held = (pair for _, element in elements for pair in pairs(element))
+        value = next((value for keys, value in held if keys == self.cell.keys), "")
+        return FoundCall(arguments, self._space.modes.values(chosen)["caller"], self.cell.role, value)
+
+
+def _severities(keys: tuple[SubjectKey | None, ...], outcome: tuple[object, ...]) -> Severities:
+    """Return how severely each policy decides a resource: its verdict, or the minimum of a check."""
+    found = []
+    for key, decided in zip(keys, outcome, strict=True):
+        verdict = Verdict(decided[0] if isinstance(decided, tuple) else Verdict.DENY)
+        minimum = _MINIMUM if key is not None and key.floor else -1
+        found.append(-1 if key is None else max(verdict.severity, minimum))
+    return tuple(found)
 
 
 def _plus(one: State, other: State) -> State:
@@ -324,7 +353,7 @@ def _worst(one: Severities, other: Severities) -> Severities:
     return tuple(map(max, one, other))
 
 
-def _outcomes(node: Diagram) -> Iterator[tuple[object, ...]]:
+def _outcomes(node: DiagramNode) -> Iterator[tuple[object, ...]]:
     seen, waiting = {node}, [node]
     while waiting:
         inner = waiting.pop()

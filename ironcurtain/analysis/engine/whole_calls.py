@@ -10,19 +10,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from ironcurtain.analysis.engine.indexes import (
+    Assignment,
+    ClassIndex,
+    PolicyIndex,
+    SourceIndex,
+    VariableIndex,
+    indexed,
+)
 from ironcurtain.analysis.engine.rules.diagram import GUARD_STATES, DiagramPath
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.call_space import CallSpace
-from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
+from ironcurtain.analysis.engine.space.elements import Element, SubjectKey, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.engine.space.modes import Roles
 from ironcurtain.decision.roles import NONE
 
 MAX_STATES = 20_000
 
-Chosen: TypeAlias = tuple[tuple[int, Element], ...]
+Chosen: TypeAlias = tuple[tuple[SourceIndex, Element], ...]
 """Elements of a call, each with its source; several of one source stand in one array."""
 State = TypeVar("State")
-Roles: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -59,26 +67,26 @@ class Calls:
         self._masks: dict[Element, int] = {}
         self._options: dict[tuple[object, ...], list[Element]] = {}
 
-    def options(self, source: int, roles: tuple[str, ...], chosen: Mapping[int, int]) -> list[Element]:
+    def options(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> list[Element]:
         """Return every element that a source can add to a call in a mode, absence first."""
-        given = self._space.given(self._space.sources[source], chosen)
+        given = self._space.modes.gives(self._space.sources[source], chosen)
         memo = (source, roles, given)
         if memo not in self._options:
             self._options[memo] = [*self._bare(source, roles, chosen)]
             if given is not False:
-                self._options[memo] += self._space.elements(source, roles)
+                self._options[memo] += self._space.elements.of(source, roles)
         return self._options[memo]
 
-    def _bare(self, source: int, roles: tuple[str, ...], chosen: Mapping[int, int]) -> Iterator[Element]:
+    def _bare(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> Iterator[Element]:
         """Yield how a call can hold no subject of a source; nothing where it must hold one."""
-        if not any(self._space.sides.registry[role].resource for role in roles):
+        if not self._space.elements.yields_resources(roles):
             yield Element(None, (), tuple(() for _ in self._space.sides.sides))
             return
-        absent = self._space.absent(source, chosen)
-        if absent is not None and absent.is_bare and not self._space.is_implied(roles):
+        absent = self._space.elements.absent(source, chosen)
+        if absent is not None and absent.is_bare and not self._space.elements.is_implied(roles):
             yield absent
             return
-        empty = self._space.empty(source, chosen)
+        empty = self._space.elements.empty(source, chosen)
         if empty is not None:
             yield empty
 
@@ -86,13 +94,13 @@ class Calls:
         """Return the guard bits that an element sets."""
         if element not in self._masks:
             mask = 0
-            for side, seen in enumerate(element.seen):
+            for side, seen in indexed(PolicyIndex, element.seen):
                 for each in seen:
                     mask |= self.key_mask(each.key, side)
             self._masks[element] = mask
         return self._masks[element]
 
-    def key_mask(self, key: SubjectKey, side: int) -> int:
+    def key_mask(self, key: SubjectKey, side: PolicyIndex) -> int:
         """Return the guard bits that a subject sets as one of the policies sees it.
 
         A policy knows which of its own patterns cover the subject, so it speaks for its own guards only.
@@ -114,24 +122,24 @@ class Calls:
         """Tell whether guard bits are those that a path demands."""
         return all(self.state(mask, guard) in group for guard, group in path.guards)
 
-    def holding(self, cell: EquivalenceClass, source: int, roles: tuple[str, ...]) -> list[Element]:
+    def holding(self, cell: EquivalenceClass, source: SourceIndex, roles: tuple[str, ...]) -> list[Element]:
         """Return the elements of a source that hold a cell's subject, one for each set of guard bits."""
         found: dict[int, Element] = {}
-        for element in self._space.elements(source, roles):
+        for element in self._space.elements.of(source, roles):
             if any(keys == cell.keys for keys, _ in pairs(element)):
                 found.setdefault(self.mask(element), element)
         return list(found.values())
 
     def modes(
         self, cell: EquivalenceClass, path: DiagramPath
-    ) -> Iterator[tuple[dict[int, int], Roles, list[int]]]:
+    ) -> Iterator[tuple[dict[VariableIndex, ClassIndex], Roles, list[SourceIndex]]]:
         """Yield the modes in which a cell's subject can stand on a path, with the sources that hold it."""
         wanted = dict(path.classes)
-        for chosen, roles in self._space.role_modes(wanted):
-            homes = [s for s, own in enumerate(roles) if (s, own) in cell.homes]
-            homes = [s for s in homes if self._space.given(self._space.sources[s], chosen) is not False]
+        for chosen, roles in self._space.modes.of_roles(wanted):
+            homes = [s for s, own in indexed(SourceIndex, roles) if (s, own) in cell.homes]
+            homes = [s for s in homes if self._space.modes.gives(self._space.sources[s], chosen) is not False]
             if homes or cell.role == NONE:
-                yield self._space.plain(chosen, wanted), roles, homes
+                yield self._space.modes.completed(chosen, wanted), roles, homes
 
     def is_taken(self, cell: EquivalenceClass, path: DiagramPath) -> bool:
         """Tell whether some call may take a path; false is a proof that none does.
@@ -143,7 +151,7 @@ class Calls:
         except TooManyStatesError:
             return True
 
-    def guarded(self, cell: EquivalenceClass, path: DiagramPath) -> tuple[dict[int, int], Chosen] | None:
+    def guarded(self, cell: EquivalenceClass, path: DiagramPath) -> tuple[Assignment, Chosen] | None:
         """Return a mode and elements in which a cell's subject meets a path's guards, None if there are none.
 
         Raises:
@@ -162,9 +170,9 @@ class Calls:
 
     def join(
         self,
-        chosen: Mapping[int, int],
+        chosen: Assignment,
         roles: Roles,
-        fixed: tuple[int, Element] | None,
+        fixed: tuple[SourceIndex, Element] | None,
         sums: Sums[State],
         allowed: Callable[[Element], bool] = lambda _: True,
     ) -> dict[State, Chosen]:
@@ -178,7 +186,7 @@ class Calls:
             allowed: Tells whether an element may be part of the call.
         """
         total: dict[State, Chosen] = {sums.nothing: ()}
-        for source, own in enumerate(roles):
+        for source, own in indexed(SourceIndex, roles):
             options = [each for each in self.options(source, own, chosen) if allowed(each)]
             single = _single(source, options, sums)
             mine = single
@@ -195,7 +203,7 @@ class Calls:
         return Sums(self.mask, lambda one, other: one | other, 0)
 
 
-def _single(source: int, options: Iterable[Element], sums: Sums[State]) -> dict[State, Chosen]:
+def _single(source: SourceIndex, options: Iterable[Element], sums: Sums[State]) -> dict[State, Chosen]:
     found: dict[State, Chosen] = {}
     for element in options:
         state = sums.start(element)

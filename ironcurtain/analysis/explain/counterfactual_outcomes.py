@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramNode
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.call_space import CallSpace
@@ -34,7 +35,9 @@ class Outcomes:
         self._classes = [v.class_of({"args": asked, "caller": dict(caller)}) for v in space.variables]
         self.caller_classes = {
             index: frozenset({class_})
-            for index, (variable, class_) in enumerate(zip(space.variables, self._classes, strict=True))
+            for index, (variable, class_) in indexed(
+                VariableIndex, zip(space.variables, self._classes, strict=True)
+            )
             if class_ is not None and all(root == "caller" for root, _ in variable.places)
         }
 
@@ -50,7 +53,7 @@ class Outcomes:
         if cell is None:
             return Verdict.DENY.severity
         floor = Verdict.ESCALATE.severity if key.floor else 0
-        return max(floor, min(self._severities(self._space.diagram(cell), key), default=2))
+        return max(floor, min(self._severities(self._space.diagrams.of(cell), key), default=2))
 
     def _severities(self, node: DiagramNode, key: SubjectKey) -> set[int]:
         if node.test is None:

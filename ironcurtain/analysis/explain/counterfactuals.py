@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
 from ironcurtain.analysis.engine.search import CallSearch
@@ -162,7 +163,7 @@ def _places(
     """Replace what was refused by the nearest places that the goal may be reached at."""
     tops = {pointers.tokens(pointer)[0] for pointer in _refused_pointers(refused, goal)}
     choices = []
-    for index, source in enumerate(space.sources):
+    for index, source in indexed(SourceIndex, space.sources):
         if refused.decision.subjects and not tops & set(source.places):
             continue
         if not any(name in refused.filled for name in source.places):
@@ -198,13 +199,13 @@ def _refused_pointers(refused: Refused, goal: Verdict) -> Iterator[str]:
 
 
 def _replacements(
-    space: CallSpace, index: int, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, index: SourceIndex, refused: Refused, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, JsonValue]]:
     source = space.sources[index]
     own: tuple[str, ...] = (source.composite.role,) if source.composite else ()
     if source.argument is not None:
         own = roles_in_call(source.argument, refused.filled)
-    elements = [e for e in space.elements(index, own) if _is_plain(e) and outcomes.could(e, goal)]
+    elements = [e for e in space.elements.of(index, own) if _is_plain(e) and outcomes.could(e, goal)]
     old = refused.filled.get(source.places[0])
     for element in sorted(elements, key=lambda each: _distance(old, each)):
         value = _with_name(element.values[0], old, space.sides.fresh[0])
@@ -248,7 +249,7 @@ def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]
         if len(variable.places) > 1 or root != "args":
             continue
         now = variable.class_of({"args": refused.filled, "caller": {}})
-        for index in sorted(range(len(variable.classes)), key=variable.plainness):
+        for index in sorted(variable.indexes, key=variable.plainness):
             value = variable.classes[index].value(variable.places[0])
             if index == now or (name in resources and value is not None):
                 continue

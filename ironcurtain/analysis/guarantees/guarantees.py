@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
+from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
@@ -119,7 +120,7 @@ def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined])
     return _Broken(tool, call, cells, frozenset(gaps), examined[tool].gaps)
 
 
-def overlaps(answered: Answered, wanted: Mapping[int, frozenset[int]]) -> bool:
+def overlaps(answered: Answered, wanted: ClassSets) -> bool:
     """Tell whether calls on a path can have some classes of variables."""
     classes = dict(answered.path.classes)
     return all(bool(classes.get(index, group) & group) for index, group in wanted.items())
@@ -150,14 +151,16 @@ def _allowed(each: ReadGuarantee, registry: Registry) -> Callable[[Element], boo
     return allowed
 
 
-def wanted_classes(each: ReadGuarantee, space: CallSpace) -> dict[int, frozenset[int]]:
+def wanted_classes(each: ReadGuarantee, space: CallSpace) -> ClassSets:
     """Return the classes of variables that a guarantee's tests leave."""
-    wanted: dict[int, frozenset[int]] = {}
+    wanted: dict[VariableIndex, frozenset[ClassIndex]] = {}
     needed = {atom.key for atom in each.atoms}
-    for index, variable in enumerate(space.variables):
+    for index, variable in indexed(VariableIndex, space.variables):
         own = needed & {atom.key for atom in variable.atoms}
         if own:
-            wanted[index] = frozenset(i for i, c in enumerate(variable.classes) if own <= c.true)
+            wanted[index] = frozenset(
+                number for number, class_ in indexed(ClassIndex, variable.classes) if own <= class_.true
+            )
     return wanted
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.engine.proof import Exactness
@@ -13,9 +14,7 @@ from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.engine.space.verdict_diagram import verdict_diagram
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
-from ironcurtain.analysis.matrix.exact_rows import exactness_of
 from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
@@ -113,8 +112,7 @@ class _Behaviour:
 
 def _behaviour(one: Examined, cell: EquivalenceClass) -> _Behaviour:
     """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
-    answers = one.answers[cell.keys]
-    reduced = verdict_diagram(one.space, cell, answers)
+    reduced = one.verdict_diagram(cell)
     reached = {
         (tuple(sorted(path_words(path, one.space.variables))), *_verdict_and_clause(path))
         for path in paths(reduced)
@@ -126,7 +124,26 @@ def _behaviour(one: Examined, cell: EquivalenceClass) -> _Behaviour:
         key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
     )
     floor = key.floor if key is not None else None
-    return _Behaviour(floor, exactness_of(one, cell), tuple(outcomes))
+    return _Behaviour(floor, _exactness(one, cell), tuple(outcomes))
+
+
+def _exactness(one: Examined, cell: EquivalenceClass) -> Exactness:
+    """Tell whether everything that decides subjects of a cell was followed.
+
+    It was where the tool is exact. Of a sampled tool it was where all that is missing are values of
+    arguments and facts that neither a rule which can judge the cell tests nor any resource depends on.
+    """
+    space = one.space
+    unread = {index: variable for index, variable in indexed(VariableIndex, space.variables) if variable.gaps}
+    if not one.gaps <= {gap for variable in unread.values() for gap in variable.gaps}:
+        return "sampled"
+    resources = {("args", name) for source in space.sources for name in source.places}
+    of_resources = {index for index, each in unread.items() if resources & {*each.places}}
+    if of_resources or unread.keys() & {*space.modes.role_variables}:
+        return "sampled"
+    missing = {atom.key for variable in unread.values() for atom in variable.atoms}
+    asked = {key for steps in space.diagrams.decision_lists(cell) for step in steps for key in step.atoms}
+    return "sampled" if missing & asked else "exact"
 
 
 def _verdict_and_clause(path: DiagramPath) -> tuple[str, str | None]:

@@ -7,15 +7,24 @@ conditions, looked up in one pass over the paths; no combination of arguments is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ironcurtain.analysis.engine.indexes import (
+    Assignment,
+    ClassIndex,
+    ClassSets,
+    SourceIndex,
+    VariableIndex,
+    indexed,
+)
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.reserved_rules import is_custom
 from ironcurtain.model.verdict import Verdict
+
+_FIRST = ClassIndex(0)
 
 
 @dataclass
@@ -29,8 +38,8 @@ class _Reached:
     """
 
     paths: int = 0
-    tested: dict[int, int] = field(default_factory=dict)
-    classes: dict[int, set[int]] = field(default_factory=dict)
+    tested: dict[VariableIndex, int] = field(default_factory=dict)
+    classes: dict[VariableIndex, set[ClassIndex]] = field(default_factory=dict)
 
     def add(self, answered: Answered) -> None:
         self.paths += 1
@@ -38,7 +47,7 @@ class _Reached:
             self.tested[index] = self.tested.get(index, 0) + 1
             self.classes.setdefault(index, set()).update(group)
 
-    def under(self, variable: int | None, class_: int) -> bool:
+    def under(self, variable: VariableIndex | None, class_: ClassIndex) -> bool:
         """Tell whether some live path holds for a class of a variable."""
         if variable is None or not self.paths:
             return self.paths > 0
@@ -53,7 +62,7 @@ class LiveTool:
         self._one = one
         self._space = one.space
         self._all = _Reached()
-        self._by_home: dict[tuple[int, tuple[str, ...], str], _Reached] = {}
+        self._by_home: dict[tuple[SourceIndex, tuple[str, ...], str], _Reached] = {}
         self._empty: dict[tuple[object, ...], bool] = {}
         for keys, cell in one.space.cells.items():
             for answered in one.answers.get(keys, ()):
@@ -87,25 +96,27 @@ class LiveTool:
         found = [self.verdict(cell, answered) for answered in self._one.answers.get(cell.keys, ())]
         return min(found, key=lambda verdict: verdict.severity, default=Verdict.DENY)
 
-    def possible(self, variable: int | None = None, class_: int = 0) -> bool:
+    def possible(self, variable: VariableIndex | None = None, class_: ClassIndex = _FIRST) -> bool:
         """Tell whether some call, with a value of the class, may not be denied; false is a proof."""
         if not self._all.under(variable, class_):
             return False
-        wanted: Mapping[int, frozenset[int]] = {} if variable is None else {variable: frozenset({class_})}
-        for chosen, roles in self._space.role_modes(wanted):
+        wanted: ClassSets = {} if variable is None else {variable: frozenset({class_})}
+        for chosen, roles in self._space.modes.of_roles(wanted):
             if all(
                 self._can_be_empty(source, own, chosen) or self._permits(source, own, variable, class_)
-                for source, own in enumerate(roles)
+                for source, own in indexed(SourceIndex, roles)
             ):
                 return True
         return False
 
-    def usable(self, source: int) -> bool:
+    def usable(self, source: SourceIndex) -> bool:
         """Tell whether an argument may be given at all, in some mode; false is a proof."""
-        modes = {roles[source] for _, roles in self._space.role_modes({})}
-        return any(self._permits(source, own, None, 0) for own in modes)
+        modes = {roles[source] for _, roles in self._space.modes.of_roles({})}
+        return any(self._permits(source, own, None, _FIRST) for own in modes)
 
-    def _permits(self, source: int, own: tuple[str, ...], variable: int | None, class_: int) -> bool:
+    def _permits(
+        self, source: SourceIndex, own: tuple[str, ...], variable: VariableIndex | None, class_: ClassIndex
+    ) -> bool:
         if GIT_REMOTE in own:
             return True  # what git would contact can be subjects of other roles, or of none that was tried
         nothing = _Reached()
@@ -114,7 +125,7 @@ class LiveTool:
             for role in self._resources(own)
         )
 
-    def _can_be_empty(self, source: int, own: tuple[str, ...], chosen: Mapping[int, int]) -> bool:
+    def _can_be_empty(self, source: SourceIndex, own: tuple[str, ...], chosen: Assignment) -> bool:
         """Tell whether a call may hold no subject of a source; true where that is open."""
         memo = (source, own, *chosen.items())
         if memo not in self._empty:

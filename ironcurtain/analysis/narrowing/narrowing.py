@@ -15,9 +15,9 @@ from collections.abc import Collection
 from ironcurtain.analysis.engine.evaluate import decide_prepared, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.rules.diagram import MAX_PATHS
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
-from ironcurtain.analysis.engine.too_many import MAX_PATHS
 from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
 from ironcurtain.analysis.narrowing.schema import narrowed_schema
@@ -117,8 +117,8 @@ def _space(server: str, tool: ToolAnnotation, policies: PoliciesUnderTest) -> Ca
     """Return the calls of a tool as equivalence classes, or why they cannot be examined."""
     try:
         space = CallSpace(server, tool.tool, policies)
-        if sum(space.diagram(cell).paths for cell in space.cells.values()) > MAX_PATHS:
-            raise space.too_many()
+        if sum(space.diagrams.of(cell).paths for cell in space.cells.values()) > MAX_PATHS:
+            raise space.diagrams.too_many()
     except EvidenceError as error:
         return str(error)
     return space

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 
+from ironcurtain.analysis.engine.indexes import SourceIndex, VariableIndex, indexed
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.call_space import CallSpace
@@ -76,7 +77,7 @@ class _Narrower:
 
     def run(self) -> None:
         resources = {name for source in self._space.sources for name in source.places}
-        for index, variable in enumerate(self._space.variables):
+        for index, variable in indexed(VariableIndex, self._space.variables):
             # Values that are compared with one another have no limits of their own.
             if len(variable.places) > 1 or variable.places[0][0] != "args":
                 continue
@@ -84,22 +85,20 @@ class _Narrower:
             described = self._properties.get(name)
             if not isinstance(described, dict):
                 continue
-            alive = frozenset(
-                number for number in range(len(variable.classes)) if self._live.possible(index, number)
-            )
+            alive = frozenset(number for number in variable.indexes if self._live.possible(index, number))
             if name in resources:
                 self._demand(name, variable, alive)
             else:
                 self._value(name, described, variable, alive)
-        for index, source in enumerate(self._space.sources):
-            self._resource(index, source.places)
+        for number, source in indexed(SourceIndex, self._space.sources):
+            self._resource(number, source.places)
 
     # -- arguments that are tested ----------------------------------------------------------------
 
     def _value(
         self, name: str, described: dict[str, JsonValue], variable: Variable, alive: frozenset[int]
     ) -> None:
-        default = self._space.default(name)
+        default = self._space.arguments.default(name)
         if default is None:
             self._demand(name, variable, alive)
         elif not _holds(variable, alive, name, default):
@@ -127,7 +126,7 @@ class _Narrower:
     def _demand(self, name: str, variable: Variable, alive: frozenset[int]) -> None:
         """Require an argument without which every call is denied."""
         filled = any(a.repository and a.top_level == name for a in self._tool.args)
-        if filled or self._space.default(name) is not None:
+        if filled or self._space.arguments.default(name) is not None:
             return
         absent = variable.class_of({"args": {}, "caller": {}})
         if absent is not None and absent not in alive:
@@ -147,7 +146,7 @@ class _Narrower:
 
     # -- arguments that name resources ------------------------------------------------------------
 
-    def _resource(self, index: int, places: tuple[str, ...]) -> None:
+    def _resource(self, index: SourceIndex, places: tuple[str, ...]) -> None:
         source = self._space.sources[index]
         described = self._properties.get(places[0])
         if source.argument is None or not isinstance(described, dict):

@@ -7,14 +7,18 @@ and puts classes together that leave the same list; so rules that share no varia
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from ironcurtain.analysis.engine.rules.rules import Guard, GuardKey
+from ironcurtain.analysis.engine.indexes import ClassIndex, VariableIndex, indexed
+from ironcurtain.analysis.engine.rules.rules import Guard, GuardKey, RuleOfTool
 from ironcurtain.analysis.engine.space.variables import Variable
+from ironcurtain.errors import EvidenceError
+from ironcurtain.system.text import visible
 
 MAX_NODES = 50_000
+MAX_PATHS = 100_000
 FALLS_THROUGH = 0
 """The outcome where no rule applies: denied by default, or allowed where the sandbox has discharged."""
 
@@ -31,7 +35,7 @@ class DiagramStep:
 DecisionList: TypeAlias = tuple[DiagramStep, ...]
 GuardState: TypeAlias = tuple[bool, bool]
 """Whether there is a covered and whether there is an uncovered subject of a guard's roles."""
-Test: TypeAlias = int | GuardKey
+Test: TypeAlias = VariableIndex | GuardKey
 """What a node branches over: the index of a variable, or a guard."""
 
 
@@ -71,7 +75,7 @@ class DiagramNode:
 class DiagramPath:
     """One way through a diagram: the classes and guard states along it, and the outcome at its end."""
 
-    classes: tuple[tuple[int, frozenset[int]], ...]
+    classes: tuple[tuple[VariableIndex, frozenset[ClassIndex]], ...]
     guards: tuple[tuple[GuardKey, frozenset[int]], ...]
     outcome: tuple[Hashable, ...]
 
@@ -92,7 +96,7 @@ class Diagrams:
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self._variables = variables
-        self._home = {atom.key: index for index, v in enumerate(variables) for atom in v.atoms}
+        self._home = {atom.key: index for index, v in indexed(VariableIndex, variables) for atom in v.atoms}
         self._nodes: dict[Hashable, DiagramNode] = {}
         self._made: dict[Hashable, DiagramNode] = {}
 
@@ -108,7 +112,9 @@ class Diagrams:
         return self._made[state]
 
     def mapped(
-        self, node: DiagramNode, outcomes: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None]
+        self,
+        node: DiagramNode,
+        outcomes: Mapping[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None],
     ) -> DiagramNode:
         """Return the diagram with its outcomes replaced, reduced anew."""
         done: dict[DiagramNode, DiagramNode] = {}
@@ -189,7 +195,7 @@ def paths(node: DiagramNode) -> Iterator[DiagramPath]:
 
 def _paths(
     node: DiagramNode,
-    classes: tuple[tuple[int, frozenset[int]], ...],
+    classes: tuple[tuple[VariableIndex, frozenset[ClassIndex]], ...],
     guards: tuple[tuple[GuardKey, frozenset[int]], ...],
 ) -> Iterator[DiagramPath]:
     if node.test is None:
@@ -200,7 +206,8 @@ def _paths(
         if isinstance(node.test, GuardKey):
             yield from _paths(below, classes, (*guards, (node.test, group)))
         else:
-            yield from _paths(below, (*classes, (node.test, group)), guards)
+            # What a node with a variable groups are the variable's classes.
+            yield from _paths(below, (*classes, (node.test, cast("frozenset[ClassIndex]", group))), guards)
 
 
 def cut(steps: Sequence[DiagramStep]) -> DecisionList:
@@ -256,3 +263,21 @@ def _exists(activity: Activity) -> bool | None:
     if activity.every:
         return False if False in known else True if None not in known else None
     return True if True in known else False if None not in known else None
+
+
+def too_many_paths(
+    server: str, tool: str, rules: Sequence[RuleOfTool], variables: Sequence[Variable]
+) -> EvidenceError:
+    """Return the error that a tool has too many ways to a verdict, with what most of its rules test."""
+    testing = {
+        v: sum(bool({a.key for a in v.atoms} & {a.key for a in rule.atoms}) for rule in rules)
+        for v in variables
+    }
+    most = sorted(variables, key=lambda v: (-testing[v], -len(v.classes)))[:5]
+    named = ", ".join(
+        f"{visible(v.places[0][1])} ({len(v.classes)} classes) in {testing[v]} rules" for v in most
+    )
+    return EvidenceError(
+        f"the rules of {visible(server)}/{visible(tool)} have more than {MAX_PATHS:,} ways to a verdict",
+        hint=f"Rules test too many arguments together: {named}. Split or drop such tests.",
+    )

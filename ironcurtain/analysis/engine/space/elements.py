@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -93,3 +94,18 @@ def subject_key(
         escalated[0] if escalated else None,
         frozenset(marks),
     )
+
+
+def pairs(element: Element) -> Iterator[tuple[tuple[SubjectKey | None, ...], str]]:
+    """Yield, for each subject of an element, what each policy knows of it, and its value."""
+    tables: list[dict[tuple[str, str, bool], Seen]] = [
+        {(s.key.role, s.subject.value, s.subject.unresolved is not None): s for s in seen}
+        for seen in element.seen
+    ]
+    for name in dict.fromkeys(name for table in tables for name in table):
+        yield tuple(table[name].key if name in table else None for table in tables), name[1]
+
+
+def lies_there(witness: Witness, keys: tuple[SubjectKey | None, ...]) -> bool:
+    """Tell whether a witness of what no pattern covers is covered by none."""
+    return bool(witness.chain) or not any(key is not None and key.patterns for key in keys)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.rules.diagram import DecisionList, DiagramStep, cut
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.space.elements import Element, Seen, SubjectKey
-from ironcurtain.analysis.engine.values.witnesses import Witness
+from ironcurtain.analysis.engine.space.elements import Element, SubjectKey, lies_there, pairs
+from ironcurtain.analysis.engine.space.modes import Modes
+from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.decision.canonical.patterns import Chain
+from ironcurtain.decision.canonical.resources import CALL
 from ironcurtain.decision.roles import NONE
 
 CALL_KEY = SubjectKey(NONE, frozenset(), discharged=False, floor=None, marks=frozenset())
@@ -30,24 +33,47 @@ class EquivalenceClass:
     role: str
     keys: tuple[SubjectKey | None, ...]
     regions: set[tuple[Chain, str]] = field(default_factory=set)
-    homes: set[tuple[int, tuple[str, ...]]] = field(default_factory=set)
-    example: tuple[int, Element, str] | None = None
+    homes: set[tuple[SourceIndex, tuple[str, ...]]] = field(default_factory=set)
+    example: tuple[SourceIndex, Element, str] | None = None
     fits: bool = False
 
+    def add(self, source: SourceIndex, element: Element, value: str) -> None:
+        """Add the region in which a value lies; one that its witness names is the better example."""
+        self.fits = self.fits or element.fits
+        witness = element.witness
+        if witness is not None and not witness.whole and lies_there(witness, self.keys):
+            self.regions.add((witness.chain, witness.label))
+            self.example = self.example or (source, element, value)
+        elif self.example is None:
+            self.example = (source, element, value)
+        if witness is None and not self.regions:
+            # What a default names lies in no region that was tried.
+            self.regions.add((("filled in", value), value))
 
-def pairs(element: Element) -> Iterator[tuple[tuple[SubjectKey | None, ...], str]]:
-    """Yield, for each subject of an element, what each policy knows of it, and its value."""
-    tables: list[dict[tuple[str, str, bool], Seen]] = [
-        {(s.key.role, s.subject.value, s.subject.unresolved is not None): s for s in seen}
-        for seen in element.seen
-    ]
-    for name in dict.fromkeys(name for table in tables for name in table):
-        yield tuple(table[name].key if name in table else None for table in tables), name[1]
 
+def find_cells(
+    modes: Modes, elements: SourceElements, policies: int
+) -> dict[tuple[SubjectKey | None, ...], EquivalenceClass]:
+    """Return the equivalence classes of one tool's resources, by what each policy knows of them.
 
-def lies_there(witness: Witness, keys: tuple[SubjectKey | None, ...]) -> bool:
-    """Tell whether a witness of what no pattern covers is covered by none."""
-    return bool(witness.chain) or not any(key is not None and key.patterns for key in keys)
+    Args:
+        modes: The tool's modes.
+        elements: What its sources add to calls.
+        policies: How many policies there are.
+    """
+    found: dict[tuple[SubjectKey | None, ...], EquivalenceClass] = {}
+    for _, by_source in modes.of_roles({}):
+        for source, roles in indexed(SourceIndex, by_source):
+            for element in elements.of(source, roles):
+                for keys, value in pairs(element):
+                    role = next(key.role for key in keys if key is not None)
+                    cell = found.setdefault(keys, EquivalenceClass(role, keys))
+                    cell.homes.add((source, roles))
+                    cell.add(source, element, value)
+    if elements.can_be_bare():
+        keys = tuple(CALL_KEY for _ in range(policies))
+        found[keys] = EquivalenceClass(NONE, keys, {((), CALL)}, fits=True)
+    return found
 
 
 class RuleIndex:

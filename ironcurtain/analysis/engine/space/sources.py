@@ -13,8 +13,16 @@ from functools import partial
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.prepare_cache import Reached, StepsOfTool
 from ironcurtain.analysis.engine.space.dependent import Joined
-from ironcurtain.analysis.engine.space.elements import Element, Keys, Seen, SubjectKey, keys_of, subject_key
-from ironcurtain.analysis.engine.space.equivalence_classes import lies_there, pairs
+from ironcurtain.analysis.engine.space.elements import (
+    Element,
+    Keys,
+    Seen,
+    SubjectKey,
+    keys_of,
+    lies_there,
+    pairs,
+    subject_key,
+)
 from ironcurtain.analysis.engine.space.placing import Placing, Source, Spelling
 from ironcurtain.analysis.engine.values.witnesses import SANDBOX, SECOND_NAME, Witness, shorter_paths
 from ironcurtain.decision import structural_checks

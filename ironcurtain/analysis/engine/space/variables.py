@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ironcurtain.analysis.engine.indexes import ClassIndex, indexed
 from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, Values
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.compared import (
@@ -81,17 +82,22 @@ class Variable:
     gaps: frozenset[str] = frozenset()
 
     @cached_property
-    def by_truth(self) -> Mapping[frozenset[str], int]:
-        """The index of each class by the atoms that hold in it."""
-        return {each.true: index for index, each in enumerate(self.classes)}
+    def indexes(self) -> tuple[ClassIndex, ...]:
+        """The indexes of its classes."""
+        return tuple(map(ClassIndex, range(len(self.classes))))
 
-    def plainness(self, index: int) -> tuple[bool, int, str]:
+    @cached_property
+    def by_truth(self) -> Mapping[frozenset[str], ClassIndex]:
+        """The index of each class by the atoms that hold in it."""
+        return {class_.true: index for index, class_ in indexed(ClassIndex, self.classes)}
+
+    def plainness(self, index: ClassIndex) -> tuple[bool, int, str]:
         """Return what classes are sorted by to have the plainest first: the length of their values."""
         own = self.classes[index]
         text = json_text.canonical([value for _, value in own.values]).decode()
         return not own.fits, len(text), text
 
-    def class_of(self, values: Values) -> int | None:
+    def class_of(self, values: Values) -> ClassIndex | None:
         """Return the class of given arguments and caller facts; None if there is no such class."""
         return self.by_truth.get(_truth(self.atoms, values))
 

@@ -93,7 +93,7 @@ def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingD
 
 def _search_shadow(examined: Examined, rule: RuleOfTool, shadow: _Shadow) -> None:
     for cell in examined.space.cells.values():
-        diagram = examined.space.beside(cell, rule)
+        diagram = examined.space.diagrams.with_rule_alone(cell, rule)
         for path in paths(diagram) if diagram is not None else ():
             first, alone = path.outcome
             if alone == FALLS_THROUGH or not isinstance(first, int) or not is_possible(examined, cell, path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined, Outcome
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
@@ -38,8 +39,8 @@ class _Evasion:
     """
 
     how: str
-    variable: int
-    class_: int
+    variable: VariableIndex
+    class_: ClassIndex
     value: JsonValue
 
 
@@ -120,14 +121,13 @@ def _allowed_after(
 def _evasions(examined: Examined, atom: Predicate) -> Iterator[_Evasion]:
     """Yield the ways around a test: a value that is absent, empty or of another type fails it."""
     test = atom.condition
-    index = next(
-        (i for i, v in enumerate(examined.space.variables) if atom.key in {a.key for a in v.atoms}), None
-    )
+    variables = indexed(VariableIndex, examined.space.variables)
+    index = next((i for i, v in variables if atom.key in {a.key for a in v.atoms}), None)
     if index is None or test is None or test.op == "present":
         return
     variable = examined.space.variables[index]
     top = (atom.root, atom.path[0])
-    for class_, each in enumerate(variable.classes):
+    for class_, each in indexed(ClassIndex, variable.classes):
         how = None if atom.key in each.true else _absence(atom, each)
         if how is not None:
             yield _Evasion(how, index, class_, None)
@@ -165,7 +165,7 @@ def _odd_values(atom: Predicate) -> Iterator[tuple[str, JsonValue]]:
     yield from (("of another type", value) for value in _OTHERS if _type(value) != _type(wanted))
 
 
-def _class_of(variable: Variable, root: Root, name: str, value: JsonValue) -> int | None:
+def _class_of(variable: Variable, root: Root, name: str, value: JsonValue) -> ClassIndex | None:
     own: dict[str, JsonValue] = {name: value}
     return variable.class_of(
         {"args": own if root == "args" else {}, "caller": own if root == "caller" else {}}
@@ -203,13 +203,13 @@ def _is_flag(tool: ToolAnnotation, atom: Predicate) -> bool:
 
 
 def narrowed_path(
-    examined: Examined, path: DiagramPath, atoms: frozenset[str], wanted: Mapping[int, frozenset[int]]
+    examined: Examined, path: DiagramPath, atoms: frozenset[str], wanted: ClassSets
 ) -> DiagramPath:
     """Return the part of a path on which some tests hold, and some variables have given classes."""
     demands = dict(path.classes)
-    for index, variable in enumerate(examined.space.variables):
+    for index, variable in indexed(VariableIndex, examined.space.variables):
         own = atoms & {atom.key for atom in variable.atoms}
-        meeting = frozenset(i for i, each in enumerate(variable.classes) if own <= each.true)
+        meeting = frozenset(i for i, each in indexed(ClassIndex, variable.classes) if own <= each.true)
         meeting &= wanted.get(index, meeting)
         demands[index] = demands.get(index, meeting) & meeting
     return DiagramPath(tuple(demands.items()), path.guards, path.outcome)

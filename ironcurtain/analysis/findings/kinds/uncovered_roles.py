@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
-from ironcurtain.analysis.engine.space.elements import SubjectKey
-from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, pairs
+from ironcurtain.analysis.engine.space.elements import SubjectKey, pairs
+from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.draft import FindingDraft
@@ -43,9 +44,9 @@ def uncovered_roles(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 def _in_one_value(examined: Examined, found: dict[str, _Forgotten]) -> None:
     """Look at the roles that one value has together: each of them must be allowed for any to be of use."""
-    for _, roles in examined.space.role_modes({}):
-        for source, own in enumerate(roles):
-            for element in examined.space.elements(source, own):
+    for _, roles in examined.space.modes.of_roles({}):
+        for source, own in indexed(SourceIndex, roles):
+            for element in examined.space.elements.of(source, own):
                 together = sorted({keys for keys, _ in pairs(element)}, key=str)
                 for keys in together:
                     key = keys[0]
