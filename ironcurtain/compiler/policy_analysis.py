@@ -13,7 +13,12 @@ from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.clauses.report import ClauseReport
 from ironcurtain.analysis.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport
-from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import (
+    PlainAnalysis,
+    PolicyAnalysis,
+    analyse_policy,
+    analyse_with_guarantees,
+)
 from ironcurtain.analysis.findings import findings
 from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
@@ -54,12 +59,12 @@ class Evidence:
         return OpaCommand(self.opa)
 
     @cached_property
-    def _exact(self) -> PolicyAnalysis:
-        """The whole policy examined, without guarantees: these tell more places apart."""
+    def _exact(self) -> PlainAnalysis:
+        """The whole policy examined."""
         return analyse_policy(self.bundle, self.scenarios.world, self.engine)
 
     @cached_property
-    def examined(self) -> PolicyAnalysis:
+    def examined(self) -> PlainAnalysis:
         """The same, with tools that a scenario shows to be examined wrongly as sampled ones."""
         return overruled(self._exact, contradictions(self._exact, self._decided))
 
@@ -68,7 +73,7 @@ class Evidence:
         """The whole policy examined for its guarantees, and held against the scenarios, too."""
         if self.guarantees is None:
             return self.examined
-        found = analyse_policy(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+        found = analyse_with_guarantees(self.bundle, self.scenarios.world, self.engine, self.guarantees)
         return overruled(found, contradictions(found, self._decided))
 
     @cached_property

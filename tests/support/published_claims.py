@@ -19,7 +19,12 @@ from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.lookup import locate
-from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import (
+    PlainAnalysis,
+    PolicyAnalysis,
+    analyse_policy,
+    analyse_with_guarantees,
+)
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios as AsScenarios
 from ironcurtain.analysis.findings.findings import Material
 from ironcurtain.analysis.findings.findings import find as find_findings
@@ -164,7 +169,7 @@ class Batch:
         statements = [each for server in self.servers for each in server.guarantees]
         if not statements:
             return
-        examined = analyse_policy(
+        examined = analyse_with_guarantees(
             self.bundles[0], WORLD, self.opa, guarantees_of(statements), only_guaranteed=True
         )
         report = decide_guarantees(examined, self.opa)
@@ -210,7 +215,7 @@ class Batch:
             for rule in {found["rule"] for found in call.subjects.values()} & silent.keys():
                 self._wrong(f"the rule {rule} is a {silent[rule]}", call)
 
-    def _matrix(self, examined: PolicyAnalysis) -> None:
+    def _matrix(self, examined: PlainAnalysis) -> None:
         tables = {
             (server, tool): table
             for server, listed in matrix_of(examined).servers.items()

@@ -9,7 +9,7 @@ clause has one outcome, the first in the table of `_kind` that holds.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ironcurtain.analysis.clauses.report import (
     AskedTool,
@@ -104,7 +104,7 @@ def _never_allowed(analysis: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, Gua
     )
     sides = analysis.sides
     read = read_guarantees(demanded, analysis.content, sides.registry, sides.world)
-    report = decide_guarantees(replace(analysis, guarantees=tuple(read)), opa)
+    report = decide_guarantees(PolicyAnalysis(sides, analysis.tools, tuple(read)), opa)
     return dict(zip(tools, report.results, strict=True))
 
 

@@ -26,7 +26,6 @@ from ironcurtain.analysis.guarantees.guarantees import overlaps, speaks_of, want
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario
-from ironcurtain.system.frozen import JsonValue
 
 _Place: TypeAlias = tuple[str, str, SubjectKey]
 """Server, tool, and what the policy itself knows of a subject."""
@@ -160,7 +159,6 @@ def _clauses(
     examined: PolicyAnalysis, decided: DecidedScenarios, reached: _Reached, deciding: dict[str, set[_Place]]
 ) -> Iterator[ClauseCoverage]:
     texts = examined.content.rules
-    sources = _sources(examined.bundle.data("rules"))
     known = {*examined.content.clauses, *(text.clause for text in texts.values())}
     for clause in sorted(known, key=numbered):
         rules = [name for name in deciding if texts[name].clause == clause]
@@ -171,20 +169,13 @@ def _clauses(
             continue
         yield ClauseCoverage(
             clause=clause,
-            source=sources.get(clause, ""),
+            source=examined.content.sources.get(clause, ""),
             scenarios=len(named),
             guarantees=guarantees,
             cells=_share({place for rule in rules for place in deciding[rule]}, reached.places),
             rules=_share(rules, reached.rules),
             missed=tuple(sorted(set(rules) - reached.rules)),
         )
-
-
-def _sources(rules: JsonValue) -> dict[str, str]:
-    """Return where each clause stands, from a bundle's `rules` document, validated when it is loaded."""
-    clauses = rules.get("clauses") if isinstance(rules, dict) else None
-    texts = clauses.items() if isinstance(clauses, dict) else ()
-    return {id_: str(text.get("source", "")) for id_, text in texts if isinstance(text, dict)}
 
 
 def numbered(id_: str) -> list[tuple[int, str]]:

@@ -1,8 +1,13 @@
-"""One examination of a bundle: every tool, every cell, every path, asked once and used by every report."""
+"""The analysis of a bundle: every tool, every cell, every path, asked once and used by every report.
+
+analysis = analyse_policy(bundle, world, opa)
+matrix_of(analysis)
+find(analysis, material, opa)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees
@@ -42,23 +47,49 @@ class PolicyAnalysis:
         return self.sides.sides[0].content
 
 
-def analyse_policy(
-    bundle: Bundle,
-    world: DescribedWorld,
-    opa: OpaCommand,
-    guarantees: Guarantees | None = None,
-    *,
-    only_guaranteed: bool = False,
-) -> PolicyAnalysis:
-    """Examine a bundle in an assumed world; the result serves findings, coverage and guarantees alike.
+@dataclass(frozen=True)
+class PlainAnalysis(PolicyAnalysis):
+    """An analysis whose cells are told apart by the policy alone, as decision matrix and findings need it.
 
-    A decision matrix needs an examination without guarantees, since these tell more places apart.
+    Guarantees would tell more cells apart, so a matrix that was made with them would change with them.
+    """
+
+    guarantees: tuple[()] = ()
+
+
+def analyse_policy(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> PlainAnalysis:
+    """Examine a bundle in an assumed world; the result serves the matrix, findings and coverage alike.
 
     Args:
         bundle: The policy.
         world: Home, sandbox, domain lists and whatever else the answers shall assume.
         opa: The engine that evaluates every question.
-        guarantees: Guarantees that will be decided or counted on the result.
+
+    Raises:
+        EvidenceError: If the policy cannot be examined.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    sides = load_sides([bundle], world)
+    spaces = [CallSpace(server, tool, sides) for server, tool in _tools(PolicyContent.of(bundle))]
+    return PlainAnalysis(sides, _examined(spaces, opa))
+
+
+def analyse_with_guarantees(
+    bundle: Bundle,
+    world: DescribedWorld,
+    opa: OpaCommand,
+    guarantees: Guarantees | None,
+    *,
+    only_guaranteed: bool = False,
+) -> PolicyAnalysis:
+    """Examine a bundle in an assumed world, telling apart also what guarantees speak of.
+
+    Args:
+        bundle: The policy.
+        world: Home, sandbox, domain lists and whatever else the answers shall assume.
+        opa: The engine that evaluates every question.
+        guarantees: Guarantees that will be decided or counted on the result, if there are any.
         only_guaranteed: Whether to examine only the tools that guarantees speak of.
 
     Raises:
@@ -71,18 +102,20 @@ def analyse_policy(
     registry = Registry(content.annotations.roles)
     read = tuple(read_guarantees(guarantees, content, registry, world)) if guarantees else ()
     marks: dict[str, set[str]] = {}
-    for each in read:
-        marks.setdefault(each.kind, set()).update(each.patterns)
+    for guarantee in read:
+        marks.setdefault(guarantee.kind, set()).update(guarantee.patterns)
     sides = load_sides([bundle], world, marks)
-    spaces = [
-        CallSpace(
-            server, tool, sides, [a for each in read if (server, tool) in each.tools for a in each.atoms]
-        )
-        for server, tool in _tools(content)
-        if not only_guaranteed or any((server, tool) in each.tools for each in read)
-    ]
-    tools = {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
-    return PolicyAnalysis(sides, tools, read)
+    spaces = []
+    for server, tool in _tools(content):
+        about = [guarantee for guarantee in read if (server, tool) in guarantee.tools]
+        if about or not only_guaranteed:
+            more = [atom for guarantee in about for atom in guarantee.atoms]
+            spaces.append(CallSpace(server, tool, sides, more))
+    return PolicyAnalysis(sides, _examined(spaces, opa), read)
+
+
+def _examined(spaces: Sequence[CallSpace], opa: OpaCommand) -> dict[tuple[str, str], Examined]:
+    return {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
 
 
 def _tools(content: PolicyContent) -> list[tuple[str, str]]:

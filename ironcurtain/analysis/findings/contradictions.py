@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
@@ -22,6 +23,8 @@ from ironcurtain.system.text import visible
 
 CONTRADICTED = "a decision contradicts what was proved"
 """Why a tool is sampled of which every kind of call seemed to have been examined."""
+
+Analysis = TypeVar("Analysis", bound=PolicyAnalysis)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _message(
     return ""
 
 
-def overruled(analysis: PolicyAnalysis, found: Iterable[Contradiction]) -> PolicyAnalysis:
+def overruled(analysis: Analysis, found: Iterable[Contradiction]) -> Analysis:
     """Return an analysis in which every contradicted tool is sampled."""
     wrong = {contradiction.tool for contradiction in found}
     if not wrong:

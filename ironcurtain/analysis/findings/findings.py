@@ -21,7 +21,7 @@ from datetime import date
 
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.engine.evaluate import decide_prepared
-from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, PolicyAnalysis
 from ironcurtain.analysis.findings.context import TOO_MANY, FindingContext
 from ironcurtain.analysis.findings.contradictions import contradiction_drafts, contradictions, overruled
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded, recorded
@@ -59,7 +59,7 @@ class Material:
     decided: DecidedScenarios | None = None
 
 
-def find(analysis: PolicyAnalysis, material: Material, opa: OpaCommand) -> FindingReport:
+def find(analysis: PlainAnalysis, material: Material, opa: OpaCommand) -> FindingReport:
     """Return all findings about an analysed policy, the gravest first, nothing waived.
 
     1. Decide the scenarios that demand something.
@@ -75,8 +75,7 @@ def find(analysis: PolicyAnalysis, material: Material, opa: OpaCommand) -> Findi
     if decided is None and material.scenarios is not None:
         decided = demanded(analysis, material.scenarios, opa)
     context, drafts = _uncontradicted(analysis, material, decided, opa)
-    analysis = context.analysis
-    decisions = _decided(drafts, analysis, opa)
+    decisions = _decided(drafts, context.analysis, opa)
     sources = analysis.content.sources
     ids = _ids(drafts)
     findings = [
@@ -86,7 +85,7 @@ def find(analysis: PolicyAnalysis, material: Material, opa: OpaCommand) -> Findi
         if decision is None or draft.universal or not _is_refused(decision) or draft.kind in _OF_SCENARIOS
     ]
     reasons: dict[str, tuple[str, ...]] = {}
-    for tool, examined in analysis.tools.items():
+    for tool, examined in context.analysis.tools.items():
         more = [TOO_MANY] if tool in context.given_up else []
         if examined.gaps or more:
             reasons["/".join(tool)] = tuple(sorted({*examined.gaps, *more}))

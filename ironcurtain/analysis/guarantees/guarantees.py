@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
 from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
-from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_with_guarantees
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Goal, Severities
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.space.elements import Element
@@ -51,7 +51,9 @@ def check_guarantees(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    return decide_guarantees(analyse_policy(bundle, world, opa, guarantees, only_guaranteed=True), opa)
+    return decide_guarantees(
+        analyse_with_guarantees(bundle, world, opa, guarantees, only_guaranteed=True), opa
+    )
 
 
 def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeReport:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, analyse_policy
 from ironcurtain.analysis.engine.proof import Exactness
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
@@ -39,8 +39,8 @@ def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> M
     return matrix_of(analyse_policy(bundle, world, opa))
 
 
-def matrix_of(examined: PolicyAnalysis) -> Matrix:
-    """Return the decision matrix of an examination that was made without guarantees."""
+def matrix_of(examined: PlainAnalysis) -> Matrix:
+    """Return the decision matrix of an analysed policy."""
     tables: dict[str, list[Table]] = {}
     for one in examined.tools.values():
         tables.setdefault(one.space.server, []).append(tool_table(one))

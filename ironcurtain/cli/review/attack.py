@@ -94,7 +94,7 @@ def command(
     from ironcurtain.analysis.attack.bases import gather
     from ironcurtain.analysis.attack.run import attack, with_live
     from ironcurtain.analysis.attack.text import report_lines
-    from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+    from ironcurtain.analysis.engine.policy_analysis import analyse_with_guarantees
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.review.policy_argument import read_policy
     from ironcurtain.engine.command import OpaCommand
@@ -107,7 +107,7 @@ def command(
     promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     calls = _recorded(recorded, directory, head, policy.world, home, sandbox)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    examined = analyse_policy(policy.bundle, policy.world, engine, promised)
+    examined = analyse_with_guarantees(policy.bundle, policy.world, engine, promised)
     report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
     if live:
         bases = gather(policy.scenarios or (), examined, calls).bases

@@ -63,7 +63,7 @@ def command(
     to examine, 3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.coverage.coverage import coverage
-    from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+    from ironcurtain.analysis.engine.policy_analysis import analyse_with_guarantees
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.review.policy_argument import read_policy
     from ironcurtain.engine.command import OpaCommand
@@ -76,7 +76,7 @@ def command(
         raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
     demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     engine = OpaCommand(find(Path(opa) if opa else None))
-    examined = analyse_policy(policy.bundle, policy.world, engine, demanded)
+    examined = analyse_with_guarantees(policy.bundle, policy.world, engine, demanded)
     report = coverage(examined, policy.scenarios, engine)
     enough = report.percent >= fail_under
     if format_ == "json":

@@ -8,10 +8,13 @@ holds depends on the character before and the one that comes next.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar, TypeAlias
 from weakref import WeakValueDictionary
+
+import re2
 
 LAST = 0x10FFFF
 NEWLINE = 10
@@ -20,6 +23,9 @@ Interval: TypeAlias = tuple[int, int]
 Side: TypeAlias = str
 """What stands beside a place: `edge` of the text, `newline`, `word` (a character of words) or `other`."""
 EDGE: Side = "edge"
+_ASCII = 127
+# The two letters outside ASCII that RE2 takes for the case of one inside it: the Kelvin sign, the long s.
+_KELVIN, _LONG_S = 0x212A, 0x17F
 
 
 class RegexState:
@@ -222,3 +228,41 @@ def _then(first: RegexState, second: RegexState) -> RegexState:
     for item in reversed(items):
         rest = item if rest == EMPTY else RegexState("then", parts=(item, rest))
     return rest
+
+
+def folded(found: Iterable[Interval]) -> tuple[Interval, ...]:
+    """Return a set of characters with every other case of each of them, as RE2 sees cases with `i`."""
+    own = union(found)
+    groups = _ascii_letters() if all(high <= _ASCII for _, high in own) else _all_letters()
+    more = [
+        (code, code)
+        for group in groups
+        if any(low <= code <= high for code in group for low, high in own)
+        for code in group
+    ]
+    return union((*own, *more))
+
+
+@cache
+def _ascii_letters() -> tuple[frozenset[int], ...]:
+    extra = {"k": {_KELVIN}, "s": {_LONG_S}}
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return tuple(frozenset({ord(c), ord(c.upper())} | extra.get(c, set())) for c in letters)
+
+
+@cache
+def _all_letters() -> tuple[frozenset[int], ...]:
+    """Return every group of letters: proposed by Python's tables, and confirmed by RE2, one by one."""
+    near: dict[str, set[str]] = {}
+    for code in range(sys.maxunicode + 1):
+        one = chr(code)
+        for other in {one.lower(), one.upper(), one.title(), one.casefold()} - {one}:
+            if len(other) == 1:
+                joined = near.get(one, {one}) | near.get(other, {other})
+                for each in joined:
+                    near[each] = joined
+    groups = set()
+    for letter, joined in near.items():
+        same = re2.compile(f"(?i:\\x{{{ord(letter):x}}})")
+        groups.add(frozenset(ord(each) for each in joined if same.fullmatch(each)))
+    return tuple(group for group in sorted(groups, key=sorted) if len(group) > 1)

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ironcurtain.analysis.engine.values.case_folding import folded
 from ironcurtain.analysis.engine.values.regular import (
     ANYTHING,
     EMPTY,
@@ -23,6 +22,7 @@ from ironcurtain.analysis.engine.values.regular import (
     complement,
     counted,
     either,
+    folded,
     many,
     place,
     sequence,

@@ -8,7 +8,7 @@ from support import planted, shipped
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport, Share
-from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy, analyse_with_guarantees
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
@@ -49,7 +49,7 @@ def covered(*scenarios: dict[str, Any], guarantees: list[dict[str, Any]] | None 
         document = {"format": "ironcurtain/guarantees/v1", "guarantees": guarantees}
         demands = parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
     opa = OpaCommand(find())
-    examined = analyse_policy(planted.bundle_of(POLICY), planted.WORLD, opa, demands)
+    examined = analyse_with_guarantees(planted.bundle_of(POLICY), planted.WORLD, opa, demands)
     return coverage(examined, parse_document(text, "scenarios.yaml", Scenarios).scenarios, opa)
 
 
