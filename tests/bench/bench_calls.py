@@ -54,7 +54,7 @@ class Large(Modelled):
         (self.directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": saved}))
         routes = [{"clause": f"C{n}", "servers": [name]} for n, name in enumerate(SERVERS, 2)]
         self.answers = {
-            "annotate": [annotations],
+            "annotate": [annotations_of],
             "clauses": [{"clauses": routes}],
             "rules": [rules],
             "intent": [{"scenarios": [INTENT]}],
@@ -70,7 +70,7 @@ def told(request: Any, name: str) -> Any:
     return json.loads(prompt.split(f"<{name}-data>")[1].split(f"</{name}-data>")[0])
 
 
-def annotations(request: Any) -> Any:
+def annotations_of(request: Any) -> Any:
     entry = request["output_config"]["format"]["schema"]["properties"]["tools"]["items"]["properties"]
     listed = told(request, "tools")
     found = [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bench.figures import Figures, measure
 from support import shipped
-from support.policies import annotations, named_lists
+from support.policies import annotations_of, named_lists
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.matrix.matrix import decision_matrix, matrix_json
@@ -79,7 +79,7 @@ def bare(bundle: Bundle, directory: Path) -> Any:
 def scaled(rules: int) -> Bundle:
     """Return a bundle of so many rules over ten servers with four tools each, in ten clauses a server."""
     servers = [f"s{n}" for n in range(SERVERS)]
-    annotated = annotations({server: [annotation(tool) for tool in TOOLS] for server in servers})
+    annotated = annotations_of({server: [annotation(tool) for tool in TOOLS] for server in servers})
     document = {
         "format": "ironcurtain/policy/v1",
         "clauses": [

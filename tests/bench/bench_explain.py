@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from bench.figures import Figures, measure
 from support import shipped
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.engine.policies_under_test import load_sides
 from ironcurtain.analysis.engine.space.call_space import CallSpace
@@ -99,7 +99,7 @@ def bundle_of(count: int) -> Bundle:
         )
         for number in range(count)
     ]
-    annotated = annotations(
+    annotated = annotations_of(
         {"s": [tool("read", path=["read-path"], mode=["none"]) | {"input_schema": SCHEMA}]}
     )
     return assemble(compiled(rules), annotated, registry=Registry(()), release=Release(engine_version="test"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.policies import annotations, compiled, named_lists, rule, tool
+from support.policies import annotations_of, compiled, named_lists, rule, tool
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -87,7 +87,7 @@ def bundle(
     tools: list[dict[str, Any]], rules: list[dict[str, Any]], lists: dict[str, Any] | None = None
 ) -> Bundle:
     """Return the bundle of rules about the one server of these benchmarks."""
-    annotated = annotations({SERVER: tools})
+    annotated = annotations_of({SERVER: tools})
     return assemble(
         compiled(rules),
         annotated,

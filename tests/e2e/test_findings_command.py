@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from e2e.program import ROOT, Inside
 from support.planted import bundle_of
-from support.policies import annotations, compiled, rule
+from support.policies import annotations_of, compiled, rule
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
@@ -216,7 +216,7 @@ def exploding() -> Bundle:
     ]
     return assemble(
         compiled(rules),
-        annotations({"s": [tool]}),
+        annotations_of({"s": [tool]}),
         None,
         registry=Registry(()),
         release=Release(engine_version="test"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e.program import Inside, assert_clear
@@ -87,7 +88,7 @@ def test_wrong_usage(session: Session, inside: Inside, tmp_path: Path) -> None:
     assert_clear(inside("forecast", bundle, "--profile", str(tmp_path / "p.yaml")), 2, "IC1003")
 
 
-def forecast(inside: Inside, session: Session, rules: list[dict], *logs: str) -> dict:
+def forecast(inside: Inside, session: Session, rules: list[dict[str, Any]], *logs: str) -> dict[str, Any]:
     options = [option for log in logs for option in ("--audit", log)]
     options += ["--directory", str(session.audit), "--key", str(session.root / "key"), *session.options]
     ended = inside("forecast", session.bundle(rules), *options, "--format", "json")

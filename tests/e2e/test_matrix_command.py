@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import shipped
@@ -20,7 +21,7 @@ def written(path: Path, bundle: Bundle) -> str:
     return str(path)
 
 
-def loosen(rules: list[dict]) -> None:
+def loosen(rules: list[dict[str, Any]]) -> None:
     shipped.named(rules, "filesystem-allow-read-documents")["if"]["paths"][0]["within"].append("~/Mail")
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e.program import Inside, assert_clear
@@ -69,6 +70,6 @@ def test_a_log_that_is_not_intact_is_not_replayed(session: Session, inside: Insi
     assert_clear(inside("replay", "--bundle", session.bundle(RULES), str(copy)), 3, "IC3404")
 
 
-def run(inside: Inside, session: Session, log: str, rules: list[dict], *more: str):
+def run(inside: Inside, session: Session, log: str, rules: list[dict[str, Any]], *more: str):
     options = ["--directory", str(session.audit), "--key", str(session.root / "key"), *session.options]
     return inside("replay", "--bundle", session.bundle(rules, "new.tar.gz"), log, *options, *more)

@@ -36,7 +36,7 @@ def decide(
     sandbox: str | None = "SB",
 ) -> Any:
     bundle = write_bundle(places.base / "state", f0.SERVERS | (servers or {}), places.fill_all(rules))
-    options = {
+    options: dict[str, Any] = {
         "sandbox": places.fill(sandbox) if sandbox else None,
         "home": places.home,
         "protected": [places.fill(p).replace("~", str(places.home)) for p in protected],

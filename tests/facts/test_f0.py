@@ -26,8 +26,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> f0.Places:
 def policy(places: f0.Places) -> Iterator[Policy]:
     bundle = write_bundle(places.base / "state" / "generated", f0.SERVERS, f0.rules(places.base))
     (places.sandbox / "link-out").symlink_to(places.base)
-    options = {"sandbox": places.sandbox, "home": places.home, "protected": places.protected}
-    with Policy.load(bundle, **options) as loaded:
+    with Policy.load(bundle, sandbox=places.sandbox, home=places.home, protected=places.protected) as loaded:
         yield loaded
 
 

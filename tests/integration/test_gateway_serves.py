@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import jsonschema
@@ -202,7 +203,7 @@ def test_check_names_unknown_roles_amounts_as_texts_and_builders_that_fail(desk:
     assert f"desk__desk_log (read; needs logs:read; line {line})" in told
 
 
-def _annotated(name: str, schema: dict, args: list) -> dict:
+def _annotated(name: str, schema: dict[str, Any], args: list[Any]) -> dict[str, Any]:
     digest = tool_digest(ToolListing(name=name, input_schema=schema))
     known = {"schema_digest": digest, "input_schema": schema}
     return {"tool": name, "side_effects": False, "args": args, **known}

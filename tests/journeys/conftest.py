@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from support.agent_project import annotations, compile_by_hand, rules
+from support.agent_project import annotations_of, compile_by_hand, rules
 from support.installed import Installed, installed, run_directory
 from support.journey import Journey
 from support.registry import Packages
@@ -53,7 +53,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, environment: Installed) -
             you.run("ironcurtain init agent")
             you.go("agent")
             compile_by_hand(
-                you, {"annotate-filesystem-1": annotations(you.here), "rules-filesystem": rules()}
+                you, {"annotate-filesystem-1": annotations_of(you.here), "rules-filesystem": rules()}
             )
             (place / "done").touch()
     return place / "you" / "agent"

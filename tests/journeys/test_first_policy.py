@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.agent_project import annotations, compile_by_hand, rules
+from support.agent_project import annotations_of, compile_by_hand, rules
 from support.journey import Journey
 from support.registry import NEEDS_NPM, Packages, installed_package
 from support.transcript import ROOT
@@ -31,7 +31,7 @@ def test_a_first_policy(journey: Callable[..., Journey], packages: Packages) -> 
     you.type("ironcurtain lint")
     you.say("A policy")
     printed = compile_by_hand(
-        you, {"annotate-filesystem-1": annotations(you.here), "rules-filesystem": rules()}
+        you, {"annotate-filesystem-1": annotations_of(you.here), "rules-filesystem": rules()}
     )
     assert "published generated" in printed
     assert "verified" in you.type("ironcurtain verify")

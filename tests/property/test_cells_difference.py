@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from random import Random
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ CALLS = 80
 VERDICTS = ["allow", "escalate", "deny"]
 
 
-def changed(random: Random, rules: list[dict]) -> list[dict]:
+def changed(random: Random, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules with one change of the kinds that people make."""
     new = copy.deepcopy(rules)
     place = random.randrange(len(new))
@@ -39,7 +40,7 @@ def changed(random: Random, rules: list[dict]) -> list[dict]:
     return new
 
 
-def verdicts(random: Random, bundles: list) -> list[tuple[str, str]]:
+def verdicts(random: Random, bundles: list[Any]) -> list[tuple[str, str]]:
     """Return the verdicts of random calls under both bundles."""
     opa = OpaCommand(find())
     policies = [load_described(bundle, spaces.WORLD) for bundle in bundles]
@@ -94,12 +95,12 @@ def test_renaming_and_splitting_rules_change_nothing(seed: int) -> None:
     assert difference_of(rules, split(rules)) == ()
 
 
-def difference_of(old: list[dict], new: list[dict]) -> tuple:
+def difference_of(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple:
     bundles = [spaces.bundle_of(old), spaces.bundle_of(new)]
     return difference(*bundles, spaces.WORLD, OpaCommand(find())).changes
 
 
-def split(rules: list[dict]) -> list[dict]:
+def split(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules renamed, each rule over several directories of one role as one rule for each."""
     found = []
     for number, rule in enumerate(rules):

@@ -42,7 +42,7 @@ class Space:
     bundle: Callable[[list[dict[str, Any]]], Bundle]
     arguments: Callable[[Random, str], dict[str, Any]]
 
-    def examined(self, rules: list[dict], opa: OpaCommand) -> dict[tuple[str, str], Examined]:
+    def examined(self, rules: list[dict[str, Any]], opa: OpaCommand) -> dict[tuple[str, str], Examined]:
         """Examine a policy, by server and tool."""
         sides = load_sides([self.bundle(rules)], self.world)
         found = examine([CallSpace(server, tool, sides) for server, tool in self.tools], opa)

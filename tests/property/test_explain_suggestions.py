@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def test_suggested_calls_get_as_far_as_is_said(seed: int) -> None:
                 check(rules, policy, call, explanation)
 
 
-def check(rules: list[dict], policy: Policy, call: Call, explanation: Explanation) -> None:
+def check(rules: list[dict[str, Any]], policy: Policy, call: Call, explanation: Explanation) -> None:
     decision = policy.decide(call.server, call.tool, call.arguments, call.caller)
     assert explanation.decision == decision
     assert [step.number for step in explanation.steps] == list(range(1, 8))

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 from support import twin
-from support.policies import annotations, compiled
+from support.policies import annotations_of, compiled
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.narrowing.narrowing import narrowing
@@ -137,7 +137,7 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
         one = {"tool": name, "side_effects": True, "contained": name == "edit", "args": ARGS[name]}
         tools.append(one | {"input_schema": schema})
     tools[2]["composites"] = [{"role": "repository", "join": ["owner", "repo"], "with": "/"}]
-    annotated = annotations({"s": tools}, roles=[CHANNEL])
+    annotated = annotations_of({"s": tools}, roles=[CHANNEL])
     release = Release(engine_version="test")
     return assemble(compiled(rules), annotated, registry=Registry(annotated.roles), release=release)
 

@@ -131,6 +131,6 @@ def test_git_and_file_tools_under_fewer_rules(seed: int) -> None:
     assert not all(valid(narrowed, c.server, c.tool, c.arguments) for c in calls.values())
 
 
-def dropped(rules: list[dict], keep: list[bool]) -> list[dict]:
+def dropped(rules: list[dict[str, Any]], keep: list[bool]) -> list[dict[str, Any]]:
     left = [rule for rule, stays in zip(rules, keep, strict=False) if stays]
     return left or rules[:1]

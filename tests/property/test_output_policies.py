@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jsonschema
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -139,7 +141,7 @@ SCHEMAS = st.recursive(
 )
 
 
-def instances(schema: dict):
+def instances(schema: dict[str, Any]):
     """Draw values of a schema."""
     if "anyOf" in schema:
         return st.one_of(*map(instances, schema["anyOf"]))
@@ -180,7 +182,7 @@ def instances(schema: dict):
     ),
     st.data(),
 )
-def test_what_is_left_is_of_the_projected_schema(rules: dict[str, str], schema: dict, data) -> None:
+def test_what_is_left_is_of_the_projected_schema(rules: dict[str, str], schema: dict[str, Any], data) -> None:
     policy = policy_of(rules)
     assume(policy is not None)
     value = data.draw(instances(schema))

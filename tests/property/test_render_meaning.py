@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from support import rendered, twin
@@ -13,11 +14,11 @@ POLICIES = 40
 CALLS = 40
 
 
-def _relevant(decision: dict) -> dict:
+def _relevant(decision: dict[str, Any]) -> dict[str, Any]:
     return {key: decision[key] for key in ("verdict", "rule", "subject", "subjects")}
 
 
-def _compare(directory: Path, policies: list[list[dict]], calls: dict[str, dict]) -> int:
+def _compare(directory: Path, policies: list[list[dict[str, Any]]], calls: dict[str, dict[str, Any]]) -> int:
     decisions = rendered.evaluate(directory, policies, calls)
     for id_, call in calls.items():
         rules = policies[int(call["server"].removeprefix("s"))]
@@ -40,14 +41,14 @@ def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path: Pa
     assert _compare(tmp_path, policies, calls) == POLICIES * CALLS
 
 
-def _operands(name: str, op: str) -> list:
+def _operands(name: str, op: str) -> list[Any]:
     """Return every operand for a plain name; for others (whose value is found otherwise) some of each."""
     operands = rendered.OPERANDS[op]
     return operands if name == "a" else [*operands[:-1:3], operands[-1]]
 
 
-def _flag_sets(op: str) -> list[dict]:
-    flags: list[dict] = [{}]
+def _flag_sets(op: str) -> list[dict[str, Any]]:
+    flags: list[dict[str, Any]] = [{}]
     if op != "present":
         flags.append({"or_absent": True})
     if op in ("lt", "le", "gt", "ge", "equals"):
@@ -84,7 +85,7 @@ def test_every_operator_with_every_json_type_absent_and_null(tmp_path: Path, nam
     assert _compare(tmp_path, policies, calls) > 1_000
 
 
-FACTS: list[dict] = [
+FACTS: list[dict[str, Any]] = [
     {},
     *({"f": value} for value in rendered.VALUES[::2]),
     *({"f": {"g": value}} for value in (None, "a", 1, True)),
@@ -92,8 +93,8 @@ FACTS: list[dict] = [
 ]
 
 
-def _fact_tests(name: str, then: str) -> list[dict]:
-    flags: list[dict] = [{}] if then == "allow" or "*" in name else [{}, {"or_absent": True}]
+def _fact_tests(name: str, then: str) -> list[dict[str, Any]]:
+    flags: list[dict[str, Any]] = [{}] if then == "allow" or "*" in name else [{}, {"or_absent": True}]
     return [
         {"name": name, "op": op, "value": operand, **more, **over}
         for op in rendered.OPERANDS
@@ -117,7 +118,14 @@ def test_every_operator_with_facts_absent_null_and_of_every_type(tmp_path: Path,
     after = "deny" if then == "allow" else "allow"
     rest = rendered.rule("rest", after, {"side_effects": True})
     policies = [[rendered.rule(f"r{n}", then, each), rest] for n, each in enumerate(conditions)]
-    arguments: list[dict] = [{}, {"a": "a"}, {"a": 1}, {"a": []}, {"a": ["a", 1]}, {"a": [{"b": "a"}, {}]}]
+    arguments: list[dict[str, Any]] = [
+        {},
+        {"a": "a"},
+        {"a": 1},
+        {"a": []},
+        {"a": ["a", 1]},
+        {"a": [{"b": "a"}, {}]},
+    ]
     calls = {}
     for index, condition in enumerate(conditions):
         given = arguments if "args" in condition or "arg" in str(condition) else [{"b": "a"}]

@@ -61,7 +61,7 @@ def test_hostile_text_stays_text(
     }
     path = tmp_path / "policy.rego"
     path.write_text(
-        render_policy(rendered.document([rule]), "s0", rendered.annotations(["s0"])), encoding="utf-8"
+        render_policy(rendered.document([rule]), "s0", rendered.annotations_of(["s0"])), encoding="utf-8"
     )
     opa = OpaCommand(find())
     tree = opa.parse(path)

@@ -22,7 +22,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "search_files": ("read-path",),
     "get_file_info": ("read-path",),
 }
-OTHERS = {
+OTHERS: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     "read_multiple_files": [("paths", ("read-path",))],
     "move_file": [("source", ("read-path", "delete-path")), ("destination", ("write-path",))],
     "list_allowed_directories": [],
@@ -30,12 +30,12 @@ OTHERS = {
 COMPILE = "ironcurtain compile --saved-tools"
 
 
-def annotations(project: Path) -> dict[str, Any]:
+def annotations_of(project: Path) -> dict[str, Any]:
     """Annotate every tool of the saved list; arguments that are no paths are nothing."""
     listed = json.loads((project / "tools" / "filesystem.json").read_text())["tools"]
     tools = []
     for tool in listed:
-        roles = dict(OTHERS.get(tool["name"]) or [("path", PATHS.get(tool["name"], ()))])
+        roles = dict(OTHERS.get(tool["name"], [("path", PATHS.get(tool["name"], ()))]))
         args = [
             {"name": name, "roles": list(roles.get(name, ())) or ["none"]}
             for name in tool["inputSchema"].get("properties", {})

@@ -23,7 +23,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
 from support import twin
-from support.policies import annotations, compiled, named_lists
+from support.policies import annotations_of, compiled, named_lists
 
 ROOT = Path(__file__).parents[2]
 HOME, SANDBOX = "/home/user", "/home/user/sandbox"
@@ -36,7 +36,7 @@ def bundle(
     roles: list[dict[str, Any]] | None = None,
     lists: Mapping[str, Any] | None = None,
 ) -> Bundle:
-    annotated = annotations(servers, roles)
+    annotated = annotations_of(servers, roles)
     return assemble(
         compiled(rules or []),
         annotated,

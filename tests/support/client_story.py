@@ -7,11 +7,12 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 from anyio import to_thread
 from fixtures import drifting_server
 from mcp import Client, StdioServerParameters
@@ -173,12 +174,13 @@ class Story:
 
 
 def _annotated(listed: ToolListing) -> dict[str, Any]:
-    roles = dict.fromkeys(listed.input_schema.get("properties", {}), ROLES.get(listed.name, ["none"]))
+    own = ROLES.get(listed.name, ["none"])
+    roles: dict[str, Any] = dict.fromkeys(listed.input_schema.get("properties", {}), own)
     made = tool(listed.name, contained=listed.name in ROLES, **roles)
     return {**made, "schema_digest": tool_digest(listed), "input_schema": listed.input_schema}
 
 
-def of_sdk(tools: list[Any]) -> list[ToolListing]:
+def of_sdk(tools: Sequence[types.Tool]) -> list[ToolListing]:
     """Return tools as IronCurtain reads them."""
     return [
         ToolListing(name=each.name, description=each.description or "", input_schema=each.input_schema)

@@ -25,7 +25,7 @@ from ironcurtain.enforcement.sandbox.report import Seen
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults, Server
 from ironcurtain.servers.connect import parameters
-from support.proxied import until
+from support.proxied import text_of, until
 
 FOUND = survey()
 NEEDS_SANDBOX = pytest.mark.skipif(FOUND.programs is None, reason=FOUND.sentence)
@@ -173,7 +173,7 @@ class Scene:
             told.starts = time.perf_counter() - began
             for way in ways:
                 result = await client.call_tool(way, {})
-                told.answers[way] = result.content[0].text
+                told.answers[way] = text_of(result)
             told.state = confiner.state("escaping")
             if "outliving_child" in ways:
                 await until(self.heartbeat.exists)

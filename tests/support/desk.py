@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult, TextContent
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ["-c", "from ironcurtain.cli.main import main; main()"]
@@ -168,5 +169,8 @@ class Desk:
             return connection.execute(query).fetchall()
 
 
-def text_of(result: Any) -> str:
-    return result.content[0].text
+def text_of(result: CallToolResult) -> str:
+    """Return the text that a result begins with."""
+    first = result.content[0]
+    assert isinstance(first, TextContent)
+    return first.text

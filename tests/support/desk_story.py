@@ -148,8 +148,8 @@ class Story:
         """Write the settings of tokens, with these keys."""
         form = serialization.PublicFormat.SubjectPublicKeyInfo
         for kid in kids:
-            text = KEYS[kid].public_key().public_bytes(serialization.Encoding.PEM, form)
-            (self.desk.root / f"{kid}.pem").write_bytes(text)
+            key = KEYS[kid].public_key().public_bytes(serialization.Encoding.PEM, form)
+            (self.desk.root / f"{kid}.pem").write_bytes(key)
         told = [{"kid": kid, "algorithm": "ES256", "file": f"{kid}.pem"} for kid in kids]
         lines = ",\n  ".join(json.dumps(each) for each in told)
         text = (

@@ -9,13 +9,16 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from typing import Self
 
 import click
 
 from ironcurtain.cli.main import cli, run
 
 
-def commands(group, path=()):
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield every command below a group by its words."""
     yield path
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -26,7 +29,8 @@ def commands(group, path=()):
             yield (*path, name)
 
 
-def main():
+def main() -> None:
+    """Print the first pages."""
     found = []
     for path in commands(cli):
         for more in (["--help"], []):
@@ -34,24 +38,27 @@ def main():
                 os.chdir(empty)
                 code = run([*path, *more])
                 os.chdir("/")
-            found.append([" ".join([*path, *more]), printed.err.getvalue(), int(code)])
+            found.append([" ".join([*path, *more]), printed.said, int(code)])
     json.dump(found, sys.stdout)
 
 
 class Printed(contextlib.ExitStack):
     """What is printed meanwhile."""
 
-    def __enter__(self):
+    def __init__(self) -> None:
+        super().__init__()
         self.out, self.err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2))
+        self.said = ""
+
+    def __enter__(self) -> Self:
         self.enter_context(contextlib.redirect_stdout(self.out))
         self.enter_context(contextlib.redirect_stderr(self.err))
+        self.callback(self._read)
         return self
 
-    def __exit__(self, *details):
+    def _read(self) -> None:
         self.err.flush()
-        text = self.err.buffer.getvalue().decode()
-        self.err = io.StringIO(text)
-        return super().__exit__(*details)
+        self.said = self.err.buffer.getvalue().decode()
 
 
 if __name__ == "__main__":

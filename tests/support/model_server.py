@@ -87,7 +87,7 @@ class Dialect:
 class Messages(Dialect):
     def events(self, text: str, stop: str) -> list[str]:
         reason = {"end": "end_turn", "limit": "max_tokens", "refusal": "refusal"}[stop]
-        message = {
+        message: dict[str, Any] = {
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
@@ -120,7 +120,8 @@ class Messages(Dialect):
         return {"type": "error", "error": {"type": kind, "message": message}}
 
     def user_text(self, request: Any, turn: int) -> str:
-        return request["messages"][turn]["content"]
+        text: str = request["messages"][turn]["content"]
+        return text
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,8 @@ class Chat(Dialect):
         return {"error": {"message": message, "type": kind, "param": None, "code": kind or None}}
 
     def user_text(self, request: Any, turn: int) -> str:
-        return request["messages"][turn + 1]["content"]
+        text: str = request["messages"][turn + 1]["content"]
+        return text
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,8 @@ class Generate(Dialect):
         return {"error": {"code": status, "message": message, "status": kind}}
 
     def user_text(self, request: Any, turn: int) -> str:
-        return request["contents"][turn]["parts"][0]["text"]
+        text: str = request["contents"][turn]["parts"][0]["text"]
+        return text
 
 
 ANTHROPIC = Messages("anthropic", "/v1/messages", ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))

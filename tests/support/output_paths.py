@@ -8,14 +8,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 ADDRESS = str
 NAMES = ("a", "b", "c")
 NUMBERS = (0, 1, 2)
 
 
-def step_text(step) -> str:
+def step_text(step: str | int) -> str:
     return f"k{step}/" if isinstance(step, str) else f"i{step}/"
 
 
@@ -53,10 +55,9 @@ def covers(path: str, address: str) -> bool:
     return any(matches(path, address[:end]) for end in ends)
 
 
+STEPS: tuple[str | int, ...] = ("a", "b", "zz", 0, 7)
 UNIVERSE = [
-    "".join(map(step_text, steps))
-    for length in range(6)
-    for steps in itertools.product(("a", "b", "zz", 0, 7), repeat=length)
+    "".join(map(step_text, steps)) for length in range(6) for steps in itertools.product(STEPS, repeat=length)
 ]
 
 
@@ -90,14 +91,15 @@ def masked(text: str) -> str:
 GONE = object()
 
 
-def filtered(rules: dict[str, str], value, address: str = ""):
+def filtered(rules: dict[str, str], value: Any, address: str = "") -> Any:
+    """Return what a policy leaves of a value at an address, GONE if nothing."""
     if isinstance(value, dict) and value:
         kept = {k: filtered(rules, v, f"{address}k{k}/") for k, v in value.items()}
         kept = {k: v for k, v in kept.items() if v is not GONE}
         return kept or GONE
     if isinstance(value, list) and value:
-        kept = [filtered(rules, v, f"{address}i{n}/") for n, v in enumerate(value)]
-        return [v for v in kept if v is not GONE] or GONE
+        elements = [filtered(rules, v, f"{address}i{n}/") for n, v in enumerate(value)]
+        return [v for v in elements if v is not GONE] or GONE
     action, _ = decided(rules, address)
     if action == "mask":
         if value is None:
@@ -106,7 +108,8 @@ def filtered(rules: dict[str, str], value, address: str = ""):
     return value if action == "allow" else GONE
 
 
-def leaves(value, address: str = ""):
+def leaves(value: Any, address: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the address and the JSON text of every value that holds no other."""
     if isinstance(value, dict) and value:
         for name, member in value.items():
             yield from leaves(member, f"{address}k{name}/")

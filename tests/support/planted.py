@@ -17,7 +17,7 @@ from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenarios
 from ironcurtain.system import json_text
 from ironcurtain.system.files import parse_document
-from support.policies import annotations, named_lists
+from support.policies import annotations_of, named_lists
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")
 _TEXT = {"type": "string"}
@@ -72,7 +72,7 @@ def bundle_of(document: dict[str, Any]) -> Bundle:
     `clauses`, `claims` and `lists`, too.
     """
     names = document.get("tools", _USUAL)
-    annotated = annotations({"files": [tool(name, document.get("schema", {})) for name in names]})
+    annotated = annotations_of({"files": [tool(name, document.get("schema", {})) for name in names]})
     return assemble(
         _policy(document),
         annotated,

@@ -30,7 +30,7 @@ def rule(name: str, then: str, **conditions: Any) -> dict[str, Any]:
     return {"name": name, "clause": "C1", "reason": f"{name} says {then}.", "then": then, "if": conditions}
 
 
-def annotations(
+def annotations_of(
     servers: Mapping[str, list[dict[str, Any]]], roles: list[dict[str, Any]] | None = None
 ) -> Annotations:
     document = {
@@ -64,7 +64,7 @@ def write_bundle(
     lists: Mapping[str, Any] | None = None,
 ) -> Path:
     """Assemble a bundle and write it as an archive below a directory; return its path."""
-    annotated = annotations(servers, roles)
+    annotated = annotations_of(servers, roles)
     bundle = assemble(
         compiled(rules),
         annotated,

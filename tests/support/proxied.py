@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,11 @@ def annotated(name: str, **roles: list[str]) -> dict[str, Any]:
     """Annotate a tool of the fixture server, with the digest of what it really lists; roles by argument."""
     listed = fixture_server.TOOLS[name]
     schema = listed.input_schema
-    arguments = {arg: ["none"] for arg in schema["properties"]} | PATHS.get(name, {}) | roles
+    arguments: dict[str, Any] = {
+        **{arg: ["none"] for arg in schema["properties"]},
+        **PATHS.get(name, {}),
+        **roles,
+    }
     digest = tool_digest(ToolListing(name=name, description=listed.description or "", input_schema=schema))
     return {**tool(name, contained=False, **arguments), "schema_digest": digest, "input_schema": schema}
 
@@ -253,7 +257,7 @@ async def equal_calls(
 
 def visit_all(
     place: Place,
-    visits: dict[str, Callable[..., Any]],
+    visits: Mapping[str, Callable[..., Any]],
     *options: str,
     mode: str = "legacy",
     up: Collection[str] = (),

@@ -19,7 +19,7 @@ from support.published_schemas import varied
 
 LISTS = Path(__file__).parents[1] / "fixtures" / "tool_lists"
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
-ROLES = [
+ROLES: list[dict[str, Any]] = [
     {"name": "thing", "description": "A thing.", "case": "exact", "separator": "/", "numbers": True},
     {"name": "channel", "description": "A channel.", "case": "fold"},
 ]

@@ -39,7 +39,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from support import twin
-from support.policies import annotations
+from support.policies import annotations_of
 from support.published import PATHS, ROLES, WORLD
 from support.published_policies import Server, bundle_of, guarantees_of, random_policy
 
@@ -102,7 +102,7 @@ class Batch:
     @cached_property
     def bundles(self) -> tuple[Bundle, Bundle]:
         """All policies, and all of them changed."""
-        annotated = annotations({each.name: list(each.tools) for each in self.servers}, ROLES)
+        annotated = annotations_of({each.name: list(each.tools) for each in self.servers}, ROLES)
         old, new = (
             bundle_of(annotated, [rule for each in self.servers for rule in getattr(each, kind)])
             for kind in ("rules", "changed")
@@ -345,8 +345,8 @@ def _kept(statement: dict[str, Any], call: Decided, id_: str) -> bool:
     if "never" in statement:
         return call.verdict.severity > Verdict(statement["never"]).severity
     if "roles" in statement["when"]:
-        return call.subjects[id_]["verdict"] == statement["always"]
-    return call.verdict == statement["always"]
+        return bool(call.subjects[id_]["verdict"] == statement["always"])
+    return bool(call.verdict == statement["always"])
 
 
 def _is_covered(subject: dict[str, Any], pattern: str) -> bool:

@@ -23,7 +23,7 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.system import json_text
 from ironcurtain.system.files import parse_document
-from support.policies import annotations, compiled, named_lists
+from support.policies import annotations_of, compiled, named_lists
 from support.published import PATHS, PATTERNS, RESOURCES, ROLES, WORLD, kind_of, possible_roles, random_server
 from support.published_tests import FACTS, TestMaker
 from support.published_values import Values, around, boundaries, changed
@@ -117,7 +117,7 @@ class Server:
 def random_policy(random: Random, name: str) -> Server:
     """Return a server with random tools, annotations, rules and guarantees, all of which compile."""
     tools = random_server(random)
-    annotated = annotations({name: tools}, ROLES)
+    annotated = annotations_of({name: tools}, ROLES)
     maker = _Maker(random, name, tools)
     rules = _valid((maker.rule(f"{name}-r{n}") for n in range(random.randint(1, 8))), annotated)
     more = _valid([maker.rule(f"{name}-added")], annotated)

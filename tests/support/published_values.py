@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from jsonschema import Draft202012Validator
 
@@ -157,7 +157,7 @@ class Values:
     def _text(self, random: Random, schema: Schema) -> str:
         texts = [each for each in self._pool if isinstance(each, str)]
         for _ in range(_TRIES):
-            text = random.choice(texts if texts and random.random() < 0.5 else _TEXTS)
+            text: str = random.choice(texts if texts and random.random() < 0.5 else _TEXTS)
             if random.random() < 0.1:
                 text += random.choice(["x", "/", " ", "\n", "é"])
             longest, shortest = schema.get("maxLength"), schema.get("minLength", 0)
@@ -181,7 +181,7 @@ class Values:
             ]
         )
         step = schema.get("multipleOf")
-        if _is_number(step) and random.random() < 0.8:
+        if step is not None and _is_number(step) and random.random() < 0.8:
             found = round(found / step) * step
         return int(found) if kind == "integer" else found
 
@@ -255,7 +255,7 @@ def _beside(text: str) -> list[str]:
     return [text, text, text[:-1], f"{text}x", f"x{text}", f"{text}\n", text.swapcase(), f" {text}"]
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from ironcurtain.compiler.render.render import render_policy
 from ironcurtain.engine.command import OpaCommand
@@ -30,6 +30,9 @@ KEYS = {
     "lists": ("allowed", ["recipient"]),
 }
 TOOLS = ["read", "send it", "move"]
+Rule: TypeAlias = dict[str, Any]
+Input: TypeAlias = dict[str, Any]
+Result: TypeAlias = dict[str, Any]
 VALUES: list[Any] = [
     None, True, False, 0, 1, 1.0, 1.5, -3, 50, 1e22, "", "a", "ab", "a\nb", "1", "true", "päth 😀",
     [], [1], ["a"], [True], [1, 2, "a"], {}, {"a": 1}, {"a": {"b": "a"}},
@@ -70,7 +73,7 @@ def rule(name: str, then: str, condition: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "clause": "C1", "reason": f"because of {name}", "then": then, "if": condition}
 
 
-def annotations(servers: list[str]) -> Annotations:
+def annotations_of(servers: list[str]) -> Annotations:
     """Return annotations in which every server has the same tools."""
     tools = [{"tool": tool, "side_effects": True} for tool in TOOLS]
     value = {
@@ -80,9 +83,9 @@ def annotations(servers: list[str]) -> Annotations:
     return Annotations.model_validate_json(json.dumps(value))
 
 
-def evaluate(directory: Path, policies: list[list[dict]], calls: dict[str, dict]) -> dict[str, dict]:
+def evaluate(directory: Path, policies: list[list[Rule]], calls: dict[str, Input]) -> dict[str, Result]:
     """Return OPA's decision for every call by id; a call's `server` is `s<index of its policy>`."""
-    annotated = annotations([f"s{index}" for index in range(len(policies))])
+    annotated = annotations_of([f"s{index}" for index in range(len(policies))])
     texts = {}
     for index, rules in enumerate(policies):
         (directory / f"s{index}.rego").write_text(render_policy(document(rules), f"s{index}", annotated))
@@ -96,17 +99,19 @@ def evaluate(directory: Path, policies: list[list[dict]], calls: dict[str, dict]
     rego = [*directory.glob("*.rego"), *sources, assets.REGO / "ironcurtain_verify" / "verify.rego"]
     command.check(*rego)
     assert command.unformatted(*directory.glob("*.rego")) == ()
-    result: dict[str, dict] = command.eval(
+    result: dict[str, Result] = command.eval(
         "data.ironcurtain_verify.results", data=[*rego, directory / "data.json"]
     )
     assert result.keys() == calls.keys(), "a decision was undefined"
     return result
 
 
-def call(server: str, tool: str, subjects: list[dict], **extra: Any) -> dict[str, Any]:
+def call(server: str, tool: str, subjects: list[dict[str, Any]], **extra: Any) -> Input:
     """Return a policy input; a subject is {role, patterns, discharged}."""
     value = {"side_effects": True, "args": {}, "caller": {}, **extra}
-    open_, sandboxed = ({"roles": {}, "patterns": {}, "within": {}} for _ in range(2))
+    places: list[dict[str, dict[str, Any]]]
+    places = [{"roles": {}, "patterns": {}, "within": {}} for _ in range(2)]
+    open_, sandboxed = places
     listed = {}
     for index, subject in enumerate(subjects or [{"role": "none", "patterns": [], "discharged": False}]):
         id_ = f"{index:04d}" if subjects else "call"
@@ -190,7 +195,7 @@ def _random_conditions(random: Random, key: str, then: str) -> Any:
     conditions = []
     for group in groups:
         pool = PATTERNS[group[0]]
-        one = {"roles": group, field: random.sample(pool, random.choice([1, 1, 2]))}
+        one: dict[str, Any] = {"roles": group, field: random.sample(pool, random.choice([1, 1, 2]))}
         if then == "allow" and random.random() < 0.3:
             one["or_none"] = True
         conditions.append(one)

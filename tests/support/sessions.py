@@ -25,7 +25,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.model.verdict import Verdict
 from support.audited import KEY
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 SCHEMA = {
     "type": "object",
@@ -86,7 +86,7 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
     remove = tool("remove", path=["delete-path"])
     return assemble(
         compiled(rules),
-        annotations({"files": [read, remove]}),
+        annotations_of({"files": [read, remove]}),
         registry=Registry(),
         release=Release(engine_version="test"),
     )

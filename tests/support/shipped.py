@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
@@ -26,7 +27,7 @@ def world() -> DescribedWorld:
     return load(ROOT / "scenarios.yaml", Scenarios).world
 
 
-def bundle(change: Callable[[list[dict]], object] | None = None) -> Bundle:
+def bundle(change: Callable[[list[dict[str, Any]]], object] | None = None) -> Bundle:
     """Return the shipped policy's bundle, with its rules changed where a function does so in place."""
     document = json.loads((GENERATED / "compiled-policy.json").read_text())
     if change is not None:
@@ -41,6 +42,6 @@ def bundle(change: Callable[[list[dict]], object] | None = None) -> Bundle:
     )
 
 
-def named(rules: list[dict], name: str) -> dict:
+def named(rules: list[dict[str, Any]], name: str) -> dict[str, Any]:
     """Return the rule of a name."""
     return next(rule for rule in rules if rule["name"] == name)

@@ -11,6 +11,7 @@ LOOKS = (
     *("git_blame", "git_changelog_analyze", "git_diff", "git_log", "git_reflog", "git_show", "git_status"),
     *("git_branch", "git_stash", "git_tag"),
 )
+_REPOSITORIES: tuple[tuple[str, Verdict], ...] = (("{repo}", "allow"), ("{other}", "ask"))
 _MORE: dict[str, dict[str, Any]] = {
     "git_blame": {"filePath": "file"},
     "git_changelog_analyze": {"reviewTypes": ["features"]},
@@ -87,7 +88,7 @@ def _files() -> list[Row]:
 def _looking() -> list[Row]:
     rows = [
         Row(f"git__{tool}", verdict, {"path": repository, **_MORE.get(tool, {})})
-        for repository, verdict in (("{repo}", "allow"), ("{other}", "ask"))
+        for repository, verdict in _REPOSITORIES
         for tool in LOOKS
     ]
     rows += [
@@ -104,7 +105,7 @@ def _looking() -> list[Row]:
 
 def _changing() -> list[Row]:
     rows: list[Row] = []
-    for repository, verdict in (("{repo}", "allow"), ("{other}", "ask")):
+    for repository, verdict in _REPOSITORIES:
         at = {"path": repository}
         rows += [
             Row("git__git_add", verdict, {**at, "paths": ["new"]}),

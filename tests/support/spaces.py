@@ -9,7 +9,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.scenarios import DescribedWorld
-from support.policies import annotations, compiled, named_lists
+from support.policies import annotations_of, compiled, named_lists
 
 WORLD = DescribedWorld(
     home="/home/user",
@@ -172,8 +172,8 @@ def random_rule(random: Random, name: str) -> dict[str, Any]:
         condition[key] = [_pattern_condition(random, group, field, pool, then) for group in groups]
     if "tool" in condition and random.random() < 0.45:
         numeric = NUMERIC if "amount" in SCHEMA[tool] else []
-        pool = [*TESTS[tool], *numeric]
-        condition["args"] = random.sample(pool, min(len(pool), random.randint(1, 2)))
+        tests = [*TESTS[tool], *numeric]
+        condition["args"] = random.sample(tests, min(len(tests), random.randint(1, 2)))
     if random.random() < 0.25:
         condition["caller"] = [random.choice(CALLER if then == "allow" else [*CALLER, *DENIED_CALLER])]
     if random.random() < 0.2:
@@ -199,7 +199,7 @@ def random_policy(random: Random, most: int = 30) -> list[dict[str, Any]]:
 
 def bundle_of(rules: list[dict[str, Any]], lists: dict[str, Any] | None = None) -> Bundle:
     """Return the bundle of rules over the tools, on two servers of which one has a domain gate."""
-    annotated = annotations({"s": tools(), "gated": tools()[2:3]})
+    annotated = annotations_of({"s": tools(), "gated": tools()[2:3]})
     return assemble(
         compiled(rules),
         annotated,
@@ -220,7 +220,7 @@ def random_arguments(random: Random, tool: str) -> dict[str, Any]:
 
 def random_caller(random: Random) -> dict[str, Any]:
     """Return random caller facts."""
-    facts = {
+    facts: dict[str, list[Any]] = {
         "sub": ["alice", "abx", "x", 7, None],
         "age": [17, 18, 18.5, "18", True],
         "groups": [[], ["staff"], ["a", "staff"], "staff"],

@@ -11,7 +11,7 @@ from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.scenarios import DescribedWorld
 from support import spaces
-from support.policies import annotations, compiled, named_lists
+from support.policies import annotations_of, compiled, named_lists
 
 TEXT = {"type": "string"}
 WORLD = DescribedWorld(
@@ -99,7 +99,7 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
         }
         for name, tool in TOOLS.items()
     ]
-    annotated = annotations({"j": tools, "k": tools})
+    annotated = annotations_of({"j": tools, "k": tools})
     return assemble(
         compiled(rules),
         annotated,

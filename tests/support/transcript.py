@@ -90,5 +90,5 @@ def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Itera
         elif name.endswith(".gz"):
             yield f"changed: {shown}"
         else:
-            texts = (settled(text.decode()).splitlines() for text in (old, new))
-            yield from unified_diff(*texts, f"a/{shown}", f"b/{shown}", lineterm="", n=1)
+            before_it, after_it = (settled(text.decode()).splitlines() for text in (old, new))
+            yield from unified_diff(before_it, after_it, f"a/{shown}", f"b/{shown}", lineterm="", n=1)

@@ -6,9 +6,11 @@ It reads rules as JSON (`compiled-policy.json`) and policy inputs, and says what
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, TypeAlias
 
 import re2
+
+JsonObject: TypeAlias = dict[str, Any]
 
 SEVERITY = {"deny": 2, "escalate": 1, "allow": 0}
 ABSENT = None
@@ -16,7 +18,7 @@ UNKNOWN = None
 """The third outcome of a test: it needs a fact that is absent or of another type."""
 
 
-def decide(rules: list[dict[str, Any]], call: dict[str, Any]) -> dict[str, Any]:
+def decide(rules: list[JsonObject], call: JsonObject) -> JsonObject:
     """Return {verdict, rule, subject, subjects: {id: {verdict, rule}}}."""
     judged = {}
     for id_, subject in call["subjects"].items():
@@ -31,7 +33,7 @@ def decide(rules: list[dict[str, Any]], call: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _judge(rules: list, call: dict, id_: str, subject: dict) -> tuple[float, str, str]:
+def _judge(rules: list[Any], call: JsonObject, id_: str, subject: JsonObject) -> tuple[float, str, str]:
     for order, rule in enumerate(rules, 1):
         if subject["discharged"] and not rule["if"].get("in_sandbox"):
             continue
@@ -42,7 +44,7 @@ def _judge(rules: list, call: dict, id_: str, subject: dict) -> tuple[float, str
     return float("inf"), "default-deny", "deny"
 
 
-def _justifies(rule: dict, call: dict, id_: str, role: str) -> bool:
+def _justifies(rule: JsonObject, call: JsonObject, id_: str, role: str) -> bool:
     condition = rule["if"]
     patterned = [c for key in ("paths", "domains", "lists") for c in _many(condition.get(key))]
     named = {r for c in patterned for r in c["roles"]} | set(condition.get("roles", []))
@@ -59,14 +61,14 @@ def _justifies(rule: dict, call: dict, id_: str, role: str) -> bool:
     return _call_holds(condition, call, rule["then"])
 
 
-def _guard(rule: dict, call: dict, c: dict) -> bool:
+def _guard(rule: JsonObject, call: JsonObject, c: JsonObject) -> bool:
     covered = [_covered(call, id_, role, c) for id_, role in _seen(rule, call, c["roles"])]
     if rule["then"] != "allow":
         return any(covered)
     return all(covered) and (bool(covered) or c.get("or_none", False))
 
 
-def _seen(rule: dict, call: dict, roles: list) -> list[tuple[str, str]]:
+def _seen(rule: JsonObject, call: JsonObject, roles: list[Any]) -> list[tuple[str, str]]:
     everything = rule["if"].get("in_sandbox", False)
     return [
         (id_, s["role"])
@@ -75,13 +77,13 @@ def _seen(rule: dict, call: dict, roles: list) -> list[tuple[str, str]]:
     ]
 
 
-def _covered(call: dict, id_: str, role: str, c: dict) -> bool:
-    patterns = c.get("within", c.get("allowed"))
+def _covered(call: JsonObject, id_: str, role: str, c: JsonObject) -> bool:
+    patterns = c["within"] if "within" in c else c["allowed"]
     places = (call["within"], call["sandboxed"]["within"])
     return any(id_ in place.get(role, {}).get(p, {}) for place in places for p in patterns)
 
 
-def _call_holds(condition: dict, call: dict, then: str) -> bool:
+def _call_holds(condition: JsonObject, call: JsonObject, then: str) -> bool:
     return (
         call["server"] in condition.get("server", [call["server"]])
         and call["tool"] in condition.get("tool", [call["tool"]])
@@ -91,7 +93,7 @@ def _call_holds(condition: dict, call: dict, then: str) -> bool:
     )
 
 
-def holds(test: dict, root: str, call: dict, then: str) -> bool:
+def holds(test: JsonObject, root: str, call: JsonObject, then: str) -> bool:
     """Tell whether a test of an argument or caller fact holds in a rule that says `then`.
 
     A condition on an unknown is false in an allow rule and true in a deny or escalate rule.
@@ -100,7 +102,7 @@ def holds(test: dict, root: str, call: dict, then: str) -> bool:
     return then != "allow" if outcome is UNKNOWN else outcome
 
 
-def _outcome(test: dict, root: str, call: dict) -> bool | None:
+def _outcome(test: JsonObject, root: str, call: JsonObject) -> bool | None:
     """Return true, false or UNKNOWN; null counts as absent."""
     path = _path(test["name"])
     if _operand(test, call)[0] == "caller" and _operand(test, call)[1] is ABSENT:
@@ -122,7 +124,7 @@ def _outcome(test: dict, root: str, call: dict) -> bool | None:
     return UNKNOWN if UNKNOWN in results else not decisive
 
 
-def _operand(test: dict, call: dict) -> tuple[str, Any]:
+def _operand(test: JsonObject, call: JsonObject) -> tuple[str, Any]:
     """Return where the operand of a test comes from (`constant`, `args` or `caller`), and its value."""
     operand = test["value"]
     if isinstance(operand, dict) and set(operand) in ({"caller"}, {"arg"}):
@@ -132,14 +134,14 @@ def _operand(test: dict, call: dict) -> tuple[str, Any]:
     return "constant", operand
 
 
-def _compare(test: dict, root: str, value: Any, call: dict) -> bool | None:
+def _compare(test: JsonObject, root: str, value: Any, call: JsonObject) -> bool | None:
     op, (place, operand) = test["op"], _operand(test, call)
     if value is ABSENT and root == "caller":
         return UNKNOWN if op != "present" or operand is True else True
     if op == "present":
         return (value is not ABSENT) is operand
     if value is ABSENT:
-        return test.get("or_absent", False)
+        return bool(test.get("or_absent", False))
     if operand is ABSENT:
         return False
     mistyped = UNKNOWN if "caller" in (root, place) else False
@@ -158,7 +160,8 @@ def _compare(test: dict, root: str, value: Any, call: dict) -> bool | None:
         return not any(same)
     if op == "matches":
         return re2.fullmatch(f"(?s:{operand})", value) is not None
-    return {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}[op]
+    ordered = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
+    return bool(ordered[op])
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -168,7 +171,7 @@ def _same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(itertools.starmap(_same, zip(a, b, strict=True)))
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    return a == b
+    return bool(a == b)
 
 
 def _type(value: Any) -> str:
@@ -189,5 +192,5 @@ def _path(name: str) -> list[str]:
     return [token.replace("~1", "/").replace("~0", "~") for token in name.split("/")[1:]]
 
 
-def _many(one: Any) -> list:
+def _many(one: Any) -> list[Any]:
     return one if isinstance(one, list) else [] if one is None else [one]

@@ -6,11 +6,17 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import IO, Any
 
 from support.proxied import Place
 
-Proxy: TypeAlias = subprocess.Popen[str]
+
+class Proxy(subprocess.Popen[str]):
+    """A proxy's process, whose standard input and output are pipes."""
+
+    stdin: IO[str]
+    stdout: IO[str]
+
 
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
@@ -32,7 +38,7 @@ def hello(capabilities: dict[str, Any]) -> str:
 def running(place: Place, *options: str, **capabilities: Any) -> Iterator[Proxy]:
     """Start a proxy, say hello and make it start a server that leaves a process in another session."""
     with (place.root / "stderr").open("a") as stderr, place.explained():
-        process = subprocess.Popen(
+        process = Proxy(
             place.command(*options),
             env=place.environment(),
             cwd=place.root,

@@ -4,6 +4,7 @@ import gzip
 import io
 import tarfile
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 
@@ -24,7 +25,10 @@ def bundle() -> Bundle:
     return Bundle.build(FILES, METADATA)
 
 
-def packed(*members, mode="w:gz"):
+Member: TypeAlias = tuple[tarfile.TarInfo, bytes]
+
+
+def packed(*members: Member, mode: Literal["w:", "w:gz", "w:bz2"] = "w:gz") -> bytes:
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode=mode) as archive:
         for member, content in members:
@@ -33,7 +37,7 @@ def packed(*members, mode="w:gz"):
     return stream.getvalue()
 
 
-def members(bundle):
+def members(bundle: Bundle) -> list[Member]:
     return [(tarfile.TarInfo(name), content) for name, content in bundle.files.items()]
 
 

@@ -19,6 +19,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
 from ironcurtain.model.known import KnownServer
+from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 
 COLLECTION = shipped_collection()
@@ -102,7 +103,7 @@ def test_roles_that_a_project_has_not_declared_are_proposed(tmp_path: Path) -> N
 
 
 def test_an_answer_that_is_kept_wins_over_the_collection(tmp_path: Path) -> None:
-    tools = {"files": (tool("filesystem", "read_text_file"),)}
+    tools: Tools = {"files": (tool("filesystem", "read_text_file"),)}
     annotated(tmp_path, tools)
     (path,) = (tmp_path / "kept").glob("*.json")
     kept = json.loads(path.read_text())
@@ -189,7 +190,7 @@ def test_a_local_time_zone_in_a_description_is_no_change_and_any_other_text_is_o
 
 
 def test_contained_that_depends_on_how_a_server_is_started_needs_a_person(tmp_path: Path) -> None:
-    tools = {"git": (tool("git", "git_commit"),)}
+    tools: Tools = {"git": (tool("git", "git_commit"),)}
     result = annotated(tmp_path, tools)
     (found,) = result.annotations.servers["git"].tools
     assert not found.contained

@@ -10,6 +10,7 @@ from support.policies import tool
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.refusal import Refusal
+from ironcurtain.model.reserved_rules import ReservedRule
 
 POLICY = one_tool(tool("t", path=["read-path"]))
 CALL = Call("s", "t", {"path": "/etc/x"})
@@ -32,7 +33,7 @@ def test_a_well_formed_answer_decides() -> None:
     assert (decision.verdict, decision.rule) == ("allow", "r")
 
 
-MALFORMED = [
+MALFORMED: list[Any] = [
     None,
     True,
     "allow",
@@ -76,7 +77,7 @@ def test_anything_else_denies(said: Any) -> None:
 @pytest.mark.parametrize("rule", ["engine-timeout", "engine-dead", "engine-undefined", "engine-revision"])
 def test_an_engine_without_an_answer_denies_by_its_own_rule(rule: str) -> None:
     def ask(_: Any) -> Any:
-        raise Refusal(rule, "no answer")
+        raise Refusal(ReservedRule(rule), "no answer")
 
     decision = decide_with(POLICY, CALL, ask)
     assert (decision.verdict, decision.rule) == ("deny", rule)

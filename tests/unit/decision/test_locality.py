@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
@@ -55,7 +55,7 @@ TOOLS = [
 ]
 BUNDLE = assemble(
     compiled([rule("r", "allow", tool=[each["tool"] for each in TOOLS])]),
-    annotations({"s": TOOLS}),
+    annotations_of({"s": TOOLS}),
     registry=Registry(),
     release=Release(engine_version="test"),
 )
@@ -182,7 +182,7 @@ def ready(schema: Schema) -> LoadedPolicy:
     annotated = {**tool("t", a=["none"]), "input_schema": {"type": "object", **schema}}
     bundle = assemble(
         compiled([rule("r", "allow", tool=["t"])]),
-        annotations({"s": [annotated]}),
+        annotations_of({"s": [annotated]}),
         registry=Registry(),
         release=Release(engine_version="test"),
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ironcurtain.gateway.output import OutputPolicy, OutputPolicyError, UnfilterableError, mask, read_value
+from ironcurtain.gateway.output import OutputPolicy, UnfilterableError, mask, read_value
+from ironcurtain.gateway.output_rules import OutputPolicyError
 from ironcurtain.gateway.paths import AnyIndex, AnyKey, Deep, Index, Key, PathSyntaxError, parse
 
 UNDERSTOOD = [
@@ -56,7 +59,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "steps"), UNDERSTOOD)
-def test_a_path_means_its_steps(text: str, steps: tuple) -> None:
+def test_a_path_means_its_steps(text: str, steps: tuple[Any, ...]) -> None:
     assert parse(text).steps == steps
 
 
@@ -125,7 +128,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("rules", "value", "left"), EXAMPLES)
-def test_examples_of_the_specification(rules: dict, value, left) -> None:
+def test_examples_of_the_specification(rules: dict[str, str], value: Any, left: Any) -> None:
     found = OutputPolicy.parse(rules).apply(value)
     assert (found.value, found.is_empty) == (left, left is None)
 
@@ -141,9 +144,10 @@ def test_text_that_two_parsers_could_read_differently_is_not_filtered(text: str 
 
 
 def test_a_value_of_too_many_levels_or_nodes_is_not_filtered() -> None:
-    deep = "x"
+    deep: Any = "x"
     for _ in range(101):
         deep = [deep]
-    for value in (deep, [0] * 1_000_001):
+    wide: Any = [0] * 1_000_001
+    for value in (deep, wide):
         with pytest.raises(UnfilterableError):
             OutputPolicy.parse({".": "allow"}).apply(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def entry(mode: str, **more: object) -> dict[str, object]:
     return {"command": sys.executable, "args": [str(SERVER), mode], "sandbox": False, **more}
 
 
-def config(directory: Path, **servers: dict[str, object]) -> ServerConfig:
+def config(directory: Path, **servers: Mapping[str, object]) -> ServerConfig:
     path = directory / "mcp-servers.json"
     path.write_text(json.dumps({"mcpServers": servers}))
     return load_servers(path)

@@ -36,8 +36,12 @@ POLICY: dict[str, Any] = {
         {"name": "deny-mail", "clause": "C10", "then": "deny", "if": {"roles": ["recipient"]}},
     ],
 }
-READ = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/Documents/a"}}
-MAIL = {"server": "files", "tool": "send_mail", "arguments": {"to": ["a@acme.example"]}}
+READ = {
+    "server": "files",
+    "tool": "read_file",
+    "arguments": {"path": "/home/user/Documents/a"},
+}
+MAIL: dict[str, Any] = {"server": "files", "tool": "send_mail", "arguments": {"to": ["a@acme.example"]}}
 URGENT = {**MAIL, "arguments": {**MAIL["arguments"], "priority": 9}}
 
 

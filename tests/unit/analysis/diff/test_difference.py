@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from support import shipped
 
@@ -13,12 +14,12 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 
 
-def compared(change: Callable[[list[dict]], object]) -> Difference:
+def compared(change: Callable[[list[dict[str, Any]]], object]) -> Difference:
     return difference(shipped.bundle(), shipped.bundle(change), shipped.world(), OpaCommand(find()))
 
 
 def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
-    def widen(rules: list[dict]) -> None:
+    def widen(rules: list[dict[str, Any]]) -> None:
         shipped.named(rules, "filesystem-allow-read-documents")["if"]["paths"][0]["within"].append("~/Mail")
 
     result = compared(widen)
@@ -43,7 +44,7 @@ def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
 
 def test_a_change_that_another_role_hides_is_masked_and_is_no_loosening() -> None:
     # Every git tool that deletes there reads there, too, and that needs approval.
-    def loosened(rules: list[dict]) -> None:
+    def loosened(rules: list[dict[str, Any]]) -> None:
         shipped.named(rules, "git-ask-delete-in-downloads")["then"] = "allow"
 
     result = compared(loosened)
@@ -61,12 +62,12 @@ def test_a_change_that_another_role_hides_is_masked_and_is_no_loosening() -> Non
 
 
 def test_a_swap_without_effect_is_no_difference_and_one_with_effect_is() -> None:
-    def harmless(rules: list[dict]) -> None:
+    def harmless(rules: list[dict[str, Any]]) -> None:
         names = [rule["name"] for rule in rules]
         one, other = names.index("git-ask-clean"), names.index("git-ask-rewrite-history")
         rules[one], rules[other] = rules[other], rules[one]
 
-    def harmful(rules: list[dict]) -> None:
+    def harmful(rules: list[dict[str, Any]]) -> None:
         rules.insert(0, rules.pop([r["name"] for r in rules].index("filesystem-ask-write-elsewhere")))
 
     assert compared(harmless).changes == ()
@@ -78,7 +79,7 @@ def test_a_swap_without_effect_is_no_difference_and_one_with_effect_is() -> None
 
 
 def test_a_pattern_with_an_escape_of_its_own_is_escaped_once() -> None:
-    def narrow(rules: list[dict]) -> None:
+    def narrow(rules: list[dict[str, Any]]) -> None:
         test = {"name": "message", "op": "matches", "value": "[^\\x00-\\x7F]"}
         rules.insert(
             0,

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from support.policies import annotations, compiled
+from support.policies import annotations_of, compiled
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference
@@ -53,7 +53,7 @@ def bundle_of(
         if name in properties or name.startswith("/")
     ]
     tool = {"tool": "t", "side_effects": True, "input_schema": schema, "args": listed}
-    annotated = annotations({"s": [tool]})
+    annotated = annotations_of({"s": [tool]})
     release = Release(engine_version="test")
     return assemble(compiled(rules), annotated, registry=Registry(()), release=release)
 
@@ -350,7 +350,7 @@ def test_a_tested_part_of_a_joined_resource_is_sampled_and_breaks_nothing() -> N
         "composites": [{"role": "repository", "join": ["owner", "repo"], "with": "/"}],
     }
     rules = [on("short", "allow", {"name": "repo", "op": "le", "value": 3, "measure": "length"})]
-    annotated, release = annotations({"s": [tool]}), Release(engine_version="test")
+    annotated, release = annotations_of({"s": [tool]}), Release(engine_version="test")
     bundle = assemble(compiled(rules), annotated, registry=Registry(()), release=release)
     assert decided(bundle, {"owner": "acme", "repo": "web"}).verdict == "allow"
     result = guaranteed(bundle, never="allow", when={"roles": ("repository",)})

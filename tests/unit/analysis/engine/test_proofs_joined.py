@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations, compiled
+from support.policies import annotations_of, compiled
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
@@ -55,7 +55,7 @@ def bundle_of(
     args = [{"name": name, "roles": [(roles or {}).get(name, "none")]} for name in properties]
     tool = {"tool": "t", "side_effects": True, "input_schema": schema, "args": args}
     own = [{"name": "thing", "description": "A thing.", "guidance": "", "case": "exact"}]
-    annotated = annotations({"s": [{**tool, "composites": [joined] if joined else []}]}, own)
+    annotated = annotations_of({"s": [{**tool, "composites": [joined] if joined else []}]}, own)
     release = Release(engine_version="test")
     return assemble(compiled(rules), annotated, registry=Registry(annotated.roles), release=release)
 

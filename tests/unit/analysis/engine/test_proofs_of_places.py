@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from support.policies import annotations, compiled
+from support.policies import annotations_of, compiled
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
@@ -57,7 +57,7 @@ def bundle_of(
         "args": listed,
         "composites": [joined] if joined else [],
     }
-    annotated = annotations({"s": [tool]}, [role] if role else [])
+    annotated = annotations_of({"s": [tool]}, [role] if role else [])
     release = Release(engine_version="test")
     return assemble(compiled(rules), annotated, registry=Registry(annotated.roles), release=release)
 
@@ -190,7 +190,7 @@ def test_each_region_of_an_argument_has_a_witness_that_steps_4_and_5_take(inside
         rules.append(rule(f"in-{name}", "allow" if inside else "deny", **named))
         if not inside:
             rules.append(rule(f"rest-{name}", "allow", tool=[name], roles=[role.name]))
-    annotated = annotations({"s": tools}, OWN_ROLES)
+    annotated = annotations_of({"s": tools}, OWN_ROLES)
     release = Release(engine_version="test")
     bundle = assemble(compiled(rules), annotated, registry=Registry(annotated.roles), release=release)
     never = [{"id": tool["tool"], "when": {"tool": (tool["tool"],)}, "never": "allow"} for tool in tools]
@@ -206,7 +206,10 @@ def test_an_enumeration_relative_to_another_argument_names_other_files_in_each_c
     listed: list[str],
 ) -> None:
     rules = [rule("a", "allow", paths={"roles": ["read-path", "write-path"], "within": ["/srv/a"]})]
-    args = {"repo": {"roles": ["read-path"]}, "file": {"roles": ["write-path"], "relative_to": "/repo"}}
+    args: dict[str, dict[str, Any]] = {
+        "repo": {"roles": ["read-path"]},
+        "file": {"roles": ["write-path"], "relative_to": "/repo"},
+    }
     bundle = bundle_of(rules, {"repo": TEXT, "file": {"enum": listed}}, args)
     assert verdict(bundle, {"repo": "/srv/a/x", "file": "README.md"}) == "allow"
     nothing_hides_that_it_is_allowed(bundle)

@@ -77,7 +77,7 @@ def test_policies_share_steps_only_where_they_name_the_same_directories() -> Non
     other = {**first, "then": "deny"}
     elsewhere = {**first, "if": {"paths": {**reading, "within": ["~/elsewhere"]}}}
 
-    def shared(one: dict, two: dict) -> bool:
+    def shared(one: dict[str, Any], two: dict[str, Any]) -> bool:
         bundles = [spaces.bundle_of([each, *rules]) for each in (one, two)]
         old, new = load_sides(bundles, spaces.WORLD).sides
         return old.steps is new.steps

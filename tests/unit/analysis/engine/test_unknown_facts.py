@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy
@@ -46,7 +46,7 @@ UNKNOWN: dict[str, dict[str, Any]] = {
 
 
 def bundle(*rules: dict[str, Any]) -> Bundle:
-    annotated = annotations({"shop": [PROFILE]})
+    annotated = annotations_of({"shop": [PROFILE]})
     return assemble(
         compiled(list(rules)), annotated, registry=Registry(()), release=Release(engine_version="test")
     )

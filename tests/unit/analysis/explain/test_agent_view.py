@@ -101,7 +101,7 @@ def test_a_reason_without_its_cause_is_not_told() -> None:
     ids=["left-out", "takes-none", "unknown-tool", "given"],
 )
 def test_a_call_without_arguments_can_be_helped_by_some(
-    arguments: dict[str, Any], known: dict[str, list[str]] | None, may_help: bool
+    arguments: dict[str, Any], known: dict[str, Any] | None, may_help: bool
 ) -> None:
     given = decision("default-deny", Verdict.DENY).model_copy(update={"arguments": arguments})
     annotated = None if known is None else ToolAnnotation.model_validate_json(json.dumps(tool("t", **known)))

@@ -33,6 +33,7 @@ SCHEMA = {
     },
     "required": ["path"],
 }
+MOVED: dict[str, Any] = {"from": ["read-path", "delete-path"], "to": ["write-path"]}
 MOVE = {
     "type": "object",
     "properties": {"from": {"type": "string"}, "to": {"type": "string"}},
@@ -40,7 +41,7 @@ MOVE = {
 }
 TOOLS = [
     tool("read", path=["read-path"], mode=["none"], note=["none"]) | {"input_schema": SCHEMA},
-    tool("move", **{"from": ["read-path", "delete-path"], "to": ["write-path"]}) | {"input_schema": MOVE},
+    tool("move", **MOVED) | {"input_schema": MOVE},
     tool("ping", contained=False),
 ]
 RULES = [

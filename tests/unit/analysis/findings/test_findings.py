@@ -155,7 +155,7 @@ ASK_URGENT = {
     "then": "escalate",
     "if": {"tool": ["send_mail"], "args": [{"name": "priority", "op": "gt", "value": 5}]},
 }
-ALLOW_MAIL = {
+ALLOW_MAIL: dict[str, Any] = {
     "name": "allow-mail",
     "then": "allow",
     "if": {"tool": ["send_mail"], "lists": {"roles": ["recipient"], "allowed": ["*@acme.example"]}},

@@ -19,7 +19,8 @@ def block(kind: str, heading: str) -> dict[str, Any]:
     text = (PAGES / f"{kind}.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {heading}\n+```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert found is not None
-    return YAML(typ="safe").load(found[1])
+    document: dict[str, Any] = YAML(typ="safe").load(found[1])
+    return document
 
 
 def of_kind(report: FindingReport, kind: str) -> list[str]:

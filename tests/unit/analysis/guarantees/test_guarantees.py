@@ -46,7 +46,7 @@ def test_the_shipped_guarantees_are_at_least_ten_and_hold_exactly() -> None:
 
 
 def test_a_broken_guarantee_shows_the_smallest_call_and_the_rule() -> None:
-    def loosen(rules: list[dict]) -> None:
+    def loosen(rules: list[dict[str, Any]]) -> None:
         shipped.named(rules, "filesystem-deny-delete-elsewhere")["then"] = "escalate"
 
     report = check(shipped.bundle(loosen), {"clause": "C10", "never": "escalate", "when": ELSEWHERE})
@@ -61,7 +61,7 @@ def test_a_broken_guarantee_shows_the_smallest_call_and_the_rule() -> None:
 
 def test_a_co_active_role_keeps_a_loosened_one_from_breaking_a_guarantee() -> None:
     # A move deletes its source and reads it: if reading is denied everywhere, no call is let through.
-    def loosen(rules: list[dict]) -> None:
+    def loosen(rules: list[dict[str, Any]]) -> None:
         shipped.named(rules, "filesystem-deny-delete-elsewhere")["then"] = "allow"
         shipped.named(rules, "filesystem-ask-read-elsewhere")["then"] = "deny"
         shipped.named(rules, "filesystem-allow-read-documents")["then"] = "deny"
@@ -112,7 +112,7 @@ def test_always_with_roles_is_about_the_subject_and_without_about_the_call() -> 
         ({"tool": ("edit_file",), "caller": (compared("arg", "dry_run"),)}, '"dry_run": no tool', "dryRun"),
     ],
 )
-def test_a_guarantee_that_cannot_be_meant_is_refused(when: dict, complaint: str, hint: str) -> None:
+def test_a_guarantee_that_cannot_be_meant_is_refused(when: dict[str, Any], complaint: str, hint: str) -> None:
     with pytest.raises(GuaranteeError, match=complaint) as refused:
         check(shipped.bundle(), {"never": "allow", "when": when})
     assert refused.value.code == "IC1401"

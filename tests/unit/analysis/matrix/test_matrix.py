@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support import shipped, spaces
-from support.policies import annotations, compiled, tool
+from support.policies import annotations_of, compiled, tool
 
 from ironcurtain.analysis.clauses.report import ClauseOutcome, ClauseReport
 from ironcurtain.analysis.explain.report import QuotedClause
@@ -31,8 +31,10 @@ WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/box")
 NO_CLAUSES = ClauseReport(revision=f"sha256:{'0' * 64}", clauses=())
 
 
-def bundle_of(tools: list[dict], rules: list[dict], custom: tuple[CustomModule, ...] = ()) -> Bundle:
-    annotated = annotations({"s": tools})
+def bundle_of(
+    tools: list[dict[str, Any]], rules: list[dict[str, Any]], custom: tuple[CustomModule, ...] = ()
+) -> Bundle:
+    annotated = annotations_of({"s": tools})
     release = Release(engine_version="test")
     return assemble(compiled(rules), annotated, registry=Registry(()), release=release, custom=custom)
 
@@ -41,18 +43,20 @@ def rule(name: str, then: str, **conditions: Any) -> dict[str, Any]:
     return {"name": name, "clause": "C1", "reason": "so", "then": then, "if": conditions}
 
 
-def matrix_of(tools: list[dict], rules: list[dict]) -> Matrix:
+def matrix_of(tools: list[dict[str, Any]], rules: list[dict[str, Any]]) -> Matrix:
     return decision_matrix(bundle_of(tools, rules), WORLD, OpaCommand(find()))
 
 
-def rows_of(table: Table) -> list[tuple]:
+def rows_of(table: Table) -> list[tuple[Any, ...]]:
     return [
         (row.roles, row.where, [(outcome.verdict.value, outcome.when) for outcome in row.outcomes])
         for row in table.rows
     ]
 
 
-def with_schema(name: str, properties: dict[str, Any], required: tuple[str, ...] = (), **args: Any) -> dict:
+def with_schema(
+    name: str, properties: dict[str, Any], required: tuple[str, ...] = (), **args: Any
+) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return tool(name, **args) | {"input_schema": schema}
 
@@ -68,7 +72,7 @@ def test_a_pattern_with_an_escape_of_its_own_is_escaped_once() -> None:
     assert [line for line in markdown_lines(found) if marked in line]
 
 
-def reading(name: str) -> dict:
+def reading(name: str) -> dict[str, Any]:
     return with_schema(name, {"path": {"type": "string"}}, ("path",), path=["read-path"])
 
 
@@ -120,7 +124,7 @@ def test_modes_and_guards_are_told_apart_only_where_a_rule_does() -> None:
 
 
 def test_golden_text_is_the_same_for_renamed_rules_and_again_and_names_none() -> None:
-    def renamed(rules: list[dict]) -> None:
+    def renamed(rules: list[dict[str, Any]]) -> None:
         for number, each in enumerate(rules):
             each["name"] = f"zz-{number}"
 
@@ -161,8 +165,9 @@ def test_url_rows_show_the_gate_as_a_floor_beside_the_policy() -> None:
         ),
     ],
 )
-def test_what_cannot_be_exact_says_so(properties: dict, tests: dict, reason: str) -> None:
-    tools = [with_schema("t", properties, **{name: ["none"] for name in properties})]
+def test_what_cannot_be_exact_says_so(properties: dict[str, Any], tests: dict[str, Any], reason: str) -> None:
+    opaque: dict[str, Any] = {name: ["none"] for name in properties}
+    tools = [with_schema("t", properties, **opaque)]
     (table,) = matrix_of(tools, [rule("r", "allow", tool=["t"], args=[{"name": "n", **tests}])]).servers["s"]
     assert table.exactness == "sampled"
     assert reason in table.reasons[0]
@@ -178,7 +183,9 @@ def test_what_cannot_be_exact_says_so(properties: dict, tests: dict, reason: str
         ({"type": "string", "pattern": "^\\pL+$"}, {"op": "equals", "value": "x"}),
     ],
 )
-def test_what_a_schema_says_beyond_types_takes_no_proof_away(schema: dict, tests: dict) -> None:
+def test_what_a_schema_says_beyond_types_takes_no_proof_away(
+    schema: dict[str, Any], tests: dict[str, Any]
+) -> None:
     tools = [with_schema("t", {"n": schema}, n=["none"])]
     (table,) = matrix_of(tools, [rule("r", "allow", tool=["t"], args=[{"name": "n", **tests}])]).servers["s"]
     assert table.exactness == "exact"
@@ -259,7 +266,7 @@ def test_rows_that_rest_on_nothing_unread_are_exact_in_a_sampled_table() -> None
     ],
 )
 def test_no_row_is_exact_where_what_is_unread_decides_which_resources_there_are(
-    properties: dict, args: dict, test: dict
+    properties: dict[str, Any], args: dict[str, Any], test: dict[str, Any]
 ) -> None:
     tools = [with_schema("t", properties, ("path",), **args)]
     rules = [
@@ -288,9 +295,8 @@ def test_modules_of_the_project_make_every_table_sampled() -> None:
 
 def test_a_policy_with_too_many_ways_is_refused_with_the_arguments_that_cause_it() -> None:
     names = [f"a{number}" for number in range(40)]
-    tools = [
-        with_schema("t", {name: {"type": "integer"} for name in names}, **{name: ["none"] for name in names})
-    ]
+    opaque: dict[str, Any] = {name: ["none"] for name in names}
+    tools = [with_schema("t", {name: {"type": "integer"} for name in names}, **opaque)]
     tests = [{"name": name, "op": "gt", "value": 1} for name in names]
     rules = [
         rule(

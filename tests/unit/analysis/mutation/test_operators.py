@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations, compiled, named_lists, rule, tool
+from support.policies import annotations_of, compiled, named_lists, rule, tool
 
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
 from ironcurtain.analysis.mutation.source import PolicySource
@@ -33,7 +33,7 @@ FRIENDS = {"friends": {"type": "recipient", "resolved": ["ann@example.com"]}}
 
 
 def made(*rules: dict[str, Any]) -> tuple[PolicySource, list[Mutant]]:
-    annotated = annotations(TOOLS)
+    annotated = annotations_of(TOOLS)
     bundle = assemble(
         compiled(list(rules)),
         annotated,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.mutation.report import MutationReport
 from ironcurtain.analysis.mutation.score import mutation_score, survivors
@@ -57,7 +57,7 @@ def guarantees(*items: dict[str, Any]) -> Guarantees:
 
 
 def bundle(modules: dict[str, str] | None = None) -> Bundle:
-    annotated = annotations({"files": [READ]})
+    annotated = annotations_of({"files": [READ]})
     return assemble(
         compiled(RULES),
         annotated,

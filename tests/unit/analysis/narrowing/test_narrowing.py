@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 import re2
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing
 from ironcurtain.analysis.narrowing.pattern import portable_pattern
@@ -42,7 +42,7 @@ def narrowed(
 ) -> NarrowedTool:
     described = {"type": "object", "properties": properties, "required": list(required), **(schema or {})}
     named = {name: roles.get(name, ["none"]) for name in properties}
-    annotated = annotations({"s": [tool("t", contained=contained, **named) | {"input_schema": described}]})
+    annotated = annotations_of({"s": [tool("t", contained=contained, **named) | {"input_schema": described}]})
     bundle = assemble(
         compiled(rules),
         annotated,
@@ -119,7 +119,9 @@ def argument(described: dict[str, Any], *tests: dict[str, Any], then: str = "all
         ),
     ],
 )
-def test_what_a_test_leaves(described: dict[str, Any], tests: list[dict], left: dict[str, Any]) -> None:
+def test_what_a_test_leaves(
+    described: dict[str, Any], tests: list[dict[str, Any]], left: dict[str, Any]
+) -> None:
     schema = argument(described, *tests)
     expected = {key: value for key, value in described.items() if key != "enum" or not left} | left
     assert schema["properties"]["a"] == expected
@@ -198,7 +200,10 @@ def test_a_path_is_described_and_never_demanded() -> None:
 
 
 def test_an_optional_path_that_may_be_nowhere_is_left_out() -> None:
-    properties = {"path": {"type": "string"}, "more": {"type": "array", "items": {"type": "string"}}}
+    properties: dict[str, Any] = {
+        "path": {"type": "string"},
+        "more": {"type": "array", "items": {"type": "string"}},
+    }
     rules = [rule("bare", "allow", tool=["t"], roles=["none"])]
     found = narrowed(properties, rules, path=["read-path"], more=["read-path"])
     assert found.input_schema is not None
@@ -207,7 +212,7 @@ def test_an_optional_path_that_may_be_nowhere_is_left_out() -> None:
 
 def test_a_dead_tool_by_a_required_path() -> None:
     rules = [rule("out", "allow", paths={"roles": ["write-path"], "within": ["/srv"]})]
-    roles = {"source": ["read-path", "delete-path"], "target": ["write-path"]}
+    roles: dict[str, Any] = {"source": ["read-path", "delete-path"], "target": ["write-path"]}
     properties = {"source": {"type": "string"}, "target": {"type": "string"}}
     found = narrowed(properties, rules, required=("source", "target"), **roles)
     assert not found.reachable
@@ -221,7 +226,7 @@ def test_the_sandbox_of_the_site_counts() -> None:
         rule("box", "allow", paths={"roles": ["read-path"], "within": ["~/box"]}),
     ]
     rules.reverse()
-    options = {"required": ("path",), "contained": True, "path": ["read-path"]}
+    options: dict[str, Any] = {"required": ("path",), "contained": True, "path": ["read-path"]}
     with_sandbox = narrowed({"path": {"type": "string"}}, rules, **options)
     without = narrowed(
         {"path": {"type": "string"}}, rules, world=described_deployment(Deployment("/home/user")), **options
@@ -286,7 +291,7 @@ def test_text_says_what_was_taken_away() -> None:
         tool("shut", a=["none"], b=["none"]) | {"input_schema": described},
         tool("some", a=["none"], b=["none"]) | {"input_schema": described},
     ]
-    annotated = annotations({"s": tools})
+    annotated = annotations_of({"s": tools})
     tests = [{"name": "a", "op": "equals", "value": "dry"}, {"name": "b", "op": "present", "value": False}]
     rules = [rule("open", "allow", tool=["open"]), rule("some", "escalate", tool=["some"], args=tests)]
     bundle = assemble(

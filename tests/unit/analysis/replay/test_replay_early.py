@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.audited import KEY
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
@@ -30,7 +30,7 @@ CHANGED = tool("read", path=["read-path", "write-path"])
 def bundle(*tools: dict[str, Any]) -> Bundle:
     return assemble(
         compiled([rule("all", "allow", side_effects=True)]),
-        annotations({"s": list(tools)}),
+        annotations_of({"s": list(tools)}),
         registry=Registry(),
         release=Release(engine_version="test"),
     )

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    KeySerializationEncryption,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
@@ -19,14 +21,15 @@ from cryptography.hazmat.primitives.serialization import (
 from ironcurtain.bundle.signing.keys import Algorithm, new_key, read_private_key, read_public_key
 from ironcurtain.errors import FileError, FormatError, IronCurtainError
 
+PLAIN = NoEncryption()
 KINDS: list[Algorithm] = ["ES256", "ES384", "ES512", "RS256"]
 
 
-def public(key) -> bytes:
+def public(key: PrivateKeyTypes) -> bytes:
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
-def private(key, encryption=NoEncryption()) -> bytes:  # noqa: B008 - a constant
+def private(key: PrivateKeyTypes, encryption: KeySerializationEncryption = PLAIN) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
 
 

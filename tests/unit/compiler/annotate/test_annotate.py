@@ -21,6 +21,7 @@ from ironcurtain.errors import (
     UnconfirmedArgumentError,
 )
 from ironcurtain.model.annotations import Annotations, IdentifierRole
+from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.settings import load_settings
 
@@ -196,7 +197,7 @@ def test_tools_whose_names_look_alike_in_files_keep_their_own_answers(tmp_path: 
 def test_another_run_asks_every_tool_once_more_and_keeps_its_own_answers(tmp_path: Path) -> None:
     first, second = Scripted(plain), Scripted(plain)
     book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: first)
-    tools = {"a": (listing("one"),), "b": (listing("two"),)}
+    tools: Tools = {"a": (listing("one"),), "b": (listing("two"),)}
     annotate(tools, (), NOTHING, book)
     for _ in range(2):
         annotate(tools, (), NOTHING, book.run(2, lambda: second))
@@ -252,7 +253,7 @@ def test_schema_and_digest_come_from_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_an_answer_that_is_not_valid_is_refused(tmp_path: Path, content: Any, said: str) -> None:
-    tools = {"s": (listing("read", path={"type": "string"}),)}
+    tools: Tools = {"s": (listing("read", path={"type": "string"}),)}
     with pytest.raises(ModelFailedError) as caught:
         run(tmp_path, tools, Scripted(lambda _: content))
     assert said in caught.value.what

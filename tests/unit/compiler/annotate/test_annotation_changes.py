@@ -20,7 +20,7 @@ from ironcurtain.model.annotations import Annotations
 DIGEST = f"sha256:{'0' * 64}"
 
 
-def annotations(*args: dict[str, Any], **more: Any) -> Annotations:
+def annotated(*args: dict[str, Any], **more: Any) -> Annotations:
     tool = {"tool": "t", "side_effects": True, "schema_digest": DIGEST, "args": list(args), **more}
     document = {"format": "ironcurtain/annotations/v1", "servers": {"s": {"tools": [tool]}}}
     return Annotations.model_validate_json(json.dumps(document))
@@ -39,35 +39,43 @@ BOTH = {"name": "p", "conditional": {"default": ["read-path", "write-path"], "wh
 OWNER = (arg("owner", "none"), arg("repo", "none"))
 JOINED = {"composites": [{"role": "repository", "join": ["owner", "repo"], "with": "/"}]}
 WEAKER: list[tuple[Annotations, Annotations, str]] = [
-    (annotations(arg("p", "read-path")), annotations(arg("p", "none")), "loses the role read-path"),
+    (annotated(arg("p", "read-path")), annotated(arg("p", "none")), "loses the role read-path"),
     (
-        annotations(arg("p", "read-path", "delete-path")),
-        annotations(arg("p", "read-path")),
+        annotated(arg("p", "read-path", "delete-path")),
+        annotated(arg("p", "read-path")),
         "loses the role delete-path",
     ),
-    (annotations(arg("p", "read-path", "write-path")), annotations(BOTH), "under other conditions"),
-    (annotations(arg("p", "read-path")), annotations(arg("p", "read-path"), contained=True), "contained now"),
-    (annotations(), annotations(side_effects=False), "no side effects"),
-    (annotations(*OWNER, **JOINED), annotations(*OWNER), "not joined any more"),
+    (annotated(arg("p", "read-path", "write-path")), annotated(BOTH), "under other conditions"),
+    (
+        annotated(arg("p", "read-path")),
+        annotated(arg("p", "read-path"), contained=True),
+        "contained now",
+    ),
+    (annotated(), annotated(side_effects=False), "no side effects"),
+    (annotated(*OWNER, **JOINED), annotated(*OWNER), "not joined any more"),
     *(
         (
-            annotations(arg("p", "read-path", **{flag: True})),
-            annotations(arg("p", "read-path")),
+            annotated(arg("p", "read-path", **{flag: True})),
+            annotated(arg("p", "read-path")),
             f"not {flag}",
         )
         for flag in ("required", "recursive", "repository")
     ),
     (
-        annotations(arg("p", "read-path", codec="comma")),
-        annotations(arg("p", "read-path")),
+        annotated(arg("p", "read-path", codec="comma")),
+        annotated(arg("p", "read-path")),
         'not the codec "comma"',
     ),
     (
-        annotations(arg("b", "read-path"), arg("p", "read-path", relative_to="b")),
-        annotations(arg("b", "read-path"), arg("p", "read-path")),
+        annotated(arg("b", "read-path"), arg("p", "read-path", relative_to="b")),
+        annotated(arg("b", "read-path"), arg("p", "read-path")),
         "not the relative_to",
     ),
-    (annotations(arg("/f/*/p", "write-path")), annotations(arg("f", "none")), "loses the role write-path"),
+    (
+        annotated(arg("/f/*/p", "write-path")),
+        annotated(arg("f", "none")),
+        "loses the role write-path",
+    ),
 ]
 
 
@@ -81,12 +89,12 @@ def test_what_is_weaker(old: Annotations, new: Annotations, said: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (annotations(BOTH), annotations(BOTH)),
-        (annotations(arg("p", "none")), annotations(arg("p", "read-path"))),
-        (annotations(arg("gone", "read-path")), annotations()),
-        (annotations(arg("f", "read-path")), annotations(arg("/f/*", "read-path"))),
-        (annotations(arg("p", "read-path")), annotations(arg("p", "read-path"), comment="c")),
-        (annotations(arg("owner", "repository"), arg("repo", "none")), annotations(*OWNER, **JOINED)),
+        (annotated(BOTH), annotated(BOTH)),
+        (annotated(arg("p", "none")), annotated(arg("p", "read-path"))),
+        (annotated(arg("gone", "read-path")), annotated()),
+        (annotated(arg("f", "read-path")), annotated(arg("/f/*", "read-path"))),
+        (annotated(arg("p", "read-path")), annotated(arg("p", "read-path"), comment="c")),
+        (annotated(arg("owner", "repository"), arg("repo", "none")), annotated(*OWNER, **JOINED)),
     ],
 )
 def test_what_is_not(old: Annotations, new: Annotations) -> None:
@@ -94,19 +102,19 @@ def test_what_is_not(old: Annotations, new: Annotations) -> None:
 
 
 def test_a_person_confirms_one_annotation_and_no_other() -> None:
-    old, new = annotations(arg("p", "read-path")), annotations(arg("p", "none"))
+    old, new = annotated(arg("p", "read-path")), annotated(arg("p", "none"))
     (error,) = unconfirmed_weakenings(old, new, Confirmations())
     assert isinstance(error, UnconfirmedAnnotationError)
     entry = {**json.loads(error.hint.split("yaml: ")[1]), "by": "kim", "reason": "r"}
     assert entry["annotation"] == annotation_digest(new.servers["s"].tools[0])
     word = Confirmations.model_validate_json(json.dumps({"confirmed": [entry]}))
     assert unconfirmed_weakenings(old, new, word) == []
-    worse = annotations(arg("p", "none"), side_effects=False)
+    worse = annotated(arg("p", "none"), side_effects=False)
     assert len(unconfirmed_weakenings(old, worse, word)) == 1
 
 
 def test_contained_that_a_person_confirmed_is_confirmed() -> None:
-    old, new = annotations(arg("p", "read-path")), annotations(arg("p", "read-path"), contained=True)
+    old, new = annotated(arg("p", "read-path")), annotated(arg("p", "read-path"), contained=True)
     entry = {"server": "s", "tool": "t", "contained": True, "schema_digest": DIGEST, "by": "k", "reason": "r"}
     word = Confirmations.model_validate_json(json.dumps({"confirmed": [entry]}))
     assert unconfirmed_weakenings(old, new, word) == []
@@ -116,14 +124,14 @@ def test_contained_that_a_person_confirmed_is_confirmed() -> None:
 def test_drift_is_told() -> None:
     other = f"sha256:{'1' * 64}"
     schema = {"type": "object"}
-    old = annotations(input_schema=schema)
-    assert drift_notes(old, annotations(input_schema=schema, schema_digest=other)) == [
+    old = annotated(input_schema=schema)
+    assert drift_notes(old, annotated(input_schema=schema, schema_digest=other)) == [
         's: the description of "t" changed since it was annotated'
     ]
-    assert drift_notes(old, annotations(input_schema={"type": "object", "x": 1}, schema_digest=other)) == [
+    assert drift_notes(old, annotated(input_schema={"type": "object", "x": 1}, schema_digest=other)) == [
         's: the input schema of "t" changed since it was annotated'
     ]
-    assert drift_notes(old, annotations(input_schema=schema, tool="u")) == [
+    assert drift_notes(old, annotated(input_schema=schema, tool="u")) == [
         "s: tools that are new: u",
         "s: tools that are gone: t",
     ]

@@ -136,7 +136,9 @@ def test_a_tool_that_contradicts_itself(more: dict[str, Any], said: str) -> None
 
 def test_without_a_schema_arguments_are_known_by_the_annotation_alone() -> None:
     assert tool_problems(annotation({"anything": {"roles": ["none"]}}, schema=False), Registry()) == []
-    narrowed = {"path": when({"arg": "mode", "present": False, "roles": ["read-path"]})}
+    narrowed: dict[str, dict[str, Any] | None] = {
+        "path": when({"arg": "mode", "present": False, "roles": ["read-path"]})
+    }
     assert tool_problems(annotation(narrowed, schema=False), Registry())
 
 

@@ -40,7 +40,7 @@ def test_a_reference_to_itself_ends_and_what_it_names_is_shown() -> None:
 
 
 def test_a_schema_that_would_grow_without_bound_is_cut_and_nothing_of_it_is_hidden() -> None:
-    doubling = {
+    doubling: dict[str, Any] = {
         f"D{n}": {"properties": {side: {"$ref": f"#/$defs/D{n + 1}"} for side in ("a", "b")}}
         for n in range(30)
     }

@@ -23,7 +23,7 @@ from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.system.files import parse_document
 
-TOOL = {
+TOOL: dict[str, Any] = {
     "tool": "send",
     "side_effects": True,
     "input_schema": {
@@ -432,7 +432,7 @@ def test_what_a_rule_can_say_is_explained_where_rules_are_asked_for(tmp_path: Pa
 
 
 def test_an_enumeration_behind_a_reference_is_seen_by_who_writes_rules_and_scenarios(tmp_path: Path) -> None:
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "properties": {**TOOL["input_schema"]["properties"], "mode": {"$ref": "#/$defs/Mode"}},
         "$defs": {"Mode": {"enum": ["soft", "hard"]}},

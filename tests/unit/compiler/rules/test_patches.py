@@ -14,9 +14,14 @@ from ironcurtain.model.verdict import Verdict
 
 
 def rule(name: str, reason: str = "old") -> Rule:
-    return Rule(
-        **{"name": name, "clause": "C1", "if": If(server=("s",)), "then": Verdict.DENY, "reason": reason}
-    )
+    members: dict[str, Any] = {
+        "name": name,
+        "clause": "C1",
+        "if": If(server=("s",)),
+        "then": Verdict.DENY,
+        "reason": reason,
+    }
+    return Rule(**members)
 
 
 RULES = (rule("a"), rule("b"), rule("c"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -59,47 +60,55 @@ SERVERS = {
         ]
     },
 }
-LISTS = {
+LISTS: dict[str, Any] = {
     "friends": {"type": "recipient", "resolved": ["Alice@Example.com"]},
     "hosts": {"type": "domain", "resolved": ["example.com"]},
     "open": {"type": "recipient"},
 }
-PAY = {"tool": ["pay"]}
+Condition: TypeAlias = dict[str, Any]
+PAY: Condition = {"tool": ["pay"]}
 
 
-def parse(model, value):
-    return model.model_validate_json(json.dumps(value))
-
-
-def check(*conditions, then="allow", lists=LISTS, names=None, clauses=()):
-    annotations = parse(Annotations, {"format": "ironcurtain/annotations/v1", "servers": SERVERS})
+def check(
+    *conditions: Condition,
+    then: str = "allow",
+    lists: Mapping[str, Any] = LISTS,
+    names: Sequence[str] = (),
+    clauses: Sequence[str] = (),
+) -> CompiledPolicy:
+    """Check rules of these conditions over two servers; return them with their patterns canonical."""
+    annotations = Annotations.model_validate_json(
+        json.dumps({"format": "ironcurtain/annotations/v1", "servers": SERVERS})
+    )
     rules = [
         {"name": names[i] if names else f"r{i}", "clause": "C1", "reason": "r", "then": then, "if": condition}
         for i, condition in enumerate(conditions)
     ]
     listed = [{"id": clause, "text": clause} for clause in clauses]
-    policy = parse(CompiledPolicy, {"format": "ironcurtain/policy/v1", "clauses": listed, "rules": rules})
-    named = parse(Lists, {"format": "ironcurtain/lists/v1", "lists": lists})
+    policy = CompiledPolicy.model_validate_json(
+        json.dumps({"format": "ironcurtain/policy/v1", "clauses": listed, "rules": rules})
+    )
+    named = Lists.model_validate_json(json.dumps({"format": "ironcurtain/lists/v1", "lists": lists}))
     return check_policy(policy, annotations, named, Registry())
 
 
-def arg(name, op, value, **flags):
+def arg(name: str, op: str, value: Any, **flags: Any) -> Condition:
     return {**PAY, "args": [{"name": name, "op": op, "value": value, **flags}]}
 
 
-def paths(*within, roles=("read-path",)):
+def paths(*within: str, roles: Sequence[str] = ("read-path",)) -> Condition:
     return {"paths": {"roles": list(roles), "within": list(within)}}
 
 
-def lists(*allowed, roles=("recipient",)):
+def lists(*allowed: str, roles: Sequence[str] = ("recipient",)) -> Condition:
     return {"lists": {"roles": list(roles), "allowed": list(allowed)}}
 
 
-def domains(*allowed, roles=("fetch-url",)):
+def domains(*allowed: str, roles: Sequence[str] = ("fetch-url",)) -> Condition:
     return {"domains": {"roles": list(roles), "allowed": list(allowed)}}
 
 
-GOOD = {
+GOOD: dict[str, Condition] = {
     "a tool": PAY,
     "roles alone": {"roles": ["delete-path", "none"]},
     "a directory with a slash": paths("~/Documents/"),
@@ -210,7 +219,8 @@ def test_a_rule_on_a_missing_caller_fact_may_deny_or_ask(then: str) -> None:
 
 def test_patterns_become_canonical() -> None:
     checked = check(paths("~/Documents/", "/srv", "/srv/"))
-    assert checked.rules[0].if_.paths[0].within == ("~/Documents", "/srv")
+    (condition,) = checked.rules[0].if_.paths or ()
+    assert condition.within == ("~/Documents", "/srv")
 
 
 def test_all_mistakes_are_told_together() -> None:

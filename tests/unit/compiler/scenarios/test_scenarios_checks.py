@@ -44,8 +44,8 @@ TOOLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def annotations() -> Annotations:
+@pytest.fixture(scope="module", name="annotations")
+def annotations_of_tools() -> Annotations:
     document = {"format": "ironcurtain/annotations/v1", "servers": {"s": {"tools": TOOLS}}}
     return Annotations.model_validate_json(json.dumps(document))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from support.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState, Outcome
 from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.anyio
@@ -21,13 +22,14 @@ def place(tmp_path: Path) -> Rendezvous:
     return Rendezvous(tmp_path, Clock())
 
 
-async def answered(place: Rendezvous, *arguments: object, **options: object) -> None:
+async def answered(
+    place: Rendezvous, request: ApprovalRequest, verdict: str = "approved", **options: Any
+) -> None:
     """Answer as soon as the request is there, as a person in another terminal would."""
-    request = arguments[0]
     with anyio.fail_after(LONG):
         while not place.request_file(request.id).exists():  # noqa: ASYNC110 - another thread writes it
             await anyio.sleep(0.01)
-    assert place.answer(*arguments, **options) == "recorded"
+    assert place.answer(request, verdict, **options) == "recorded"
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def covers(first: Judged, second: Judged) -> bool:
     return given.covers(second.decision, second.prepared, second.tool)
 
 
-COPY = {"source": "/data/x", "dest": "/srv/a", "mode": "fast", "message": "one"}
-FETCH = {"url": "https://a.example.com/x", "method": "GET"}
+COPY: dict[str, Any] = {"source": "/data/x", "dest": "/srv/a", "mode": "fast", "message": "one"}
+FETCH: dict[str, Any] = {"url": "https://a.example.com/x", "method": "GET"}
 SEND = {"to": "a@x.org, b@x.org", "text": "hi"}
 
 
@@ -276,6 +276,7 @@ def expected(first: Judged, second: Judged) -> bool:
 def calls(draw: st.DrawFn) -> Judged:
     kind = draw(st.sampled_from(["copy", "copy", "fetch", "remove"]))
     path = st.sampled_from(PATHS)
+    arguments: dict[str, Any]
     if kind == "fetch":
         arguments = {"url": draw(st.sampled_from(URLS)), "method": draw(st.sampled_from(["GET", "PUT"]))}
     elif kind == "remove":

@@ -68,7 +68,7 @@ def test_a_result_is_written_with_the_next_decision_and_without_one_soon(tmp_pat
     place = log_place(tmp_path, "work")
 
     async def write() -> list[list[str]]:
-        found = []
+        found: list[list[str]] = []
         async with AuditLog(place) as log:
             await log.decision(decided(1))
             await log.result(ended(1))

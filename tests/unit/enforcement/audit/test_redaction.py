@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from support.audited import KEY, decided
-from support.policies import annotations, compiled, rule, tool
+from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.bundle.content import PolicyContent
@@ -160,7 +160,7 @@ MAIL = tool(
 )
 BUNDLE = assemble(
     compiled([rule("r", "allow", tool=["send"])]),
-    annotations({"mail": [MAIL]}),
+    annotations_of({"mail": [MAIL]}),
     registry=Registry(),
     release=Release(engine_version="test"),
 )

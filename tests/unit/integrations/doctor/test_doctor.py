@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fixtures.drifting_server import listed
@@ -35,7 +36,7 @@ UNCONTAINED = {"sandbox": False}
 
 def pinned(name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
     """Return the annotation of a tool of the drifting server, as it is before it drifts."""
-    roles = {"path": ["read-path"]} if schema["properties"] else {}
+    roles: dict[str, Any] = {"path": ["read-path"]} if schema["properties"] else {}
     listing = ToolListing(name=name, description=description, input_schema=schema)
     return {**tool(name, **roles), "input_schema": schema, "schema_digest": tool_digest(listing)}
 
@@ -314,7 +315,7 @@ def test_a_signing_key_that_others_can_read(well: Installation) -> None:
     only(keys(well), "mode 0640", "chmod 600")
 
 
-def client(well: Installation, servers: dict[str, object] | str) -> Installation:
+def client(well: Installation, servers: Mapping[str, object] | str) -> Installation:
     """Return the installation with a client's configuration that has to be wrapped."""
     path = well.cwd / "client.json"
     text = servers if isinstance(servers, str) else json.dumps({"mcpServers": servers})

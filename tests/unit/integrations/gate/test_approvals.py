@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.policies import annotations, compiled, named_lists, rule, tool
+from support.policies import annotations_of, compiled, named_lists, rule, tool
 
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.bundle.archive import Bundle
@@ -44,7 +44,7 @@ MAIL = [reads("notes", "allow", "~/notes", "~/Mail"), ASK, ASK_MAIL]
 
 
 def bundle(rules: list[dict[str, Any]], *more: dict[str, Any], lists: dict[str, Any] | None = None) -> Bundle:
-    annotated = annotations({"s": [READ, SEND, *more]})
+    annotated = annotations_of({"s": [READ, SEND, *more]})
     return assemble(
         compiled(rules),
         annotated,
@@ -118,7 +118,7 @@ def test_another_tool_of_the_same_name_is_another_tool(mail: Difference) -> None
     document = {**READ, "args": [{"name": "path", "roles": ["read-path"], "recursive": True}]}
 
     def with_other(rules: list[dict[str, Any]]) -> Bundle:
-        annotated = annotations({"s": [document, SEND]})
+        annotated = annotations_of({"s": [document, SEND]})
         release = Release(engine_version="test")
         return assemble(compiled(rules), annotated, None, registry=Registry(()), release=release)
 

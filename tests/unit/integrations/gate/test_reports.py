@@ -56,7 +56,8 @@ def sarif(report: GateReport) -> dict[str, Any]:
 def junit(report: GateReport) -> dict[str, Any]:
     text = RENDERERS["junit"](report)
     JUNIT.validate(text)
-    decoded: dict[str, Any] = JUNIT.to_dict(text)
+    decoded = JUNIT.to_dict(text)
+    assert isinstance(decoded, dict)
     return decoded
 
 

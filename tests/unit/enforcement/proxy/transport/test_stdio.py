@@ -51,6 +51,7 @@ def test_all_is_answered_over_a_pipe_that_was_left_non_blocking() -> None:
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
     with echoing(ours, "echo") as process, open(theirs, "w") as wire:  # noqa: PTH123 - a descriptor
+        assert process.stdout is not None
         messages = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(20)]
         lines = [json.dumps(message) + "\n" for message in messages]
         wire.write(lines[0])
