@@ -74,10 +74,18 @@ def test_anything_else_denies(said: Any) -> None:
     assert decision.arguments == {"path": "/etc/x"}
 
 
-@pytest.mark.parametrize("rule", ["engine-timeout", "engine-dead", "engine-undefined", "engine-revision"])
-def test_an_engine_without_an_answer_denies_by_its_own_rule(rule: str) -> None:
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ReservedRule.ENGINE_TIMEOUT,
+        ReservedRule.ENGINE_DEAD,
+        ReservedRule.ENGINE_UNDEFINED,
+        ReservedRule.ENGINE_REVISION,
+    ],
+)
+def test_an_engine_without_an_answer_denies_by_its_own_rule(rule: ReservedRule) -> None:
     def ask(_: Any) -> Any:
-        raise Refusal(ReservedRule(rule), "no answer")
+        raise Refusal(rule, "no answer")
 
     decision = decide_with(POLICY, CALL, ask)
     assert (decision.verdict, decision.rule) == ("deny", rule)
