@@ -121,7 +121,9 @@ def test_each_fault_has_a_reason_of_its_own(place: Rendezvous) -> None:
             store = directory._store
             store.write_request(request)
             forge(place, request, place.sealed_answer(request))
-            reasons.add(store.outcome(store.remember(*store.read_request(request.id))).reason)
+            asked = store.read_request(request.id)
+            assert asked is not None
+            reasons.add(store.outcome(store.remember(*asked)).reason)
         place.base.joinpath("agent-writes-here.json").unlink(missing_ok=True)
     assert len(reasons) >= 5
 
@@ -158,6 +160,7 @@ async def test_an_answer_replayed_for_the_same_call(place: Rendezvous) -> None:
     with place.open() as directory:
         outcome = await directory.obtain(written(), 0)
         assert (outcome.state, outcome.request == request.id) == ("pending", False)
+        assert outcome.request is not None
         place.response(outcome.request).write_bytes(answer)
         assert summary(await directory.obtain(written(), LONG)) == ("invalid", "other-request")
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import pytest
 from mcp import Client
+from support.approvals import inbox_of, waiting
 from support.audited import decided
 from support.faulty import OWN
 from support.proxied import Place
 
-from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import log_place
 from ironcurtain.enforcement.audit.record_types import Approval
@@ -40,8 +42,8 @@ class Used:
         async with self.place.client("--patience", "0.2") as client:
             state, self.id = await self.remove(client)
             assert state == "pending"
-            with ApprovalInbox.open(self.approvals, self.approvals.with_suffix(".key")) as desk:
-                assert desk.answer(desk.status(self.id).request, PersonAnswer("approved")) == "recorded"
+            with inbox_of(self.approvals.parent) as desk:
+                assert desk.answer(waiting(desk, self.id), PersonAnswer("approved")) == "recorded"
             self.copies = {path: path.read_bytes() for path in self.approvals.glob(f"*-{self.id}.json")}
             assert len(self.copies) == 2
             assert await self.remove(client) == ("approved", self.id)
@@ -85,12 +87,12 @@ def test_request_and_answer_brought_back_after_their_use(
         used.bring_back()
         more(used)
         anyio.run(used.try_again)
-        with ApprovalInbox.open(used.approvals, used.approvals.with_suffix(".key")) as desk:
+        with inbox_of(used.approvals.parent) as desk:
             assert used.id not in desk.ids()
     assert len([entry for entry in used.place.sent() if entry.get("tool") == "remove"]) == 1
 
 
-async def _write(directory: Path, *scopes: str) -> None:
+async def _write(directory: Path, *scopes: Literal["once", "session"]) -> None:
     async with AuditLog(log_place(directory, "work")) as log:
         for number, scope in enumerate(scopes):
             approval = Approval(state="approved", request="a" * 16, scope=scope, verdict=Verdict.ALLOW)

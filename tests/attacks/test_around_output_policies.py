@@ -32,8 +32,8 @@ async def told(client: Client, name: str) -> str:
 async def steps(client: Client, name: str) -> list[tuple[float, float | None, str | None]]:
     seen: list[tuple[float, float | None, str | None]] = []
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
-        seen.append((done, total, message))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
 
     await client.call_tool(name, {"count": 3}, progress_callback=note)
     await until(lambda: len(seen) == 3)

@@ -18,7 +18,7 @@ from ironcurtain.decision.decide import Call
 
 POLICY = one_tool(tool("t", path=["read-path"]))
 CALL = Call("s", "t", {"path": ["/a", "/b"]})
-GOOD = {
+GOOD: dict[str, Any] = {
     "verdict": "allow",
     "rule": "r",
     "clause": None,

@@ -22,8 +22,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 from support.proxied import is_alive
 
-from ironcurtain.gateway import Gateway, cli_command, define_tool
+from ironcurtain.gateway import Gateway, Tool, cli_command, define_tool
 from ironcurtain.gateway.calling import ToolFailedError, call_tool
+from ironcurtain.gateway.command import Command
 from ironcurtain.gateway.workers import Workers
 
 SECRET = "ada@example.com"
@@ -42,7 +43,19 @@ class Text(BaseModel):
     text: str
 
 
-def tool_of(handler: Callable[..., Any], output: type[BaseModel] = Output, **more: Any):
+class Seen(BaseModel):
+    text: list[str]
+
+
+class Lines(BaseModel):
+    items: list[Output]
+
+
+class Strict(BaseModel):
+    value: int
+
+
+def tool_of(handler: Callable[..., Any] | Command, output: type[BaseModel] = Output, **more: Any) -> Tool:
     tool = define_tool(
         name="tool",
         description="A tool.",
@@ -284,9 +297,6 @@ def test_an_argument_reaches_a_program_as_one_argument(value: str, tmp_path: Pat
     """A value is written so that a shell would run it"""
     code = "import sys, json; print(json.dumps({'text': sys.argv[1:]}))"
 
-    class Seen(BaseModel):
-        text: list[str]
-
     command = cli_command(
         sys.executable, lambda given: ["-c", code, "--", given.value], cwd=tmp_path, output="json"
     )
@@ -304,9 +314,6 @@ def test_an_argument_with_nul_reaches_no_program() -> None:
 def test_a_line_separator_in_a_string_ends_no_line_of_json() -> None:
     code = r'print("{\"value\": \"one\\u2028two\"}".encode().decode("unicode_escape"))'
     command = cli_command(sys.executable, lambda _: ["-X", "utf8", "-c", code], output="jsonl")
-
-    class Lines(BaseModel):
-        items: list[Output]
 
     tool = tool_of(command, Lines, timeout=30, output_policy={".items": "allow"})
     assert called(tool) == [{"items": [{"value": "one\u2028two"}]}]
@@ -381,9 +388,6 @@ def test_a_field_that_nobody_declared_does_not_leave() -> None:
 def test_a_definition_does_not_change_after_it_was_made() -> None:
     """A module changes its input model and its tool while it is served"""
 
-    class Strict(BaseModel):
-        value: int
-
     tool = define_tool(
         name="tool",
         description="A tool.",
@@ -400,4 +404,4 @@ def test_a_definition_does_not_change_after_it_was_made() -> None:
     [found] = called(tool, value="not a number")
     assert found[0] == "VALIDATION"
     with pytest.raises(AttributeError):
-        tool.permissions = ("public",)
+        tool.permissions = ("public",)  # type: ignore[misc]  # that it cannot be set is the point

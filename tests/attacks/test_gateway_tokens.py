@@ -12,7 +12,7 @@ import hmac
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jwt
 import pytest
@@ -24,10 +24,11 @@ from ironcurtain.errors import FileError, GatewayError
 
 EC, OTHER_EC = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 RSA = rsa.generate_private_key(65_537, 2_048)
+Key: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 GOOD = {"sub": "ada", "permissions": ["tickets:read"], "aud": "desk", "iss": "https://id.example"}
 
 
-def pem(key: Any) -> bytes:
+def pem(key: Key) -> bytes:
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     return key.public_key().public_bytes(serialization.Encoding.PEM, form)
 
@@ -37,7 +38,7 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.keys = {"ec": ("ES256", EC), "rsa": ("RS256", RSA)}
+        self.keys: dict[str, tuple[str, Key]] = {"ec": ("ES256", EC), "rsa": ("RS256", RSA)}
         self.write()
         self.tokens = Tokens(root / "tokens.json")
 

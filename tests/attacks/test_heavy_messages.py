@@ -39,7 +39,9 @@ def _height() -> int:
         try:
             if b"proxy\0--bundle" in (entry / "cmdline").read_bytes():
                 status = (entry / "status").read_text()
-                found = max(found, int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) << 10)
+                peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+                assert peak is not None, status
+                found = max(found, int(peak[1]) << 10)
         except FileNotFoundError:
             continue
     assert found

@@ -21,11 +21,12 @@ from fixtures.fixture_server import NOTE
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from support.approvals import inbox_of, waiting
 from support.faulty import OWN
 from support.policies import rule
 from support.proxied import LEGACY, LONG, Place, wait_for
 
-from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -109,11 +110,8 @@ def test_another_user_and_another_client_at_a_port(tmp_path: Path) -> None:
         assert not place.decisions
         state, asked = anyio.run(_remove, url, TOKENS["one"], place)
         assert state == "pending"
-        with ApprovalInbox.open(own / "approvals", own / "approvals.key") as desk:
-            assert (
-                desk.answer(desk.status(asked).request, PersonAnswer("approved", scope="session"))
-                == "recorded"
-            )
+        with inbox_of(own) as desk:
+            assert desk.answer(waiting(desk, asked), PersonAnswer("approved", scope="session")) == "recorded"
         # The approval was given for one client: another one's equal call is another request.
         state, again = anyio.run(_remove, url, TOKENS["two"], place)
         assert (state, again == asked) == ("pending", False)
@@ -146,10 +144,8 @@ def test_an_approved_subscription_is_good_for_one_client(tmp_path: Path) -> None
     with listening(place, "--http", "127.0.0.1:0", "--patience", "0.2") as url:
         state, asked = anyio.run(_subscribe, url, TOKENS["one"], place)
         assert state == "pending"
-        with ApprovalInbox.open(own / "approvals", own / "approvals.key") as desk:
-            assert (
-                desk.answer(desk.status(asked).request, PersonAnswer("approved", scope="once")) == "recorded"
-            )
+        with inbox_of(own) as desk:
+            assert desk.answer(waiting(desk, asked), PersonAnswer("approved", scope="once")) == "recorded"
         state, again = anyio.run(_subscribe, url, TOKENS["two"], place)
         assert (state, again == asked) == ("pending", False)
         assert anyio.run(_subscribe, url, TOKENS["one"], place) == ("approved", asked)

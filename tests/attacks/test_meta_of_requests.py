@@ -12,12 +12,12 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
+from support.approvals import inbox_of, waiting
 from support.faulty import OWN
-from support.proxied import MODERN, Place, text_of, visit_all
+from support.proxied import MODERN, Place, request_meta, text_of, visit_all
 
 from ironcurtain.enforcement.approvals.describe import describe
-from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -32,7 +32,7 @@ SMUGGLED: dict[str, Any] = {
 
 
 async def _dropped(client: Client, _place: Place) -> None:
-    result = await client.call_tool("fix__meta", {}, meta=SMUGGLED)
+    result = await client.call_tool("fix__meta", {}, meta=request_meta(SMUGGLED))
     assert json.loads(text_of(result)) == {}
 
 
@@ -46,7 +46,7 @@ def test_meta_that_nobody_let_through(tmp_path: Path, mode: str) -> None:
 
 async def _remove(client: Client, place: Place, count: int) -> tuple[str, str]:
     meta = {"test/count": count, "count": count}
-    await client.call_tool("fix__remove", {"path": f"{place.home}/x"}, meta=meta)
+    await client.call_tool("fix__remove", {"path": f"{place.home}/x"}, meta=request_meta(meta))
     found = place.decisions[-1]
     assert found["meta"] == {"test/count": count}
     return found["approval"]["state"], found["approval"]["request"]
@@ -55,9 +55,8 @@ async def _remove(client: Client, place: Place, count: int) -> tuple[str, str]:
 async def _another_meta(client: Client, place: Place) -> None:
     own = place.home / OWN
     _, asked = await _remove(client, place, 1)
-    with ApprovalInbox.open(own / "approvals", own / "approvals.key") as desk:
-        request = desk.status(asked).request
-        assert isinstance(request, ApprovalRequest)
+    with inbox_of(own) as desk:
+        request = waiting(desk, asked)
         assert "| /test~1count = 1" in describe(request) or '| /"test/count" = 1' in describe(request)
         assert desk.answer(request, PersonAnswer("approved", scope="session")) == "recorded"
     state, again = await _remove(client, place, 1_000_000)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.contained import NEEDS_SANDBOX, Scene
@@ -45,9 +46,8 @@ class Trap:
             program.chmod(0o755)
 
     def load(self, **more: Path) -> Policy:
-        return Policy.load(
-            self.bundle, **{"sandbox": self.sandbox, "home": self.home, "servers": self.servers, **more}
-        )
+        own: dict[str, Any] = {"sandbox": self.sandbox, "home": self.home, "servers": self.servers}
+        return Policy.load(self.bundle, **{**own, **more})
 
     @property
     def run(self) -> list[str]:

@@ -119,7 +119,7 @@ def test_git_directories_are_code(path: str, name: str, refused: bool) -> None:
 
 
 def test_inside_a_bare_repository() -> None:
-    marks = {f"/srv/r.git/{name}": {} for name in ("HEAD", "objects/x", "refs/x")}
+    marks: dict[str, dict[str, Any]] = {f"/srv/r.git/{name}": {} for name in ("HEAD", "objects/x", "refs/x")}
     policy = one_tool(TOOL, ANYTHING, files=marks)
     for name, expected in (("write", "deny"), ("gone", "deny"), ("read", "allow")):
         call = Call("s", "t", {name: "/srv/r.git/hooks/update", "repo": SANDBOX, "remote": "https://a.org/r"})

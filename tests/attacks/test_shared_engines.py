@@ -8,6 +8,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from support.nodes import answer, opa_node, pretender
@@ -80,7 +81,8 @@ def test_a_neighbour_changes_what_decides(shared: tuple[str, Policy], name: str)
 def test_a_neighbours_bundle_says_that_it_is_ours(shared: tuple[str, Policy], name: str) -> None:
     """Under another name the revision of ours counts for nothing; under ours another revision does not."""
     revision = shared[1].revision if name == "theirs" else "sha256:" + "0" * 64
-    allowed = {"verdict": "allow", "rule": "r", "clause": None, "reason": "", "subject": None, "subjects": {}}
+    texts = {"verdict": "allow", "rule": "r", "clause": None, "reason": ""}
+    allowed: dict[str, Any] = {**texts, "subject": None, "subjects": {}}
     good = answer(shared[1].revision, {"verdict": "deny"})
     with pretender(200, good) as node, Policy.load(BUNDLE, engine=[node.url], home="/home/user") as policy:
         node.body = answer(revision, allowed, bundle=name)

@@ -31,7 +31,9 @@ def test_one_more_request(tmp_path: Path, figures: Figures) -> None:
         request = another(model)
         await directory.ask(request)
         assert place.answer(request) == "recorded"
-        assert (await directory.take(request.binding)).approved
+        outcome = await directory.take(request.binding)
+        assert outcome is not None
+        assert outcome.approved
 
     async def run() -> None:
         with places[0].open() as empty, places[1].open() as full:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ def test_an_explanation_costs_few_decisions(policy: Policy, figures: Figures) ->
     for name, (tool_name, arguments) in CALLS.items():
         call = Call("filesystem", tool_name, arguments)
         decided, explained = measure(
-            lambda call=call: policy.decide_many([call]),
-            lambda call=call: explainer.explain(call),
+            partial(policy.decide_many, [call]),
+            partial(explainer.explain, call),
             repetitions=40,
         )
         figures.add(

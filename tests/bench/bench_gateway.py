@@ -6,6 +6,7 @@ import itertools
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -51,7 +52,7 @@ _numbers = itertools.count()
 
 
 def test_filtering_an_answer_of_a_megabyte(figures: Figures) -> None:
-    value = {"items": [{"id": number, **ROW} for number in range(6_500)]}
+    value: dict[str, Any] = {"items": [{"id": number, **ROW} for number in range(6_500)]}
     text = json.dumps(value)
     policy = OutputPolicy.parse(
         {

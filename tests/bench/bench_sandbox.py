@@ -31,7 +31,7 @@ class Started:
     async def start(cls, scene: Scene, stack: AsyncExitStack, **server: Any) -> Started:
         config = scene.config(args=[SERVER, scene.aim(1, 1, "marker")], **server)
         confiner = SandboxLauncher.open(config, scene.grounds(config))
-        start = parameters("escaping", config.servers["escaping"], scene.root)
+        start = parameters("escaping", config)
 
         async def tell(*_: object) -> None:
             pass

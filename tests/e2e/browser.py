@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
@@ -13,7 +14,7 @@ _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager
-def page(**options: object) -> Iterator[Page]:
+def page(**options: Any) -> Iterator[Page]:
     """Open an empty page that reaches no network; skip the test where there is no Chromium."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:

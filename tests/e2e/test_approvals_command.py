@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -34,6 +35,10 @@ def place(tmp_path: Path) -> Rendezvous:
     return Rendezvous(tmp_path / "own", Clock())
 
 
+Approvals: TypeAlias = Callable[..., Ended]
+"""Runs `ironcurtain approvals` on a directory of approvals."""
+
+
 def asked(place: Rendezvous, *requests: ApprovalRequest) -> None:
     with place.open() as directory:
         for request in requests:
@@ -41,7 +46,7 @@ def asked(place: Rendezvous, *requests: ApprovalRequest) -> None:
 
 
 @pytest.fixture
-def approvals(inside: Inside, place: Rendezvous):
+def approvals(inside: Inside, place: Rendezvous) -> Approvals:
     def run(*arguments: str) -> Ended:
         return inside("approvals", *arguments, "--dir", str(place.path), "--key", str(place.key))
 
@@ -56,7 +61,7 @@ def stale(request: ApprovalRequest) -> ApprovalRequest:
 # -- list and show ------------------------------------------------------------------------------
 
 
-def test_nothing_waits(approvals, place: Rendezvous) -> None:
+def test_nothing_waits(approvals: Approvals, place: Rendezvous) -> None:
     ended = approvals("list")
     assert (ended.code, ended.out, ended.err) == (0, "", "nothing waits for you\n")
     asked(place)
@@ -75,7 +80,7 @@ def test_the_default_place_is_in_the_users_own_directory(tmp_path: Path, inside:
     assert "s write_file" in ended.out
 
 
-def test_list_is_compact_and_in_order(approvals, place: Rendezvous) -> None:
+def test_list_is_compact_and_in_order(approvals: Approvals, place: Rendezvous) -> None:
     first, second, old = written("/srv/1"), written("/srv/2", content="x" * 5000), stale(written("/srv/0"))
     asked(place, second, first, old)
     (place.path / f"request-{'f' * 16}.json").write_text("{}")
@@ -97,7 +102,7 @@ def test_list_is_compact_and_in_order(approvals, place: Rendezvous) -> None:
     assert states == ["expired", "pending", "answered", "unreadable"]
 
 
-def test_show_tells_everything(approvals, place: Rendezvous) -> None:
+def test_show_tells_everything(approvals: Approvals, place: Rendezvous) -> None:
     request = written(content="one\n\x1b[31mtwo\u202e" + "z" * 3000)
     asked(place, request)
     ended = approvals("show", request.id[:6])
@@ -112,7 +117,7 @@ def test_show_tells_everything(approvals, place: Rendezvous) -> None:
     assert shown["request"] == request.model_dump(mode="json")
 
 
-def test_show_what_cannot_be_trusted(approvals, place: Rendezvous) -> None:
+def test_show_what_cannot_be_trusted(approvals: Approvals, place: Rendezvous) -> None:
     request = written()
     asked(place, request)
     file = place.request_file(request.id)
@@ -125,12 +130,12 @@ def test_show_what_cannot_be_trusted(approvals, place: Rendezvous) -> None:
 
 
 @pytest.mark.parametrize("id_", ["", "xyz", "../../etc/passwd", "A" * 16, "0" * 17, "\x1b[2J"], ids=ascii)
-def test_what_is_no_id(id_: str, approvals, place: Rendezvous) -> None:
+def test_what_is_no_id(id_: str, approvals: Approvals, place: Rendezvous) -> None:
     asked(place, written())
     assert_clear(approvals("show", id_), 2, "IC1001")
 
 
-def test_an_ambiguous_beginning(approvals, place: Rendezvous) -> None:
+def test_an_ambiguous_beginning(approvals: Approvals, place: Rendezvous) -> None:
     twins = [written().model_copy(update={"id": f"{digit:x}".rjust(16, "a")}) for digit in (1, 2)]
     asked(place, *twins)
     ended = approvals("approve", "aaa", "--yes")
@@ -138,7 +143,7 @@ def test_an_ambiguous_beginning(approvals, place: Rendezvous) -> None:
     assert "2 requests begin with aaa" in ended.err
 
 
-def test_a_directory_that_cannot_be_trusted(approvals, place: Rendezvous) -> None:
+def test_a_directory_that_cannot_be_trusted(approvals: Approvals, place: Rendezvous) -> None:
     asked(place, written())
     place.path.chmod(0o755)
     for command in (["list"], ["show", "0"], ["approve", "0"], ["deny", "0"]):
@@ -162,7 +167,7 @@ def test_a_directory_that_cannot_be_trusted(approvals, place: Rendezvous) -> Non
     ids=["once", "session", "denied", "reason"],
 )
 def test_answers(
-    command: list[str], verdict: str, scope: str, reason: str, approvals, place: Rendezvous
+    command: list[str], verdict: str, scope: str, reason: str, approvals: Approvals, place: Rendezvous
 ) -> None:
     request = written()
     asked(place, request)
@@ -176,14 +181,14 @@ def test_answers(
     assert "answered already" in again.err
 
 
-def test_answers_as_json(approvals, place: Rendezvous) -> None:
+def test_answers_as_json(approvals: Approvals, place: Rendezvous) -> None:
     request = written()
     asked(place, request)
     said = json.loads(approvals("approve", request.id, "--yes", "--format", "json").out)
     assert said == {"request": request.id, "verdict": "approved", "scope": "once"}
 
 
-def test_too_late(approvals, place: Rendezvous) -> None:
+def test_too_late(approvals: Approvals, place: Rendezvous) -> None:
     request = stale(written())
     asked(place, request)
     ended = approvals("approve", request.id, "--yes")
@@ -191,14 +196,14 @@ def test_too_late(approvals, place: Rendezvous) -> None:
     assert "its time is over" in ended.err
 
 
-def test_gone(approvals, place: Rendezvous) -> None:
+def test_gone(approvals: Approvals, place: Rendezvous) -> None:
     asked(place)
     ended = approvals("deny", "0123456789abcdef")
     assert (ended.code, ended.out) == (1, "")
     assert "gone" in ended.err
 
 
-def test_what_cannot_be_widened(approvals, place: Rendezvous) -> None:
+def test_what_cannot_be_widened(approvals: Approvals, place: Rendezvous) -> None:
     request = written()
     offer = request.session_offer.model_copy(update={"covers": (), "why_not": "history"})
     asked(place, request.model_copy(update={"session_offer": offer}))
@@ -388,7 +393,7 @@ def test_a_watched_call_that_somebody_else_answers_meanwhile(place: Rendezvous) 
     assert json.loads(place.response(request.id).read_bytes())["answer"]["verdict"] == "denied"
 
 
-def test_without_a_command_it_lists(approvals, place: Rendezvous) -> None:
+def test_without_a_command_it_lists(approvals: Approvals, place: Rendezvous) -> None:
     request = written()
     asked(place, request)
     ended = approvals()
@@ -461,7 +466,7 @@ def outcome(place: Rendezvous) -> str:
     return anyio.run(asking_program.ask, with_request(place.base), 0)
 
 
-def test_killed_while_a_person_decides(approvals, place: Rendezvous) -> None:
+def test_killed_while_a_person_decides(approvals: Approvals, place: Rendezvous) -> None:
     with asking(place.base, LIMIT) as process:
         id_ = waiting(place)
         process.kill()
@@ -472,7 +477,7 @@ def test_killed_while_a_person_decides(approvals, place: Rendezvous) -> None:
     assert forwarded(place) == 1
 
 
-def test_killed_between_taking_the_answer_and_forwarding(approvals, place: Rendezvous) -> None:
+def test_killed_between_taking_the_answer_and_forwarding(approvals: Approvals, place: Rendezvous) -> None:
     assert outcome(place) == "pending"
     assert approvals("approve", waiting(place), "--yes").code == 0
     with asking(place.base, 0, "die-before-forwarding") as process:
@@ -483,7 +488,7 @@ def test_killed_between_taking_the_answer_and_forwarding(approvals, place: Rende
     assert forwarded(place) == 0
 
 
-def test_programs_that_race_for_one_answer(approvals, place: Rendezvous) -> None:
+def test_programs_that_race_for_one_answer(approvals: Approvals, place: Rendezvous) -> None:
     assert outcome(place) == "pending"
     assert approvals("approve", waiting(place), "--yes").code == 0
     racers = [asking(place.base, 0) for _ in range(3)]

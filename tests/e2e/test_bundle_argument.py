@@ -83,14 +83,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def with_bundle() -> list[str]:
+def commands() -> dict[str, click.Command]:
+    """Return the commands by name."""
+    assert isinstance(cli, click.Group)
     context = click.Context(cli)
-    found = []
-    for name in sorted(set(cli.list_commands(context)) - MAKING - {COMPARING, SERVING}):  # type: ignore[attr-defined]
-        command = cli.get_command(context, name)  # type: ignore[attr-defined]
-        if any("--bundle" in parameter.opts for parameter in command.params):
-            found.append(name)
-    return found
+    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def with_bundle() -> list[str]:
+    names = sorted(commands().keys() - MAKING - {COMPARING, SERVING})
+    return [name for name in names if any("--bundle" in each.opts for each in commands()[name].params)]
 
 
 def test_every_command_about_a_bundle_is_one_of_these() -> None:
@@ -100,9 +103,7 @@ def test_every_command_about_a_bundle_is_one_of_these() -> None:
 
 
 def test_no_command_takes_a_bundle_in_another_form() -> None:
-    context = click.Context(cli)
-    for name in cli.list_commands(context):  # type: ignore[attr-defined]
-        command = cli.get_command(context, name)  # type: ignore[attr-defined]
+    for name, command in commands().items():
         shown = {word for each in command.params for word in (each.name, (each.metavar or "").strip("[]"))}
         assert name in (*with_bundle(), *MAKING, COMPARING, SERVING) or not shown & {"bundle", "BUNDLE"}, name
 

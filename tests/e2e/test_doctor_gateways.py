@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -29,7 +30,7 @@ def desk(tmp_path: Path) -> Desk:
     named = {"kid": "one", "algorithm": "ES256", "file": "key.pem"}
     tokens = {"format": "ironcurtain/tokens/v1", "keys": [named], "issuer": "https://id.example.com"}
     (made.root / "tokens.json").write_text(json.dumps({**tokens, "audience": "desk"}))
-    told = {"format": "ironcurtain/domain/v1", "domain": "desk-eu", "gateway": "desk"}
+    told: dict[str, Any] = {"format": "ironcurtain/domain/v1", "domain": "desk-eu", "gateway": "desk"}
     told |= {"tools": ["get_ticket"], "permissions": ["tickets:read"], "sub": "eu-agent"}
     (made.root / "desk.json").write_text(json.dumps(told))
     made.run("key", "new", "-o", "signing-key.pem")

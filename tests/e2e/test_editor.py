@@ -71,7 +71,8 @@ def part(text: str, shown: dict[str, Any]) -> str:
     lines = [line.encode("utf-16-le") for line in text.split("\n")]
     start, end = shown["range"]["start"], shown["range"]["end"]
     if start["line"] == end["line"]:
-        return lines[start["line"]][2 * start["character"] : 2 * end["character"]].decode("utf-16-le")
+        line: bytes = lines[start["line"]]
+        return line[2 * start["character"] : 2 * end["character"]].decode("utf-16-le")
     between = lines[start["line"] : end["line"] + 1]
     between[0] = between[0][2 * start["character"] :]
     between[-1] = between[-1][: 2 * end["character"]]
@@ -194,7 +195,7 @@ def test_an_answer_to_a_question(session: tuple[Editor, Path]) -> None:
     assert found["range"]["start"] == {"line": 1, "character": 12}
     # What a chat wrote is read as a compile reads it.
     program.type(path, 'Here it is:\n```json\n{\n  "rules": "none"\n}\n```\n')
-    (found,) = program.until(path, lambda shown: shown and "is not of type" in shown[0]["message"])
+    (found,) = program.until(path, lambda shown: bool(shown) and "is not of type" in shown[0]["message"])
     assert found["range"]["start"] == {"line": 3, "character": 11}
     program.type(path, 'Here it is:\n```json\n{"rules": []}\n```\n')
     assert program.until(path, lambda shown: not shown) == []

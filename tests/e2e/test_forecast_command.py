@@ -93,4 +93,5 @@ def forecast(inside: Inside, session: Session, rules: list[dict[str, Any]], *log
     options += ["--directory", str(session.audit), "--key", str(session.root / "key"), *session.options]
     ended = inside("forecast", session.bundle(rules), *options, "--format", "json")
     assert (ended.code, ended.err) == (0, "")
-    return json.loads(ended.out)
+    report: dict[str, Any] = json.loads(ended.out)
+    return report

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from e2e.program import Ended, Inside
+from ruamel.yaml import YAML
 
 BUNDLE = "generated/bundle"
 
@@ -132,7 +132,7 @@ def test_publish_releases_nothing_that_verify_refuses(project: Path, inside: Ins
 
 
 def test_the_hook_runs_on_whatever_verify_compares(project: Path) -> None:
-    hooks = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text())
+    hooks = YAML(typ="safe").load(Path(__file__).parents[2] / ".pre-commit-hooks.yaml")
     (hook,) = [each for each in hooks if each["id"] == "ironcurtain-verify"]
     manifest = json.loads((project / BUNDLE / ".manifest").read_text())
     read = [each["path"] for each in manifest["metadata"]["provenance"]["sources"]]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import Inside, assert_clear
+from e2e.program import Ended, Inside, assert_clear
 from support.policies import rule
 from support.sessions import RULES, Session, make_session
 
@@ -70,6 +70,6 @@ def test_a_log_that_is_not_intact_is_not_replayed(session: Session, inside: Insi
     assert_clear(inside("replay", "--bundle", session.bundle(RULES), str(copy)), 3, "IC3404")
 
 
-def run(inside: Inside, session: Session, log: str, rules: list[dict[str, Any]], *more: str):
+def run(inside: Inside, session: Session, log: str, rules: list[dict[str, Any]], *more: str) -> Ended:
     options = ["--directory", str(session.audit), "--key", str(session.root / "key"), *session.options]
     return inside("replay", "--bundle", session.bundle(rules, "new.tar.gz"), log, *options, *more)

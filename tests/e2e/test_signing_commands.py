@@ -38,9 +38,9 @@ def server() -> Iterator[Held]:
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a key pair in `own` and a signed archive of the shipped rules beside it, once."""
     directory = tmp_path_factory.mktemp("release")
-    own = {"IRONCURTAIN_HOME": str(directory / "own")}
-    assert program("key", "new", **own).code == 0
-    ended = program(*building(directory / "bundle.signed.tar.gz", 3), "--sign", **own)
+    own = str(directory / "own")
+    assert program("key", "new", IRONCURTAIN_HOME=own).code == 0
+    ended = program(*building(directory / "bundle.signed.tar.gz", 3), "--sign", IRONCURTAIN_HOME=own)
     assert ended.code == 0, ended.err
     return directory
 

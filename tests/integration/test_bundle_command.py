@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,7 +31,12 @@ Build: TypeAlias = Callable[..., tuple[int, Any, Path]]
 
 @pytest.fixture
 def build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Build:
-    def run_it(*, rules=(RULE,), custom=None, output="out"):
+    def run_it(
+        *,
+        rules: Sequence[dict[str, Any]] = (RULE,),
+        custom: Mapping[str, str] | None = None,
+        output: str = "out",
+    ) -> tuple[int, Any, Path]:
         policy = {"format": "ironcurtain/policy/v1", "rules": list(rules)}
         (tmp_path / "policy.json").write_text(json.dumps(policy))
         (tmp_path / "annotations.json").write_text(json.dumps(ANNOTATIONS))

@@ -68,6 +68,7 @@ def test_rules_about_reserved_tools_compile_and_are_no_drift(
     published = json.loads((project / "generated" / "tool-annotations.json").read_text())
     assert "mcp/sampling" in [tool["tool"] for tool in published["servers"]["notes"]["tools"]]
     compared = published_annotations(project / "generated")
+    assert compared is not None
     assert [tool.tool for tool in compared.servers["notes"].tools] == ["list_tags", "read_note"]
     drift = program("drift", cwd=project)
     assert drift.code == 0, drift.out

@@ -49,6 +49,7 @@ def listening(desk: Desk) -> Iterator[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+    assert process.stderr is not None
     try:
         yield next(line.split()[-1] for line in process.stderr if "listening on" in line)
     finally:

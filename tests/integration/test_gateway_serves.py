@@ -39,7 +39,9 @@ def test_a_session_of_the_support_desk(desk: Desk) -> None:
             ticket = await client.call_tool("desk__get_ticket", {"ticket": "SUP-1"})
             assert ticket.structured_content == json.loads(text_of(ticket))
             assert ticket.structured_content["customer"] == {"name": "A***e", "email": "a***m"}
-            jsonschema.validate(ticket.structured_content, listed["desk__get_ticket"].output_schema)
+            promised = listed["desk__get_ticket"].output_schema
+            assert promised is not None
+            jsonschema.validate(ticket.structured_content, promised)
             found = await client.call_tool("desk__search_tickets", {"words": "wheel"})
             assert [each["id"] for each in found.structured_content["tickets"]] == ["SUP-2"]
             assert (
@@ -61,7 +63,7 @@ def test_a_session_of_the_support_desk(desk: Desk) -> None:
     assert "intact" in desk.run("audit", "verify", "desk")
 
 
-REFUSED = [
+REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("get_ticket", {"ticket": "HR-1"}, "POLICY", "not permitted"),
     ("get_ticket", {"ticket": "nonsense"}, "VALIDATION", "ticket: String should match pattern"),
     ("get_ticket", {}, "VALIDATION", "ticket: required, not given"),
@@ -244,7 +246,9 @@ def test_answers_of_a_server_beside_the_gateway_are_filtered(desk: Desk) -> None
         async with Client(parameters, mode="legacy") as client:
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert "desk__get_ticket" in listed
-            assert set(listed["crm__find_person"].output_schema["properties"]) == {
+            promised = listed["crm__find_person"].output_schema
+            assert promised is not None
+            assert set(promised["properties"]) == {
                 "id",
                 "name",
                 "email",

@@ -13,6 +13,7 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
+from support.approvals import inbox_of
 from support.policies import rule
 from support.proxied import PLAIN, Place, equal_calls, rules, text_of, until, visit_all
 
@@ -29,19 +30,19 @@ APPROVED, DENIED = PersonAnswer("approved"), PersonAnswer("denied", reason="not 
 
 @contextmanager
 def desk(place: Place) -> Iterator[ApprovalInbox]:
-    own = place.home / ".ironcurtain"
-    with ApprovalInbox.open(own / "approvals", own / "approvals.key") as opened:
+    with inbox_of(place.home / ".ironcurtain") as opened:
         yield opened
 
 
 async def asked(place: Place) -> ApprovalRequest:
     """Return the one request that waits."""
 
-    def find() -> Any:
+    def find() -> list[ApprovalRequest]:
         with desk(place) as opened:
-            return [status.request for status in opened.statuses() if status.state == "pending"]
+            return [each.request for each in opened.statuses() if each.state == "pending" and each.request]
 
-    return (await until(find))[0]
+    found: list[ApprovalRequest] = await until(find)
+    return found[0]
 
 
 def say(place: Place, request: ApprovalRequest, said: PersonAnswer) -> None:
@@ -153,7 +154,11 @@ async def a_person_denies_and_says_why(client: Client, place: Place) -> None:
     given = {"path": f"{place.home}/precious"}
     await client.call_tool("fix__remove", given)
     with desk(place) as opened:
-        (request,) = [s.request for s in opened.statuses() if s.request.arguments == given]
+        (request,) = [
+            each.request
+            for each in opened.statuses()
+            if each.request is not None and each.request.arguments == given
+        ]
     say(place, request, DENIED)
     refused = await client.call_tool("fix__remove", given)
     assert "not today" in text_of(refused)
@@ -305,7 +310,7 @@ def test_while_a_person_decides(waits: dict[str, Exception], visit: str) -> None
 def test_observing_refuses_nothing_and_every_record_says_so(tmp_path: Path) -> None:
     place = Place(tmp_path)
 
-    calls = [
+    calls: list[tuple[str, dict[str, Any], str, str]] = [
         ("fix__read", {"path": "/etc/hostname"}, "default-deny", "not enforced:"),
         ("fix__read", {"path": str(place.bundle)}, "structural-protected-path", "not enforced:"),
         ("fix__read", {"path": "../x\0"}, "structural-unrepresentable-argument", "sent as it came:"),

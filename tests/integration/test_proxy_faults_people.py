@@ -13,14 +13,14 @@ import anyio
 import pytest
 from anyio import to_thread
 from mcp import Client
-from support.approvals import written
+from support.approvals import inbox_of, waiting, written
 from support.faulty import OWN, ours
 from support.policies import rule
 from support.proxied import LONG, Living, Place, equal_calls, rules, until, wait_for
 from support.wire import Proxy, answer, call, question, running, send
 
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION
-from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.private_directory import PrivateDirectory
 from ironcurtain.enforcement.approvals.request import Clock
@@ -35,15 +35,17 @@ ONCE, SESSION = PersonAnswer("approved"), PersonAnswer("approved", scope="sessio
 def say(place: Place, id_: str, said: PersonAnswer, clock: Clock | None = None) -> str:
     """Answer a request as the person at this machine."""
     own = place.home / OWN
-    with ApprovalInbox.open(own / "approvals", own / "approvals.key", clock=clock) as desk:
-        return desk.answer(desk.status(id_).request, said)
+    with inbox_of(own, clock) as desk:
+        return desk.answer(waiting(desk, id_), said)
 
 
 def state(place: Place, id_: str, clock: Clock) -> str:
     """Return what the person at this machine sees of a request, by a clock."""
     own = place.home / OWN
-    with ApprovalInbox.open(own / "approvals", own / "approvals.key", clock=clock) as desk:
-        return desk.status(id_).state
+    with inbox_of(own, clock) as desk:
+        status = desk.status(id_)
+        assert status is not None
+        return status.state
 
 
 def removed(place: Place) -> list[str]:
@@ -269,7 +271,7 @@ def fill(own: Path, count: int) -> None:
     model = written()
     with PrivateDirectory.open(own / "approvals", create=False) as directory:
         store = Store(directory, key, Clock())
-        directory.create = _quickly(own / "approvals")  # type: ignore[method-assign]
+        directory.create = _quickly(own / "approvals")  # type: ignore[method-assign, assignment]
         for number in range(count):
             distinct = {"id": f"f{number:015x}", "binding": f"sha256:{number:064x}"}
             store.write_request(model.model_copy(update=distinct))

@@ -36,6 +36,7 @@ def listening(place: Place) -> Iterator[str]:
         finally:
             process.terminate()
             assert process.wait(LONG) == 0
+            assert process.stdout is not None
             assert process.stdout.read() == b""
             process.stdout.close()
 
@@ -51,6 +52,7 @@ def server_over_http(place: Place) -> Iterator[tuple[subprocess.Popen[str], str]
         stderr=subprocess.DEVNULL,
         text=True,
     )
+    assert server.stdout is not None
     try:
         yield server, server.stdout.readline().strip()
     finally:

@@ -15,7 +15,7 @@ import pytest
 from fixtures import fixture_server
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from support.proxied import LEGACY, MODERN, Place, text_of, until, visit_all
+from support.proxied import LEGACY, MODERN, Place, request_meta, text_of, until, visit_all
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -33,7 +33,9 @@ class Person:
         self.heard: list[str] = []
 
     async def sampling(self, _: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
-        self.asked.append(params.messages[0].content.text)
+        said = params.messages[0].content
+        assert isinstance(said, types.TextContent)
+        self.asked.append(said.text)
         return types.CreateMessageResult(role="assistant", model="m", content=types.TextContent(text="go on"))
 
     async def elicitation(self, _: Any, params: Any) -> types.ElicitResult:
@@ -80,9 +82,14 @@ async def structured_content(client: Client, _person: Person, place: Place, at: 
 async def images_and_meta(client: Client, _person: Person, _place: Place, at: str) -> None:
     result = await client.call_tool(f"{at}__image", {})
     image, audio, link, embedded = result.content
-    assert (image.type, image.data, image.mime_type) == ("image", fixture_server.PIXEL, "image/png")
-    assert (audio.type, audio.data) == ("audio", fixture_server.PIXEL)
-    assert (link.type, str(link.uri)) == ("resource_link", f"fixture://{at}/1")
+    assert isinstance(image, types.ImageContent)
+    assert (image.data, image.mime_type) == (fixture_server.PIXEL, "image/png")
+    assert isinstance(audio, types.AudioContent)
+    assert audio.data == fixture_server.PIXEL
+    assert isinstance(link, types.ResourceLink)
+    assert str(link.uri) == f"fixture://{at}/1"
+    assert isinstance(embedded, types.EmbeddedResource)
+    assert isinstance(embedded.resource, types.TextResourceContents)
     assert embedded.resource.text == "a note"
     assert result.meta is not None
     assert result.meta["fixture/extra"] == {"kept": True}
@@ -96,15 +103,15 @@ async def large_results(client: Client, _person: Person, _place: Place, at: str)
 async def meta_of_the_request(client: Client, _person: Person, _place: Place, at: str) -> None:
     trace = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "tracestate": "a=1", "baggage": "k=v"}
     passed = {"test/own": {"a": [1]}, **trace}
-    result = await client.call_tool(f"{at}__meta", {}, meta={**passed, "test/other": 1})
+    result = await client.call_tool(f"{at}__meta", {}, meta=request_meta({**passed, "test/other": 1}))
     assert json.loads(text_of(result)) == passed
 
 
 async def progress(client: Client, _person: Person, _place: Place, at: str) -> None:
     seen: list[tuple[float, float | None, str | None]] = []
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
-        seen.append((done, total, message))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
 
     await client.call_tool(f"{at}__steps", {"count": 3}, progress_callback=note)
     await until(lambda: len(seen) == 3)
@@ -167,7 +174,9 @@ async def resources(client: Client, _person: Person, place: Place, at: str) -> N
         f"fixture://{name}/{{id}}" for name in sorted(SERVERS)
     ]
     read = await client.read_resource(f"fixture://{at}/77")
-    assert read.contents[0].text == f"content of fixture://{at}/77"
+    (content,) = read.contents
+    assert isinstance(content, types.TextResourceContents)
+    assert content.text == f"content of fixture://{at}/77"
     with pytest.raises(MCPError):
         await client.read_resource(f"file:///{at}s/a")
     asked = [entry["resource"] for entry in place.sent() if "resource" in entry]
@@ -179,7 +188,9 @@ async def prompts_and_completions(client: Client, _person: Person, _place: Place
     listed = (await client.list_prompts()).prompts
     assert [prompt.name for prompt in listed] == [f"{name}__greet" for name in sorted(SERVERS)]
     prompt = await client.get_prompt(f"{at}__greet", {"who": "Ann"})
-    assert prompt.messages[0].content.text == "greet Ann"
+    said = prompt.messages[0].content
+    assert isinstance(said, types.TextContent)
+    assert said.text == "greet Ann"
     reference = types.PromptReference(name=f"{at}__greet")
     found = await client.complete(reference, {"name": "who", "value": "ab"})
     assert found.completion.values == ["abab"]

@@ -12,10 +12,11 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
+from support.approvals import inbox_of
 from support.proxied import LONG, PLAIN, Living, Place, descendants, text_of, until, visit_all, wait_for
 from support.wire import call, running, send
 
-from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
 pytestmark = pytest.mark.timeout(900)
 NUMBERS = itertools.count()
@@ -158,9 +159,10 @@ def test_killed_while_a_person_decides_nothing_is_left_lost_or_approved_twice(tm
     place = Place(tmp_path)
     own = place.home / ".ironcurtain"
     assert ended(place, signal.SIGKILL) == -signal.SIGKILL
-    with ApprovalInbox.open(own / "approvals", own / "approvals.key") as desk:
-        (waiting,) = desk.statuses()
-        assert desk.answer(waiting.request, PersonAnswer("approved")) == "recorded"
+    with inbox_of(own) as desk:
+        (status,) = desk.statuses()
+        assert status.request is not None
+        assert desk.answer(status.request, PersonAnswer("approved")) == "recorded"
 
     async def again() -> list[bool | None]:
         given = {"path": f"{place.home}/x"}

@@ -12,6 +12,7 @@ from support import spaces
 from support.examples import examples
 
 from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.diff.report import Change
 from ironcurtain.analysis.engine.evaluate import evaluate, load_described
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.engine.command import OpaCommand
@@ -72,11 +73,11 @@ def test_a_guard_of_one_policy_alone_over_patterns_that_the_other_does_not_know(
 def check_difference(seed: int, most: int) -> None:
     random = Random(seed)
     rules = spaces.random_policy(random, most)
-    bundles = [spaces.bundle_of(rules), spaces.bundle_of(changed(random, rules))]
-    result = difference(*bundles, spaces.WORLD, OpaCommand(find()))
+    old, new = spaces.bundle_of(rules), spaces.bundle_of(changed(random, rules))
+    result = difference(old, new, spaces.WORLD, OpaCommand(find()))
     assert result.exactness == "exact"
     assert not any(change.note for change in result.changes)
-    pairs = verdicts(random, bundles)
+    pairs = verdicts(random, [old, new])
     directions = {change.direction for change in result.changes if change.witness is not None}
     order = VERDICTS.index
     assert not any(order(new) < order(old) for old, new in pairs) or "loosened" in directions
@@ -95,9 +96,9 @@ def test_renaming_and_splitting_rules_change_nothing(seed: int) -> None:
     assert difference_of(rules, split(rules)) == ()
 
 
-def difference_of(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple:
-    bundles = [spaces.bundle_of(old), spaces.bundle_of(new)]
-    return difference(*bundles, spaces.WORLD, OpaCommand(find())).changes
+def difference_of(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple[Change, ...]:
+    before, after = spaces.bundle_of(old), spaces.bundle_of(new)
+    return difference(before, after, spaces.WORLD, OpaCommand(find())).changes
 
 
 def split(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -95,7 +95,7 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"name": "state", "op": "lt", "value": 5, "measure": "length"},
     ],
 }
-PLACES = {
+PLACES: dict[str, list[dict[str, Any]]] = {
     "post": [
         {"lists": {"roles": ["channel"], "allowed": ["team/**"]}},
         {"lists": {"roles": ["channel"], "allowed": ["7"]}},
@@ -131,7 +131,7 @@ VALUES: dict[str, list[Any]] = {
 def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
     tools = []
     for name, properties in SCHEMAS.items():
-        schema = {"type": "object", "properties": properties, "required": REQUIRED[name]}
+        schema: dict[str, Any] = {"type": "object", "properties": properties, "required": REQUIRED[name]}
         if name != "edit":
             schema["additionalProperties"] = False
         one = {"tool": name, "side_effects": True, "contained": name == "edit", "args": ARGS[name]}

@@ -25,7 +25,11 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.files import load
 
 CALLS = 100
-SPELLINGS = {"mode": ["soft", "hard", "dry"], "flag": [True, False], "amount": [0, 49.5, 50, 50.5, 51, 7000]}
+SPELLINGS: dict[str, list[Any]] = {
+    "mode": ["soft", "hard", "dry"],
+    "flag": [True, False],
+    "amount": [0, 49.5, 50, 50.5, 51, 7000],
+}
 
 
 def valid(narrowed: Narrowing, server: str, tool: str, arguments: Any) -> bool:

@@ -107,13 +107,15 @@ def _fact_tests(name: str, then: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("then", ["allow", "deny"])
 def test_every_operator_with_facts_absent_null_and_of_every_type(tmp_path: Path, then: str) -> None:
-    conditions = [
+    either: list[dict[str, Any]] = [{}, {"or_absent": True}]
+    starred: list[dict[str, Any]] = [{"over": "some"}]
+    conditions: list[dict[str, Any]] = [
         {"caller": [test]} for name in ("f", "/f/g", "/f/*", "/f/*/g") for test in _fact_tests(name, then)
     ] + [
         {"args": [{"name": name, "op": op, "value": {"caller": "/f"}, **flags}]}
         for name in ("a", "/a/*", "/a/*/b")
         for op in ("equals", "not_equals")
-        for flags in ({}, {"or_absent": True}, *([{"over": "some"}] if "*" in name else []))
+        for flags in (*either, *(starred if "*" in name else []))
     ]
     after = "deny" if then == "allow" else "allow"
     rest = rendered.rule("rest", after, {"side_effects": True})
@@ -134,7 +136,7 @@ def test_every_operator_with_facts_absent_null_and_of_every_type(tmp_path: Path,
     assert _compare(tmp_path, policies, calls) > 5_000
 
 
-def _placed(name: str, value):
+def _placed(name: str, value: Any) -> Any:
     if name == "a":
         return value
     if name == "/a/b":

@@ -27,7 +27,8 @@ ROLES = [
 ]
 REGISTRY_ROLES = ("read-path", "delete-path", "fetch-url", "git-remote-url", "recipient", "repository")
 ALL_ROLES = (*REGISTRY_ROLES, "remote-path", "project", "channel")
-TOOLS = {"s": [tool("t", contained=False, **{f"a{n}": [role] for n, role in enumerate(ALL_ROLES)})]}
+ARGUMENTS: dict[str, Any] = {f"a{n}": [role] for n, role in enumerate(ALL_ROLES)}
+TOOLS = {"s": [tool("t", contained=False, **ARGUMENTS)]}
 LISTS = {
     "hosts": {"type": "domain", "resolved": ["*.gitlab.com", "example.org"]},
     "people": {"type": "recipient", "resolved": ["bob@example.org", "*@example.com"]},

@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import subprocess
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -184,7 +185,8 @@ def test_the_differential_test_is_not_empty() -> None:
 @given(st.text(max_size=60), st.sampled_from([None, "https", "http", "ftp"]))
 @settings(max_examples=examples(400), deadline=None)
 def test_any_text_is_a_url_or_unrepresentable(text: str, assumed: str | None) -> None:
-    for parse in (lambda: parse_fetch_url(text, assume_scheme=assumed), lambda: parse_remote_url(text)):
+    parsers = (partial(parse_fetch_url, text, assume_scheme=assumed), partial(parse_remote_url, text))
+    for parse in parsers:
         try:
             url = parse()
         except UnrepresentableError:

@@ -117,7 +117,8 @@ class Agent:
         number = len(self._waiting) + 1
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._write({"id": number, "method": method, "params": params})
-        return await answer
+        answered: dict[str, Any] = await answer
+        return answered
 
     async def leave(self) -> None:
         """Go, and wait for the proxy to end."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -112,6 +114,23 @@ class Rendezvous:
         content = self.response(request.id).read_bytes()
         self.response(request.id).unlink()
         return content
+
+
+@contextmanager
+def inbox_of(own: Path, clock: Clock | None = None) -> Iterator[ApprovalInbox]:
+    """Open the approvals below a user's own directory, as the person at this machine does."""
+    desk = ApprovalInbox.open(own / "approvals", own / "approvals.key", clock=clock)
+    assert desk is not None, "nothing was ever asked"
+    with desk:
+        yield desk
+
+
+def waiting(desk: ApprovalInbox, id_: str) -> ApprovalRequest:
+    """Return a request that waits for a person."""
+    status = desk.status(id_)
+    assert status is not None, f"{id_} does not wait"
+    assert status.request is not None, f"{id_} cannot be trusted"
+    return status.request
 
 
 def edited(content: bytes, *steps: str, value: Any) -> bytes:

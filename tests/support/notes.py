@@ -15,7 +15,7 @@ LIST = {
     "description": "Lists all tags.",
     "inputSchema": {"type": "object", "properties": {}},
 }
-READ = {
+READ: dict[str, Any] = {
     "name": "read_note",
     "description": "Reads a note.",
     "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},

@@ -10,9 +10,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
+import mcp_types as types
 from fixtures import fixture_server, plain_server
 from mcp import Client, StdioServerParameters
 from mcp.client import session, stdio
@@ -238,6 +239,11 @@ def _began(pid: int) -> str | None:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
         return None
+
+
+def request_meta(members: dict[str, Any]) -> types.RequestParamsMeta:
+    """Return the `_meta` of a request; mypy does not see that the SDK's type takes further members."""
+    return cast("types.RequestParamsMeta", members)
 
 
 async def equal_calls(

@@ -84,7 +84,7 @@ class Real:
         """Return calls that change nothing, and whose results are the same each time."""
         note, pixel = str(self.work / "note.txt"), str(self.work / "pixel.png")
         at_noon = {"source_timezone": "Asia/Kolkata", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-        return {
+        calls: dict[str, list[tuple[str, dict[str, Any]]]] = {
             "filesystem": [("read_text_file", {"path": note}), ("read_media_file", {"path": pixel})],
             "git": [("git_status", {"path": str(self.work)})],
             "memory": [("read_graph", {}), ("search_nodes", {"query": "kind"})],
@@ -96,7 +96,8 @@ class Real:
             ],
             "fetch": [("fetch", {"url": self.web})],
             "time": [("convert_time", at_noon)],
-        }[server]
+        }
+        return calls[server]
 
     @asynccontextmanager
     async def directly(self, server: str) -> AsyncIterator[Client]:
