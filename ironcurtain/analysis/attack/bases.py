@@ -52,12 +52,12 @@ class BaseCalls:
 
 def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: RecordedCalls) -> BaseCalls:
     """Return every call to start from, in a fixed order, each once."""
-    found: dict[bytes, BaseCall] = {}
+    bases: dict[bytes, BaseCall] = {}
     left_out: dict[str, int] = {}
     for scenario in scenarios:
         call = scenario.call
         step = CallStep(call.server, call.tool, call.arguments)
-        _add(found, BaseCall(f"scenario {scenario.id}", step, call.caller or {}))
+        _add(bases, BaseCall(f"scenario {scenario.id}", step, call.caller or {}))
     for record in recorded.records:
         if record.arguments is None or record.redacted:
             why = "are redacted" if record.redacted else "are not in the log"
@@ -67,10 +67,10 @@ def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: Re
             continue
         arguments = moved_arguments(record.arguments, recorded.places)
         step = CallStep(record.server, record.tool, arguments)
-        _add(found, BaseCall(f"recorded {record.id}", step, record.caller))
+        _add(bases, BaseCall(f"recorded {record.id}", step, record.caller))
     for base in _witnesses(examined):
-        _add(found, base)
-    return BaseCalls(tuple(found.values()), left_out)
+        _add(bases, base)
+    return BaseCalls(tuple(bases.values()), left_out)
 
 
 def places_of(world: DescribedWorld, home: str, sandbox: str | None) -> dict[str, str]:
@@ -81,17 +81,17 @@ def places_of(world: DescribedWorld, home: str, sandbox: str | None) -> dict[str
     return dict(sorted(places.items(), key=lambda item: -len(item[0])))
 
 
-def _add(found: dict[bytes, BaseCall], base: BaseCall) -> None:
+def _add(bases: dict[bytes, BaseCall], base: BaseCall) -> None:
     step = base.step
-    found.setdefault(json_text.canonical([step.server, step.tool, step.arguments, dict(base.caller)]), base)
+    bases.setdefault(json_text.canonical([step.server, step.tool, step.arguments, dict(base.caller)]), base)
 
 
 def _witnesses(examined: PolicyAnalysis) -> Iterator[BaseCall]:
     """Yield a call for every path of every cell, as the decision matrix and the guarantees count them."""
-    for (server, tool), one in sorted(examined.tools.items()):
-        search = CallSearch(one, effort=_EFFORT)
-        for keys, cell in one.space.cells.items():
-            for answered in one.answers.get(keys, ()):
+    for (server, tool), tool_examined in sorted(examined.tools.items()):
+        search = CallSearch(tool_examined, effort=_EFFORT)
+        for keys, cell in tool_examined.space.cells.items():
+            for answered in tool_examined.answers.get(keys, ()):
                 call = search.find(cell, lambda _subject, _call: True, answered.path).call
                 if call is not None:
                     yield BaseCall("witness", CallStep(server, tool, call.arguments), call.caller)

@@ -125,7 +125,9 @@ class _Attack:
             decision = decided[id_]
             if decision.verdict is not Verdict.DENY and isinstance(ready[id_], Prepared):
                 sent.setdefault(call.server, []).append(_Sent(call, decision))
-        outcomes = {server: asyncio.run(self._visit(server, own)) for server, own in sorted(sent.items())}
+        outcomes = {
+            server: asyncio.run(self._visit(server, permitted)) for server, permitted in sorted(sent.items())
+        }
         return Live(
             isolation={server: outcome.isolation for server, outcome in outcomes.items()},
             sent=sum(map(len, sent.values())),
@@ -228,7 +230,7 @@ class _Attack:
             tool=call.tool,
             arguments=call.arguments,
             sent=sent,
-            judged=tuple(sorted({each.value for each in decision.subjects})),
+            judged=tuple(sorted({subject.value for subject in decision.subjects})),
             touched=tuple(sorted(touched)),
         )
         return stray, not result.is_error
@@ -245,13 +247,13 @@ def _alone(config: ServerConfig) -> ServerConfig:
 
 def _beside(paths: Iterable[str], decision: Decision, roles: frozenset[str]) -> Iterator[str]:
     """Yield the paths that lie in no place that was judged under one of some roles."""
-    judged = [each.value for each in decision.subjects if each.role in roles]
+    judged = [subject.value for subject in decision.subjects if subject.role in roles]
     yield from (path for path in paths if not any(is_within(path, place) for place in judged))
 
 
 def _in_turn(sources: Iterable[Iterator[CallStep]]) -> Iterator[CallStep]:
     waiting = list(sources)
     while waiting:
-        found = [(source, call) for source in waiting if (call := next(source, None)) is not None]
-        yield from (call for _, call in found)
-        waiting = [source for source, _ in found]
+        ready = [(source, call) for source in waiting if (call := next(source, None)) is not None]
+        yield from (call for _, call in ready)
+        waiting = [source for source, _ in ready]

@@ -68,12 +68,12 @@ def attack(
     trials = Trials(scenes, examined.content, examined.sides.registry, decided)
     tried, left_out = _chosen(trials, maximum)
     breaks = _smallest(decider.breaks(decided, tried))
-    refused = sum(not each.is_call for each in decided)
+    refused = sum(not base.is_call for base in decided)
     more = {**gathered.left_out, "calls that are refused before it is known what they stand for": refused}
     return AttackReport(
         revision=examined.bundle.revision,
         outcome="found" if breaks else "not found",
-        bases=_origins(each.base for each in decided),
+        bases=_origins(base.call for base in decided),
         tried=dict(sorted(Counter(trial.kind.split(",")[0] for trial in tried).items())),
         maximum=maximum,
         left_out=tuple(LeftOut(what=what, count=n) for what, n in sorted({**more, **left_out}.items()) if n),
@@ -121,39 +121,39 @@ class _Decider:
 
     def decide_bases(self, bases: Sequence[BaseCall]) -> list[DecidedBase]:
         """Decide the base calls in the described world."""
-        found = self._decide([(Scene.DESCRIBED, _own_call(base)) for base in bases])
+        decisions = self._decide([(Scene.DESCRIBED, _own_call(base)) for base in bases])
         return [
             DecidedBase(number, base, decision)
-            for number, (base, decision) in enumerate(zip(bases, found, strict=True))
+            for number, (base, decision) in enumerate(zip(bases, decisions, strict=True))
         ]
 
     def breaks(self, decided: Sequence[DecidedBase], trials: Sequence[Trial]) -> Iterator[Break]:
         """Decide trials, and yield those that get further than what they stand for."""
         worlds = list(dict.fromkeys((trial.scene, trial.base) for trial in trials))
-        own = [(scene, _own_call(decided[number].base)) for scene, number in worlds]
-        told = dict(zip(worlds, self._decide(own), strict=True))
+        base_calls = [(scene, _own_call(decided[number].call)) for scene, number in worlds]
+        told = dict(zip(worlds, self._decide(base_calls), strict=True))
         asked = [
-            (trial.scene, _call(*call, decided[trial.base].base)) for trial in trials for call in trial.calls
+            (trial.scene, _call(*call, decided[trial.base].call)) for trial in trials for call in trial.calls
         ]
         answers = iter(self._decide(asked))
         for trial in trials:
             stands_for = told[trial.scene, trial.base]
             got = [next(answers) for _ in trial.calls]
             if _is_looser(trial, stands_for, got):
-                yield _break(trial, decided[trial.base].base, stands_for, got)
+                yield _break(trial, decided[trial.base].call, stands_for, got)
 
     def _decide(self, calls: Sequence[tuple[Scene, Call]]) -> list[Decision]:
         prepared = [self._prepared(scene, call) for scene, call in calls]
-        open_ = {key: each for key, each in prepared if key not in self.known}
+        open_ = {key: ready for key, ready in prepared if key not in self.known}
         policy = self.scenes.policy(Scene.DESCRIBED)
         self.known |= decide_prepared(open_, self.bundle, policy, self.opa) if open_ else {}
         return [self.known[key] for key, _ in prepared]
 
     def _prepared(self, scene: Scene, call: Call) -> tuple[str, Prepared | Decision]:
-        found = prepare(call, self.scenes.policy(scene))
-        if isinstance(found, Decision):
-            return found.model_dump_json(), found
-        return _key([as_json(found.input), found.floor.escalated, sorted(found.floor.discharged)]), found
+        ready = prepare(call, self.scenes.policy(scene))
+        if isinstance(ready, Decision):
+            return ready.model_dump_json(), ready
+        return _key([as_json(ready.input), ready.floor.escalated, sorted(ready.floor.discharged)]), ready
 
 
 def _key(value: JsonSource) -> str:
@@ -171,7 +171,7 @@ def _call(server: str, tool: str, arguments: JsonValue, base: BaseCall) -> Call:
 def _is_looser(trial: Trial, stands_for: Decision, got: Sequence[Decision]) -> bool:
     if trial.neighbour and stands_for.rule == ReservedRule.DEFAULT_DENY:
         return False  # what no rule speaks of is not what a rule keeps from the agent
-    return max(each.verdict.severity for each in got) < stands_for.verdict.severity
+    return max(decision.verdict.severity for decision in got) < stands_for.verdict.severity
 
 
 def _break(trial: Trial, base: BaseCall, stands_for: Decision, got: Sequence[Decision]) -> Break:

@@ -106,7 +106,7 @@ class Scenes:
         there = {
             f"{place.rstrip('/')}/{_PRESENT}": DescribedFile()
             for place in named
-            if not any(is_within(place, each) for each in taken)
+            if not any(is_within(place, path) for path in taken)
         }
         return FoldingWorld(
             SimulatedHost(described.model_copy(update={"files": {**described.files, **there}}))
@@ -145,8 +145,8 @@ class _Passing:
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
         """See `HostView.remote`."""
-        found = None if repository is None else self.name_of(repository)
-        return self._world.remote(found, remote, server=server)
+        name = None if repository is None else self.name_of(repository)
+        return self._world.remote(name, remote, server=server)
 
 
 class SecondNames(_Passing):
@@ -158,11 +158,11 @@ class SecondNames(_Passing):
 
     def entry(self, path: str) -> Entry | None:
         """See `HostView.entry`: a second name has the identity of the first."""
-        found = self._world.entry(path)
-        if found is None or path not in self._names:
-            return found
+        entry = self._world.entry(path)
+        if entry is None or path not in self._names:
+            return entry
         first = self._world.entry(self._names[path])
-        return found if first is None else Entry(found.kind, first.identity, found.links, found.name)
+        return entry if first is None else Entry(entry.kind, first.identity, entry.links, entry.name)
 
 
 class FoldingWorld(_Passing):
@@ -175,8 +175,8 @@ class FoldingWorld(_Passing):
         while waiting:
             path = waiting.pop()
             self._stored.setdefault(folded(path), path)
-            found = world.entry(path)
-            if found is not None and found.kind is Kind.DIRECTORY:
+            entry = world.entry(path)
+            if entry is not None and entry.kind is Kind.DIRECTORY:
                 waiting += [f"{path.rstrip('/')}/{name}" for name in world.children(path)]
 
     def name_of(self, path: str) -> str:

@@ -13,14 +13,14 @@ _PLURALS = {"scenario": "scenarios", "witness": "witnesses", "recorded": "record
 
 def report_lines(report: AttackReport) -> Iterator[str]:
     """Yield the report as lines of plain text, the smallest breaking pair first."""
-    for each in report.breaks:
-        yield from break_lines(each)
+    for a_break in report.breaks:
+        yield from break_lines(a_break)
     if report.live is not None:
         yield from _live_lines(report.live)
     bases = ", ".join(f"{count} {_PLURALS[origin]}" for origin, count in report.bases.items())
     tried = counted(sum(report.tried.values()), "respelled call")
     yield f"{tried} of {bases or 'no calls'} (at most {report.maximum})"
-    yield from (f"left out: {each.count} {visible(each.what)}" for each in report.left_out)
+    yield from (f"left out: {left_out.count} {visible(left_out.what)}" for left_out in report.left_out)
     yield summary(report)
 
 
@@ -28,7 +28,7 @@ def summary(report: AttackReport) -> str:
     """Return in one sentence what was found."""
     if report.outcome == "not found":
         return "not found: nothing respelled gets further than what it stands for; a search, no proof"
-    pairs = sum(each.count for each in report.breaks)
+    pairs = sum(a_break.count for a_break in report.breaks)
     if not pairs:
         return "found: a real server touched what had not been judged"
     further = counted(
@@ -39,22 +39,22 @@ def summary(report: AttackReport) -> str:
     return f"found: {further} ({counted(len(report.breaks), 'kind')})"
 
 
-def break_lines(each: Break) -> Iterator[str]:
+def break_lines(a_break: Break) -> Iterator[str]:
     """Yield a breaking pair: what was done, the call, and what it stands for."""
-    times = f", {each.count} times" if each.count > 1 else ""
-    yield f"{each.kind}  {visible(each.respelling)}, the same to {visible(each.taken_by)}{times}"
-    yield f"  {_words(each.base)} ({visible(each.origin)})"
-    yield from (f"  {_words(call)}" for call in each.calls)
-    if each.world:
-        yield f"  with {visible(each.world)}"
+    times = f", {a_break.count} times" if a_break.count > 1 else ""
+    yield f"{a_break.kind}  {visible(a_break.respelling)}, the same to {visible(a_break.taken_by)}{times}"
+    yield f"  {_words(a_break.base)} ({visible(a_break.origin)})"
+    yield from (f"  {_words(call)}" for call in a_break.calls)
+    if a_break.world:
+        yield f"  with {visible(a_break.world)}"
 
 
 def _live_lines(live: Live) -> Iterator[str]:
-    for each in live.strays:
-        given = marked(json.dumps(each.arguments, ensure_ascii=False))
-        yield f"stray  {visible(each.server)}/{visible(each.tool)} {given}"
-        yield f"  judged:  {', '.join(map(visible, each.judged))}"
-        yield f"  touched: {', '.join(map(visible, each.touched))}"
+    for stray in live.strays:
+        given = marked(json.dumps(stray.arguments, ensure_ascii=False))
+        yield f"stray  {visible(stray.server)}/{visible(stray.tool)} {given}"
+        yield f"  judged:  {', '.join(map(visible, stray.judged))}"
+        yield f"  touched: {', '.join(map(visible, stray.touched))}"
     contained = ", ".join(f"{visible(name)} ({visible(how)})" for name, how in live.isolation.items())
     yield (
         f"live: {counted(live.sent, 'call')} sent to {contained or 'no server'}, {live.answered} answered, "

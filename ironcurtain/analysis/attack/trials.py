@@ -61,7 +61,7 @@ class DecidedBase:
     """A base call with its decision in the described world."""
 
     number: int
-    base: BaseCall
+    call: BaseCall
     decision: Decision
 
     @property
@@ -86,11 +86,12 @@ class Trials:
         self._scenes, self._content, self._registry = scenes, content, registry
         self._decided = decided
         self._by_tool: dict[tuple[str, str], list[DecidedBase]] = {}
-        for each in decided:
-            if each.is_call:
-                self._by_tool.setdefault((each.base.step.server, each.base.step.tool), []).append(each)
+        for base in decided:
+            if base.is_call:
+                self._by_tool.setdefault((base.call.step.server, base.call.step.tool), []).append(base)
         self._movers: dict[tuple[str, str], Mover] = movers(
-            ((each.base.step, self._tool(each)) for own in self._by_tool.values() for each in own), registry
+            ((base.call.step, self._tool(base)) for bases in self._by_tool.values() for base in bases),
+            registry,
         )
 
     def stages(self) -> Iterator[tuple[str, list[Iterator[Trial]]]]:
@@ -102,50 +103,52 @@ class Trials:
         once = "calls that were not respelled in every way, for want of room"
         twice = "calls whose values were not respelled twice in every way, for want of room"
         yield once, [self._carried(), *map(self._once, first)]
-        yield once, [self._once(each) for each in others]
-        yield twice, [self._twice(each) for each in first]
-        yield twice, [self._twice(each) for each in others]
+        yield once, [self._once(base) for base in others]
+        yield twice, [self._twice(base) for base in first]
+        yield twice, [self._twice(base) for base in others]
 
     def _attacked(self) -> tuple[list[DecidedBase], list[DecidedBase]]:
         """Return the calls that something looser could stand for: one of each kind, and the others."""
         kinds: dict[tuple[Hashable, ...], list[DecidedBase]] = {}
-        for each in self._decided:
-            if each.is_call and each.decision.verdict is not Verdict.ALLOW:
-                step, told = each.base.step, each.decision
+        for base in self._decided:
+            if base.is_call and base.decision.verdict is not Verdict.ALLOW:
+                step, told = base.call.step, base.decision
                 kind = (step.server, step.tool, told.verdict, told.rule, tuple(sorted(step.arguments)))
-                kinds.setdefault(kind, []).append(each)
-        return [own[0] for own in kinds.values()], [each for own in kinds.values() for each in own[1:]]
+                kinds.setdefault(kind, []).append(base)
+        return [alike[0] for alike in kinds.values()], [
+            base for alike in kinds.values() for base in alike[1:]
+        ]
 
-    def _tool(self, each: DecidedBase) -> ToolAnnotation:
-        step = each.base.step
-        found = self._scenes.policy(Scene.DESCRIBED).annotation(step.server, step.tool)
-        assert found is not None  # noqa: S101 - the call was judged, so its tool is known
-        return found
+    def _tool(self, base: DecidedBase) -> ToolAnnotation:
+        step = base.call.step
+        annotation = self._scenes.policy(Scene.DESCRIBED).annotation(step.server, step.tool)
+        assert annotation is not None  # noqa: S101 - the call was judged, so its tool is known
+        return annotation
 
-    def _once(self, each: DecidedBase) -> Iterator[Trial]:
-        step, tool = each.base.step, self._tool(each)
+    def _once(self, base: DecidedBase) -> Iterator[Trial]:
+        step, tool = base.call.step, self._tool(base)
         leaves = resource_leaves(tool, step.arguments, self._registry)
         ground = self._scenes.ground(step.server)
         for leaf in leaves:
             for spelling in leaf.spellings(ground):
-                yield from _spelled(each, leaf, spelling)
-            yield from self._second_names(each, leaf)
-        milder = self._milder(each)
+                yield from _spelled(base, leaf, spelling)
+            yield from self._second_names(base, leaf)
+        milder = self._milder(base)
         for shape in shaped(tool, step.arguments, leaves, milder):
             if shape.arguments is not None:
                 call = (step.server, step.tool, shape.arguments)
-                yield Trial(each.number, shape.kind, shape.taken_by, (call,))
-        yield from self._values(each)
+                yield Trial(base.number, shape.kind, shape.taken_by, (call,))
+        yield from self._values(base)
         known = [mover for mover in self._movers.values() if mover.step.server == step.server]
         parts = [*split(step, leaves), *(s for leaf in leaves for s in moved(step, leaf, known, ground))]
         for steps in parts:
-            calls = tuple((one.server, one.tool, one.arguments) for one in steps.calls)
-            yield Trial(each.number, steps.kind, SERVERS, calls)
+            calls = tuple((call.server, call.tool, call.arguments) for call in steps.calls)
+            yield Trial(base.number, steps.kind, SERVERS, calls)
 
-    def _twice(self, each: DecidedBase) -> Iterator[Trial]:
-        step = each.base.step
+    def _twice(self, base: DecidedBase) -> Iterator[Trial]:
+        step = base.call.step
         ground = self._scenes.ground(step.server)
-        for leaf in resource_leaves(self._tool(each), step.arguments, self._registry):
+        for leaf in resource_leaves(self._tool(base), step.arguments, self._registry):
             for first in leaf.spellings(ground):
                 if isinstance(first.value, str) and _can_be_respelled(first):
                     for second in replace(leaf, text=first.value).spellings(ground):
@@ -156,64 +159,64 @@ class Trials:
                             taken_by=_joined(first.taken_by, second.taken_by),
                             neighbour=first.neighbour or second.neighbour,
                         )
-                        yield from _spelled(each, leaf, both)
+                        yield from _spelled(base, leaf, both)
 
-    def _milder(self, each: DecidedBase) -> dict[str, JsonValue] | None:
+    def _milder(self, base: DecidedBase) -> dict[str, JsonValue] | None:
         """Return the arguments of a call of the tool that gets further."""
-        step = each.base.step
-        severity = each.decision.verdict.severity
-        own = [d for d in self._by_tool[step.server, step.tool] if d.decision.verdict.severity < severity]
-        return min(own, key=_mildness).base.step.arguments if own else None
+        step = base.call.step
+        severity = base.decision.verdict.severity
+        milder = [d for d in self._by_tool[step.server, step.tool] if d.decision.verdict.severity < severity]
+        return min(milder, key=_mildness).call.step.arguments if milder else None
 
-    def _second_names(self, each: DecidedBase, leaf: ResourceLeaf) -> Iterator[Trial]:
+    def _second_names(self, base: DecidedBase, leaf: ResourceLeaf) -> Iterator[Trial]:
         """Yield second names of protected files, which have to be known by what they are."""
-        if each.decision.rule != ReservedRule.PROTECTED_PATH or not leaf.is_path:
+        if base.decision.rule != ReservedRule.PROTECTED_PATH or not leaf.is_path:
             return
         pointer = pointers.join(leaf.steps)
-        ground = self._scenes.ground(each.base.step.server)
-        for subject in each.decision.subjects:
+        ground = self._scenes.ground(base.call.step.server)
+        for subject in base.decision.subjects:
             if subject.at == pointer and self._scenes.is_protected_file(subject.value):
                 for place in ground.places[:1]:
                     link = self._scenes.links.to(subject.value, place, hard=True)
-                    yield from _spelled(each, leaf, Spelling("hard link", KERNEL, link, Scene.LINKED))
+                    yield from _spelled(base, leaf, Spelling("hard link", KERNEL, link, Scene.LINKED))
 
-    def _values(self, each: DecidedBase) -> Iterator[Trial]:
-        rule = self._content.rules.get(each.decision.rule)
+    def _values(self, base: DecidedBase) -> Iterator[Trial]:
+        rule = self._content.rules.get(base.decision.rule)
         if rule is None or rule.if_ is None:
             return
-        step = each.base.step
+        step = base.call.step
         for steps in dict.fromkeys(named_places(rule.if_, rule.then, step.arguments)):
             value = next(v for _, v in pointers.matches(step.arguments, steps))
             for spelling in respell_value(value):
                 changed = _with(step.arguments, steps, spelling.value)
                 call = (step.server, step.tool, changed)
-                yield Trial(each.number, f"value: {spelling.kind}", TOOLS, (call,), neighbour=True)
+                yield Trial(base.number, f"value: {spelling.kind}", TOOLS, (call,), neighbour=True)
 
     def _carried(self) -> Iterator[Trial]:
         """Yield calls that hand what is denied to arguments that are not judged."""
-        denied = denied_values((each.decision for each in self._decided), self._registry)
-        for (server, tool), own in sorted(self._by_tool.items()):
-            arguments = [each.base.step.arguments for each in own]
-            mildest = min(own, key=_mildness)
-            for place in unjudged(self._tool(own[0]), arguments, self._registry):
+        denied = denied_values((base.decision for base in self._decided), self._registry)
+        for (server, tool), bases in sorted(self._by_tool.items()):
+            arguments = [base.call.step.arguments for base in bases]
+            mildest = min(bases, key=_mildness)
+            for place in unjudged(self._tool(bases[0]), arguments, self._registry):
                 for value in denied.get(place.category, ()):
                     base = self._denying(place.category, value)
-                    for changed in place.with_value(mildest.base.step.arguments, value):
+                    for changed in place.with_value(mildest.call.step.arguments, value):
                         call = (server, tool, changed)
                         kind = "an argument that is not judged"
                         yield Trial(base, kind, TOOLS, (call,), reached=True)
 
     def _denying(self, category: str, value: str) -> int:
         """Return the number of the smallest call that is denied for a value."""
-        found = [
-            each
-            for each in self._decided
-            for subject in each.decision.subjects
+        denied = [
+            base
+            for base in self._decided
+            for subject in base.decision.subjects
             if subject.value == value
             and subject.verdict is Verdict.DENY
             and self._registry[subject.role].category == category
         ]
-        return min(found, key=lambda each: (len(str(each.base.step.arguments)), each.number)).number
+        return min(denied, key=lambda base: (len(str(base.call.step.arguments)), base.number)).number
 
 
 def in_turn(
@@ -240,17 +243,17 @@ def _can_be_respelled(first: Spelling) -> bool:
     return is_text and is_plain and not first.neighbour and first.taken_by != TOOLS
 
 
-def _mildness(each: DecidedBase) -> tuple[int, int, int]:
-    return each.decision.verdict.severity, len(str(each.base.step.arguments)), each.number
+def _mildness(base: DecidedBase) -> tuple[int, int, int]:
+    return base.decision.verdict.severity, len(str(base.call.step.arguments)), base.number
 
 
-def _spelled(each: DecidedBase, leaf: ResourceLeaf, spelling: Spelling) -> Iterator[Trial]:
-    step = each.base.step
+def _spelled(base: DecidedBase, leaf: ResourceLeaf, spelling: Spelling) -> Iterator[Trial]:
+    step = base.call.step
     arguments = leaf.with_value(step.arguments, spelling.value)
     if arguments is not None:
         call = (step.server, step.tool, arguments)
         yield Trial(
-            each.number, spelling.kind, spelling.taken_by, (call,), spelling.scene, spelling.neighbour
+            base.number, spelling.kind, spelling.taken_by, (call,), spelling.scene, spelling.neighbour
         )
 
 
@@ -262,5 +265,5 @@ def _with(
     return changed
 
 
-def _joined(one: str, other: str) -> str:
-    return one if one == other else f"{one} and {other}"
+def _joined(first: str, other: str) -> str:
+    return first if first == other else f"{first} and {other}"

@@ -14,9 +14,9 @@ WrongClause: TypeAlias = Literal["unknown", "other"]
 
 def deciding_clauses(content: PolicyContent, decision: Decision) -> Mapping[str, str]:
     """Return the clauses whose rules give a call its verdict, each with one such rule."""
-    own = [subject.rule for subject in decision.subjects if subject.verdict is decision.verdict]
+    deciding = [subject.rule for subject in decision.subjects if subject.verdict is decision.verdict]
     rules = content.rules
-    return {rules[name].clause: name for name in (*own, decision.rule) if name in rules}
+    return {rules[name].clause: name for name in (*deciding, decision.rule) if name in rules}
 
 
 def wrong_clause(scenario: Scenario, decision: Decision, content: PolicyContent) -> WrongClause | None:

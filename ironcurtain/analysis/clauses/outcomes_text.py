@@ -15,35 +15,35 @@ _SHOWN = 3
 
 def report_lines(report: ClauseReport) -> Iterator[str]:
     """Yield a line for each clause: its id, where it stands, its outcome, its words."""
-    for each in report.clauses:
-        yield outcome_line(each)
-        yield f'    "{printable(each.clause.text)}"'
+    for outcome in report.clauses:
+        yield outcome_line(outcome)
+        yield f'    "{printable(outcome.clause.text)}"'
 
 
-def outcome_line(found: ClauseOutcome) -> str:
+def outcome_line(outcome: ClauseOutcome) -> str:
     """Return a clause's id, place and outcome."""
-    clause = found.clause
+    clause = outcome.clause
     place = f"{visible(clause.file)}:{clause.line}: " if clause.line else ""
-    return f"{place}{visible(clause.id)} {outcome_words(found)}"
+    return f"{place}{visible(clause.id)} {outcome_words(outcome)}"
 
 
-def outcome_words(found: ClauseOutcome) -> str:
+def outcome_words(outcome: ClauseOutcome) -> str:
     """Return what becomes of a clause, in words that follow its id."""
-    return "; ".join([_first(found), *_more(found)])
+    return "; ".join([_first(outcome), *_more(outcome)])
 
 
-def _first(found: ClauseOutcome) -> str:
-    if found.outcome == "enforced":
-        return f"is enforced by {_listed(found.rules)}"
-    if found.outcome == "merged":
-        return f"is said to be kept by the rules of {_listed(found.into)}"
-    if found.outcome == "structural" and found.structural:
-        return f"holds by structure in its scenarios ({', '.join(found.structural)})"
-    if found.outcome == "not-kept" and not _reasons(found):
+def _first(outcome: ClauseOutcome) -> str:
+    if outcome.outcome == "enforced":
+        return f"is enforced by {_listed(outcome.rules)}"
+    if outcome.outcome == "merged":
+        return f"is said to be kept by the rules of {_listed(outcome.into)}"
+    if outcome.outcome == "structural" and outcome.structural:
+        return f"holds by structure in its scenarios ({', '.join(outcome.structural)})"
+    if outcome.outcome == "not-kept" and not _reasons(outcome):
         return "has rules that decide no call"
-    if found.outcome == "not-kept" and all(claim.kind == "not-here" for claim in found.claims):
+    if outcome.outcome == "not-kept" and all(claim.kind == "not-here" for claim in outcome.claims):
         return "concerns no tool that is here"
-    return _WORDS[found.outcome]
+    return _WORDS[outcome.outcome]
 
 
 _WORDS: Mapping[str, str] = {
@@ -56,17 +56,17 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def _more(found: ClauseOutcome) -> Iterator[str]:
-    if found.idle:
-        yield f"{_listed(found.idle)} never decides"
-    yield from (asked_words(asked) for asked in found.asked)
-    yield from (f"reason given: {reason}" for reason in dict.fromkeys(_reasons(found)))
+def _more(outcome: ClauseOutcome) -> Iterator[str]:
+    if outcome.idle:
+        yield f"{_listed(outcome.idle)} never decides"
+    yield from (asked_words(asked) for asked in outcome.asked)
+    yield from (f"reason given: {reason}" for reason in dict.fromkeys(_reasons(outcome)))
 
 
-def _reasons(found: ClauseOutcome) -> list[str]:
+def _reasons(outcome: ClauseOutcome) -> list[str]:
     """Return the reasons; where the clause has rules, a server that it does not concern tells nothing new."""
-    ruled = bool(found.rules or found.idle)
-    return [visible(claim.reason) for claim in found.claims if not (ruled and claim.kind == "not-here")]
+    ruled = bool(outcome.rules or outcome.idle)
+    return [visible(claim.reason) for claim in outcome.claims if not (ruled and claim.kind == "not-here")]
 
 
 def asked_words(asked: AskedTool) -> str:

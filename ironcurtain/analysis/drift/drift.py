@@ -8,6 +8,7 @@ A server that was not read, and a tool without a digest, are reported as such, n
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
@@ -49,10 +50,10 @@ def drift(content: PolicyContent, live: Tools, suspicions: Reader) -> DriftRepor
         known = {tool.tool: tool for tool in listable}
         now = {tool.name: tool for tool in listed}
         for name in sorted(known.keys() | now.keys()):
-            one = _compared(server, name, known.get(name), now.get(name))
-            if one is not None:
+            drifted_tool = _compared(server, name, known.get(name), now.get(name))
+            if drifted_tool is not None:
                 texts = tuple(suspicions(server, now[name])) if name in now else ()
-                drifted.append(one.model_copy(update={"texts": texts}))
+                drifted.append(drifted_tool.model_copy(update={"texts": texts}))
             elif known[name].schema_digest is None:
                 unpinned.append(f"{server}/{name}")
             else:
@@ -81,11 +82,11 @@ def touched(report: DriftReport, bundle: Bundle, world: DescribedWorld, opa: Opa
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
     content = PolicyContent.of(bundle)
-    annotated = [(one.server, one.tool) for one in report.tools if one.kind != "added"]
+    annotated = [(tool.server, tool.tool) for tool in report.tools if tool.kind != "added"]
     sides = load_sides([bundle], world, {})
     spaces = [CallSpace(server, tool, sides) for server, tool in annotated]
-    examined = {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
-    tools = tuple(_touched(one, content, examined) for one in report.tools)
+    examined = {(tool.space.server, tool.space.tool): tool for tool in examine(spaces, opa)}
+    tools = tuple(_touched(tool, content, examined) for tool in report.tools)
     return report.model_copy(update={"tools": tools})
 
 
@@ -135,8 +136,8 @@ def changed_arguments(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]
 
 
 def _properties(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    found = schema.get("properties")
-    return found if isinstance(found, dict) else {}
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _shape(schema: JsonValue) -> JsonValue:
@@ -147,27 +148,27 @@ def _shape(schema: JsonValue) -> JsonValue:
 
 
 def _touched(
-    one: DriftedTool, content: PolicyContent, examined: Mapping[tuple[str, str], Examined]
+    tool: DriftedTool, content: PolicyContent, examined: Mapping[tuple[str, str], Examined]
 ) -> DriftedTool:
-    found = examined.get((one.server, one.tool))
-    if found is None:
-        names = {name for name, rule in content.rules.items() if _would_judge(rule.if_, one)}
+    tool_examined = examined.get((tool.server, tool.tool))
+    if tool_examined is None:
+        names = {name for name, rule in content.rules.items() if _would_judge(rule.if_, tool)}
     else:
-        answers = (answered for each in found.answers.values() for answered in each)
+        answers = itertools.chain.from_iterable(tool_examined.answers.values())
         names = {outcome.rule for answered in answers for outcome in answered.outcomes if outcome is not None}
     rules = sorted((rule.order, name, rule) for name, rule in content.rules.items() if name in names)
-    return one.model_copy(
+    return tool.model_copy(
         update={
             "rules": tuple(TouchedRule(rule=n, clause=rule.clause, then=rule.then) for _, n, rule in rules),
-            "rows": tool_table(found).rows if found is not None else (),
+            "rows": tool_table(tool_examined).rows if tool_examined is not None else (),
         }
     )
 
 
-def _would_judge(condition: If | None, one: DriftedTool) -> bool:
+def _would_judge(condition: If | None, tool: DriftedTool) -> bool:
     """Tell whether a rule could speak of a tool of which only the name is known."""
     return (
         condition is not None
-        and (condition.server is None or one.server in condition.server)
-        and (condition.tool is None or one.tool in condition.tool)
+        and (condition.server is None or tool.server in condition.server)
+        and (condition.tool is None or tool.tool in condition.tool)
     )

@@ -17,21 +17,22 @@ _FATE = {
 
 def text_lines(report: DriftReport) -> Iterator[str]:
     """Yield a report as lines of plain text."""
-    for one in report.tools:
-        yield f"{one.server}/{visible(one.tool)} {_FATE[one.kind].format(changed=' and '.join(one.changed))}"
-        yield from (f"    {line}" for line in _details(one))
+    for tool in report.tools:
+        fate = _FATE[tool.kind].format(changed=" and ".join(tool.changed))
+        yield f"{tool.server}/{visible(tool.tool)} {fate}"
+        yield from (f"    {line}" for line in _details(tool))
     yield from (f"unpinned: {visible(tool)}: its annotation holds no digest" for tool in report.unpinned)
     yield from (f"not read: {server}" for server in report.unread)
     yield f"{counted(len(report.tools), 'tool')} drifted, {report.unchanged} as annotated"
 
 
-def _details(one: DriftedTool) -> Iterator[str]:
-    yield from (f"WARNING: {printable(text)}" for text in one.texts)
-    yield from argument_lines(one.arguments)
-    would = "would be judged by" if one.kind == "added" else "rule"
-    for rule in one.rules:
+def _details(tool: DriftedTool) -> Iterator[str]:
+    yield from (f"WARNING: {printable(text)}" for text in tool.texts)
+    yield from argument_lines(tool.arguments)
+    would = "would be judged by" if tool.kind == "added" else "rule"
+    for rule in tool.rules:
         yield f"{would} {visible(rule.rule)} ({rule.then}, clause {visible(rule.clause)})"
-    for row in one.rows:
+    for row in tool.rows:
         shown = "; ".join(outcome_words(row, outcome) for outcome in row.outcomes)
         place = f"{', '.join(row.roles)} in {places(row)}{exactness_mark(row)}"
         yield f"cell {place}: {' '.join(shown.split())}"

@@ -109,9 +109,9 @@ def _named(decision: Decision) -> list[SubjectDecision]:
 
 def _what(decision: Decision) -> str:
     """Say what the call does with its refused arguments; their names only, never what they lead to."""
-    found = dict.fromkeys(f"{_DOING.get(s.role, 'using')} {_place(s.at)}" for s in _named(decision))
-    shown = list(found)[:_SHOWN]
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    doings = dict.fromkeys(f"{_DOING.get(s.role, 'using')} {_place(s.at)}" for s in _named(decision))
+    shown = list(doings)[:_SHOWN]
+    more = f" and {len(doings) - _SHOWN} more" if len(doings) > _SHOWN else ""
     return (" and ".join(shown) if not more else ", ".join(shown) + more) or "this call"
 
 

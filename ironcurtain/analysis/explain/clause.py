@@ -51,14 +51,16 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
     return ClauseExplanation(
         revision=bundle.revision,
         clause=clauses[clause],
-        outcome=next(each for each in report.clauses if each.clause.id == clause),
+        outcome=next(outcome for outcome in report.clauses if outcome.clause.id == clause),
         rules=tuple(_rules(content, clause)),
-        cells=tuple(cell for one in examined for cell in cells_of(one, clause)),
+        cells=tuple(cell for tool in examined for cell in cells_of(tool, clause)),
         examples=_examples(examined, clause, whole.sides, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
-        exactness="sampled" if any(one.gaps for one in examined) else "exact",
+        exactness="sampled" if any(tool.gaps for tool in examined) else "exact",
         reasons={
-            f"{one.space.server}/{one.space.tool}": tuple(sorted(one.gaps)) for one in examined if one.gaps
+            f"{tool.space.server}/{tool.space.tool}": tuple(sorted(tool.gaps))
+            for tool in examined
+            if tool.gaps
         },
     )
 

@@ -58,12 +58,12 @@ class Outcomes:
     def _severities(self, node: DiagramNode, key: SubjectKey) -> set[int]:
         if node.test is None:
             return set() if node.outcome is None else {self._severity(node.outcome[0], key)}
-        found: set[int] = set()
+        classes: set[int] = set()
         for group, below in node.branches:
             known = None if isinstance(node.test, GuardKey) else self._classes[node.test]
             if known is None or known in group:
-                found |= self._severities(below, key)
-        return found
+                classes |= self._severities(below, key)
+        return classes
 
     def _severity(self, order: object, key: SubjectKey) -> int:
         if order == FALLS_THROUGH:

@@ -89,17 +89,17 @@ class Nearest:
         space = self._space(refused.call.server, refused.call.tool)
         if space is None:
             return ()
-        found: dict[Verdict, list[Suggestion]] = {Verdict.ALLOW: [], Verdict.ESCALATE: []}
+        suggestions: dict[Verdict, list[Suggestion]] = {Verdict.ALLOW: [], Verdict.ESCALATE: []}
         tried: set[bytes] = {json_text.canonical(refused.given)}
         for arguments in itertools.islice(_unseen(_proposals(space, refused), tried), _MAX_DECIDED):
             suggestion = self._decided(refused, arguments)
             if suggestion is not None:
-                found[suggestion.verdict].append(suggestion)
-            if len(found[Verdict.ALLOW]) >= _WANTED:
+                suggestions[suggestion.verdict].append(suggestion)
+            if len(suggestions[Verdict.ALLOW]) >= _WANTED:
                 break
         enough = refused.decision.verdict is Verdict.DENY
-        kept = found[Verdict.ALLOW] or (found[Verdict.ESCALATE] if enough else [])
-        return tuple(sorted(kept, key=lambda each: len(each.changed))[:_WANTED])
+        kept = suggestions[Verdict.ALLOW] or (suggestions[Verdict.ESCALATE] if enough else [])
+        return tuple(sorted(kept, key=lambda suggestion: len(suggestion.changed))[:_WANTED])
 
     def _decided(self, refused: Refused, arguments: dict[str, JsonValue]) -> Suggestion | None:
         call = refused.call
@@ -171,21 +171,25 @@ def _places(
         choices.append([*_replacements(space, index, refused, outcomes, goal)][:_PER_SOURCE])
     if not choices or not all(choices):
         return
-    ordered = sorted(itertools.product(*(range(len(each)) for each in choices)), key=lambda n: (sum(n), n))
+    ordered = sorted(
+        itertools.product(*(range(len(choice)) for choice in choices)), key=lambda n: (sum(n), n)
+    )
     for numbers in ordered:
         changed = dict(refused.given)
-        for number, each in zip(numbers, choices, strict=True):
-            changed.update(each[number])
+        for number, choice in zip(numbers, choices, strict=True):
+            changed.update(choice[number])
         yield changed
 
 
 def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, JsonValue]]:
     """Leave refused elements out of arrays, where something is left of them."""
-    found = set(_refused_pointers(refused, goal))
+    refused_at = set(_refused_pointers(refused, goal))
     changed = dict(refused.given)
     for name, value in refused.given.items():
         if isinstance(value, list):
-            left = [each for n, each in enumerate(value) if pointers.join((name, str(n))) not in found]
+            left = [
+                element for n, element in enumerate(value) if pointers.join((name, str(n))) not in refused_at
+            ]
             if left:
                 changed[name] = left
     if changed != refused.given:
@@ -207,7 +211,7 @@ def _replacements(
         own = roles_in_call(source.argument, refused.filled)
     elements = [e for e in space.elements.of(index, own) if _is_plain(e) and outcomes.could(e, goal)]
     old = refused.filled.get(source.places[0])
-    for element in sorted(elements, key=lambda each: _distance(old, each)):
+    for element in sorted(elements, key=lambda element: _distance(old, element)):
         value = _with_name(element.values[0], old, space.sides.fresh[0])
         yield space.reader.placing.place(source, (value,))
 
@@ -223,8 +227,8 @@ def _distance(old: JsonValue, element: Element) -> tuple[int, str]:
     text = str(element.values[0])
     given = old if isinstance(old, str) else ""
     common = 0
-    for one, other in zip(text.split("/"), given.split("/"), strict=False):
-        if one != other:
+    for step, other in zip(text.split("/"), given.split("/"), strict=False):
+        if step != other:
             break
         common += 1
     return -common, text
@@ -279,11 +283,11 @@ def _searched(
     cells = sorted(space.cells.values(), key=lambda cell: (cell.role not in roles, cell.role == NONE))
     hopeful = [c for c in cells if search.could(c, lambda s: s[0] <= goal.severity)][:_MAX_SEARCHED_CELLS]
     for cell in hopeful:
-        found = search.find(
+        call = search.find(
             cell, lambda _, call: call[0] <= goal.severity, wanted=outcomes.caller_classes
         ).call
-        if found is None:
+        if call is None:
             continue
-        tested = {name: value for name, value in found.arguments.items() if name not in resources}
+        tested = {name: value for name, value in call.arguments.items() if name not in resources}
         yield tested | {n: v for n, v in refused.given.items() if n not in touched - resources}
-        yield found.arguments | kept
+        yield call.arguments | kept

@@ -84,9 +84,11 @@ def reproduction(record: DecisionRecord, decision: Decision) -> Reproduction:
         raise EvidenceError(
             f"the record {visible(record.id)} cannot be decided again: what is redacted does not fit the tool"
         )
-    found = tuple(_differences(record, decision))
-    more = (f"and {len(found) - _SHOWN} more",) if len(found) > _SHOWN else ()
-    return Reproduction(revision=decision.revision, same=not found, differences=(*found[:_SHOWN], *more))
+    differences = tuple(_differences(record, decision))
+    more = (f"and {len(differences) - _SHOWN} more",) if len(differences) > _SHOWN else ()
+    return Reproduction(
+        revision=decision.revision, same=not differences, differences=(*differences[:_SHOWN], *more)
+    )
 
 
 def _differences(record: DecisionRecord, decision: Decision) -> Iterator[str]:

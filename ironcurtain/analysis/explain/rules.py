@@ -71,7 +71,7 @@ class MetRules:
         """
         place = self._places[id_]
         order = next((rule.order for rule in self._rules if rule.name == decided.rule), None)
-        found = []
+        near = []
         for rule in self._rules:
             if rule.name == decided.rule or rule.then is decided.verdict:
                 continue
@@ -81,8 +81,8 @@ class MetRules:
             if not failed and order is not None and order < rule.order:
                 failed = (f"{visible(decided.rule)} comes before it",)
             if failed:
-                found.append((len(failed), rule.order, rule, failed))
-        nearest = sorted(found, key=lambda each: each[:2])[:_SHOWN]
+                near.append((len(failed), rule.order, rule, failed))
+        nearest = sorted(near, key=lambda item: item[:2])[:_SHOWN]
         return tuple(
             NearRule(rule=rule.name, then=rule.then, clause=rule.clause, failed=failed)
             for _, _, rule, failed in nearest

@@ -52,8 +52,8 @@ def markdown_lines(explanation: Explanation) -> Iterator[str]:
     yield "| step | | found |"
     yield "|---|---|---|"
     for step in explanation.steps:
-        found = "<br>".join(map(_md, step.found))
-        yield f"| {step.number}. {step.name} | {_MARKS[step.passed]} | {found} |"
+        details = "<br>".join(map(_md, step.found))
+        yield f"| {step.number}. {step.name} | {_MARKS[step.passed]} | {details} |"
     for subject in explanation.subjects:
         yield ""
         yield from _block(_subject_lines(subject, explanation))
@@ -122,45 +122,46 @@ def _recorded(explanation: Explanation) -> Iterator[str]:
     yield from _compared("Today's bundle", explanation.today)
 
 
-def _compared(what: str, found: Reproduction | None) -> Iterator[str]:
-    if found is None:
+def _compared(what: str, reproduction: Reproduction | None) -> Iterator[str]:
+    if reproduction is None:
         return
-    yield f"{what} ({found.revision}) decides it {'as recorded' if found.same else 'otherwise'}."
-    yield from (f"  {line}" for line in found.differences)
+    how = "as recorded" if reproduction.same else "otherwise"
+    yield f"{what} ({reproduction.revision}) decides it {how}."
+    yield from (f"  {line}" for line in reproduction.differences)
 
 
-def clause_text_lines(found: ClauseExplanation) -> Iterator[str]:
+def clause_text_lines(explanation: ClauseExplanation) -> Iterator[str]:
     """Yield what a clause causes, for a terminal."""
-    yield _quoted(found.clause)
+    yield _quoted(explanation.clause)
     yield ""
-    yield f"{visible(found.clause.id)} {outcome_words(found.outcome)}"
+    yield f"{visible(explanation.clause.id)} {outcome_words(explanation.outcome)}"
     yield ""
-    yield f"Rules: {len(found.rules)}"
-    for rule in found.rules:
+    yield f"Rules: {len(explanation.rules)}"
+    for rule in explanation.rules:
         yield f"  {rule.order}. {visible(rule.name)} ({rule.then}): {visible(rule.reason)}"
     yield ""
-    sampled = "" if found.exactness == "exact" else " (sampled: not every kind of call was examined)"
-    yield f"Where it decides: {len(found.cells)}{sampled}"
-    for tool, reasons in found.reasons.items():
+    sampled = "" if explanation.exactness == "exact" else " (sampled: not every kind of call was examined)"
+    yield f"Where it decides: {len(explanation.cells)}{sampled}"
+    for tool, reasons in explanation.reasons.items():
         yield from (f"  sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
-    for cell in found.cells:
+    for cell in explanation.cells:
         when = f" when {'; '.join(map(printable, cell.when))}" if cell.when else ""
         where = ", ".join(map(visible, cell.where))
         place = f"{visible(cell.server)}/{visible(cell.tool)} {', '.join(cell.roles)} in {where}"
         yield f"  {cell.verdict:<9}{place}{when}{exactness_mark(cell)}"
     yield ""
-    yield f"Calls that it decides: {len(found.examples)}"
-    for call in found.examples:
+    yield f"Calls that it decides: {len(explanation.examples)}"
+    for call in explanation.examples:
         caller = f" for {_json(call.caller)}" if call.caller else ""
         name = f"{visible(call.server)} {visible(call.tool)}"
         yield f"  {call.verdict:<9}{name} {_json(call.arguments)}{caller}"
     yield ""
-    yield f"Scenarios that test it: {', '.join(map(visible, found.scenarios)) or 'none'}"
+    yield f"Scenarios that test it: {', '.join(map(visible, explanation.scenarios)) or 'none'}"
 
 
-def clause_markdown_lines(found: ClauseExplanation) -> Iterator[str]:
+def clause_markdown_lines(explanation: ClauseExplanation) -> Iterator[str]:
     """Yield what a clause causes, as markdown."""
-    first, *others = clause_text_lines(found)
+    first, *others = clause_text_lines(explanation)
     yield f"# {_md(first)}"
     yield from _block(line for line in others if line)
 

@@ -87,11 +87,11 @@ class FindingContext:
 
     @cached_property
     def _concerned(self) -> dict[int, list[tuple[Examined, RuleOfTool]]]:
-        found: dict[int, list[tuple[Examined, RuleOfTool]]] = {}
+        by_order: dict[int, list[tuple[Examined, RuleOfTool]]] = {}
         for examined in self.tools:
             for rule in examined.space.rules[0]:
-                found.setdefault(rule.order, []).append((examined, rule))
-        return found
+                by_order.setdefault(rule.order, []).append((examined, rule))
+        return by_order
 
     def find_call(
         self, examined: Examined, cell: EquivalenceClass, goal: Goal, path: DiagramPath = ANY_PATH
@@ -128,9 +128,9 @@ class FindingContext:
             if number >= MAX_SOUGHT:
                 self.given_up.add((examined.space.server, examined.space.tool))
                 return None
-            found = self.allowed_call(examined, cell, path)
-            if found is not None:
-                return of, found
+            witness = self.allowed_call(examined, cell, path)
+            if witness is not None:
+                return of, witness
         return None
 
     @cached_property
@@ -181,8 +181,8 @@ class FindingContext:
 
 def answers_of(examined: Examined) -> Iterator[tuple[EquivalenceClass, SubjectKey, Answered]]:
     """Yield every answered path of a tool with its cell."""
-    for keys, found in examined.answers.items():
+    for keys, answers in examined.answers.items():
         cell, key = examined.space.cells[keys], keys[0]
         if key is not None:
-            for answered in found:
+            for answered in answers:
                 yield cell, key, answered

@@ -87,9 +87,9 @@ def _message(
     return ""
 
 
-def overruled(analysis: Analysis, found: Iterable[Contradiction]) -> Analysis:
+def overruled(analysis: Analysis, contradicted: Iterable[Contradiction]) -> Analysis:
     """Return an analysis in which every contradicted tool is sampled."""
-    wrong = {contradiction.tool for contradiction in found}
+    wrong = {contradiction.tool for contradiction in contradicted}
     if not wrong:
         return analysis
     tools = {
@@ -99,9 +99,9 @@ def overruled(analysis: Analysis, found: Iterable[Contradiction]) -> Analysis:
     return replace(analysis, tools=tools)
 
 
-def contradiction_drafts(found: Sequence[Contradiction]) -> Iterator[FindingDraft]:
+def contradiction_drafts(contradicted: Sequence[Contradiction]) -> Iterator[FindingDraft]:
     """Yield a finding for each contradiction."""
-    for contradiction in found:
+    for contradiction in contradicted:
         server, tool = contradiction.tool
         call = FoundCall(contradiction.call.call.arguments, contradiction.call.caller, "", "call")
         yield FindingDraft(

@@ -101,4 +101,6 @@ class FindingReport(Frozen):
     def unwaived(self, least: Severity = "warning") -> tuple[Finding, ...]:
         """Return the findings of at least a severity that no waiver accepts."""
         grave = SEVERITIES[: SEVERITIES.index(least) + 1]
-        return tuple(each for each in self.findings if each.waiver is None and each.severity in grave)
+        return tuple(
+            finding for finding in self.findings if finding.waiver is None and finding.severity in grave
+        )

@@ -12,7 +12,7 @@ from ironcurtain.model.guarantees import WitnessCall
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import marked, printable, visible
 
-_MARKS = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~"})
+_MARKS = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})
 
 
 def text_lines(report: FindingReport) -> Iterator[str]:
@@ -48,7 +48,9 @@ def summary(report: FindingReport) -> str:
     """Return how many findings there are, in one line."""
     counts = Counter(finding.severity for finding in report.findings if finding.waiver is None)
     waived = sum(finding.waiver is not None for finding in report.findings)
-    shown = ", ".join(f"{counts[each]} {each}{'s' if counts[each] != 1 else ''}" for each in SEVERITIES)
+    shown = ", ".join(
+        f"{counts[severity]} {severity}{'s' if counts[severity] != 1 else ''}" for severity in SEVERITIES
+    )
     return f"{shown}, {waived} waived"
 
 

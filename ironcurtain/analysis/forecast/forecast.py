@@ -98,10 +98,10 @@ def forecast(
         ClauseForecast(
             clause=clause,
             text=content.clauses.get(clause, ""),
-            approvals=_count(own) / sessions,
-            tools=tuple(sorted({f"{call.server}/{call.tool}" for call in own})),
+            approvals=_count(caused) / sessions,
+            tools=tuple(sorted({f"{call.server}/{call.tool}" for call in caused})),
         )
-        for clause, own in causes.items()
+        for clause, caused in causes.items()
     ]
     return Forecast(
         revision=content.revision,
@@ -110,7 +110,7 @@ def forecast(
         approvals=_count(call for call in listed if call.asks) / sessions,
         unknown=_count(call for call in listed if call.decision is None) / sessions,
         budget=budget,
-        clauses=tuple(sorted(clauses, key=lambda each: (-each.approvals, each.clause))),
+        clauses=tuple(sorted(clauses, key=lambda clause: (-clause.approvals, clause.clause))),
     )
 
 

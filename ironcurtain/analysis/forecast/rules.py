@@ -56,14 +56,16 @@ def candidates(
         if call.asks and call.decision is not None and call.decision.rule in content.rules:
             key = (call.server, call.tool, call.decision.rule)
             groups.setdefault(key, []).append((call.decision, call.count))
-    found: dict[str, CandidateRule] = {}
+    by_name: dict[str, CandidateRule] = {}
     for (server, tool, before), members in groups.items():
         for places, weight in _choices(members, registry, home):
             made = _candidate(server, tool, before, places, content, registry, weight)
-            known = found.get(made.rule.name)
+            known = by_name.get(made.rule.name)
             if known is None or known.weight < made.weight:
-                found[made.rule.name] = made
-    ordered = sorted(found.values(), key=lambda each: (-each.weight, each.narrowness, each.rule.name))
+                by_name[made.rule.name] = made
+    ordered = sorted(
+        by_name.values(), key=lambda candidate: (-candidate.weight, candidate.narrowness, candidate.rule.name)
+    )
     return ordered[:MAX_CANDIDATES]
 
 
@@ -86,15 +88,15 @@ def _choices(
 
 def _places(decision: Decision, registry: Registry, home: str) -> dict[str, frozenset[str]] | None:
     """Return the patterns that cover a call's subjects, by role; None if no narrow ones do."""
-    found: dict[str, frozenset[str]] = {}
+    places: dict[str, frozenset[str]] = {}
     for subject in decision.subjects:
         if subject.discharged or subject.role == NONE:
             continue
         pattern = _pattern(registry[subject.role], subject.value, home)
         if pattern is None:
             return None
-        found[subject.role] = found.get(subject.role, frozenset()) | {pattern}
-    return found
+        places[subject.role] = places.get(subject.role, frozenset()) | {pattern}
+    return places
 
 
 def _pattern(role: Role, value: str, home: str) -> str | None:
@@ -121,7 +123,7 @@ def _together(
     choices: list[dict[str, frozenset[str]]], registry: Registry, home: str
 ) -> dict[str, frozenset[str]] | None:
     """Return the narrowest places that hold all that the choices do; None if those are not narrow."""
-    found: dict[str, frozenset[str]] = {}
+    narrowest: dict[str, frozenset[str]] = {}
     for role in sorted({role for choice in choices for role in choice}):
         patterns = frozenset().union(*(choice.get(role, frozenset()) for choice in choices))
         if registry[role].category == "path" and len(patterns) > 1:
@@ -130,8 +132,8 @@ def _together(
             if common is None:
                 return None
             patterns = frozenset({common})
-        found[role] = patterns
-    return found
+        narrowest[role] = patterns
+    return narrowest
 
 
 def _candidate(
@@ -152,7 +154,9 @@ def _candidate(
     condition |= tests
     test = asking.if_
     if test is not None and test.args is not None:
-        condition["args"] = [each.model_dump(mode="json", exclude_defaults=True) for each in test.args]
+        condition["args"] = [
+            argument.model_dump(mode="json", exclude_defaults=True) for argument in test.args
+        ]
     name = f"allow-{json_text.digest(condition).removeprefix('sha256:')[:8]}"
     rule = Rule.model_validate_json(
         json_text.canonical(
@@ -166,6 +170,6 @@ def _candidate(
             }
         )
     )
-    named = [pattern for each in places.values() for pattern in each]
+    named = [pattern for patterns in places.values() for pattern in patterns]
     depth = sum(pattern.count("/") for pattern in named)
     return CandidateRule(rule, before, (len(places) == 0, len(named), -depth), weight)

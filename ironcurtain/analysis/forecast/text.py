@@ -16,19 +16,20 @@ def text_lines(result: Forecast) -> Iterator[str]:
     yield f"{_number(result.approvals)} approvals per session{budget}, of {_number(result.calls)} calls"
     if result.unknown:
         yield f"unknown: {_number(result.unknown)} calls per session may need one, too"
-    for each in result.clauses:
-        words = f" {visible(each.text)}" if each.text else ""
-        yield f"  {_number(each.approvals):>8}  {visible(each.clause)}{words}"
-        yield f"            {', '.join(visible(tool) for tool in each.tools)}"
+    for clause in result.clauses:
+        words = f" {visible(clause.text)}" if clause.text else ""
+        yield f"  {_number(clause.approvals):>8}  {visible(clause.clause)}{words}"
+        yield f"            {', '.join(visible(tool) for tool in clause.tools)}"
     if result.suggestion is not None:
-        found = result.suggestion
+        suggestion = result.suggestion
         yield ""
-        yield f"With this rule before {visible(found.before)} it would be {_number(found.approvals)}:"
-        rule = found.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        before, approvals = visible(suggestion.before), _number(suggestion.approvals)
+        yield f"With this rule before {before} it would be {approvals}:"
+        rule = suggestion.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         yield from (f"  {visible(line)}" for line in json_text.pretty(rule).splitlines())
         yield ""
         yield "What it would change:"
-        yield from (f"  {line}" for line in difference_lines(found.difference))
+        yield from (f"  {line}" for line in difference_lines(suggestion.difference))
 
 
 def _number(value: float | None) -> str:

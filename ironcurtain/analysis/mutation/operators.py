@@ -52,25 +52,27 @@ class Mutant:
 
     def rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
         """Return the changed policy's rules."""
-        found: list[Rule] = []
+        changed: list[Rule] = []
         for position, rule in enumerate(rules):
             kept = self.replaced.get(position, rule)
-            found += [each for each in (kept, self.inserted.get(position)) if each is not None]
-        return tuple(found)
+            changed += [
+                kept_rule for kept_rule in (kept, self.inserted.get(position)) if kept_rule is not None
+            ]
+        return tuple(changed)
 
 
 def mutants(source: PolicySource) -> list[Mutant]:
     """Return every mutant of a policy, each once; a change that the compiler refuses makes none."""
     maker = _Maker(source.policy, source.lists, source.registry)
     rules = source.policy.rules
-    found = [each for position, rule in enumerate(rules) for each in maker.of_rule(position, rule)]
-    found += maker.swapped()
-    found += maker.emptied()
-    distinct = {each.id: each for each in found}
+    made = [mutant for position, rule in enumerate(rules) for mutant in maker.of_rule(position, rule)]
+    made += maker.swapped()
+    made += maker.emptied()
+    distinct = {mutant.id: mutant for mutant in made}
     return [
-        each
-        for each in distinct.values()
-        if source.accepts([rule for rule in each.replaced.values() if rule is not None], each.lists)
+        mutant
+        for mutant in distinct.values()
+        if source.accepts([rule for rule in mutant.replaced.values() if rule is not None], mutant.lists)
     ]
 
 
@@ -112,7 +114,7 @@ class _Maker:
                 for new, what in ((wider, "widened"), (narrower, "narrowed")):
                     if new is None or new in condition.patterns:
                         continue
-                    patterns = [new if each == pattern else each for each in condition.patterns]
+                    patterns = [new if other == pattern else other for other in condition.patterns]
                     changed = _with_condition(rule, key, number, {_CONDITIONS[key]: patterns})
                     label: MutationKind = "pattern widened" if what == "widened" else "pattern narrowed"
                     yield changed, label, f"{pattern} becomes {new}"
@@ -132,11 +134,11 @@ class _Maker:
     def _roles(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         if rule.if_.roles is not None and len(rule.if_.roles) > 1:
             for role in rule.if_.roles:
-                left = tuple(each for each in rule.if_.roles if each != role)
+                left = tuple(other for other in rule.if_.roles if other != role)
                 yield _with_if(rule, {"roles": left}), "role removed", f"without the role {role}"
         for key, number, condition in _conditions(rule.if_):
             for role in condition.roles if len(condition.roles) > 1 else ():
-                left = tuple(each for each in condition.roles if each != role)
+                left = tuple(other for other in condition.roles if other != role)
                 changed = _with_condition(rule, key, number, {"roles": left})
                 yield changed, "role removed", f"{', '.join(condition.patterns)} without the role {role}"
 
@@ -199,16 +201,16 @@ def _with_verdict(rule: Rule, verdict: Verdict) -> Rule:
 def _renamed(rule: Rule, old: str, new: str) -> Rule:
     for key, number, condition in _conditions(rule.if_):
         if old in condition.patterns:
-            patterns = [new if each == old else each for each in condition.patterns]
+            patterns = [new if pattern == old else pattern for pattern in condition.patterns]
             rule = _with_condition(rule, key, number, {_CONDITIONS[key]: patterns})
     return rule
 
 
 def _conditions(condition: If) -> Iterator[tuple[str, int, RoleCondition]]:
     for key in _CONDITIONS:
-        for number, one in enumerate(getattr(condition, key) or ()):
-            yield key, number, one
+        for number, tested in enumerate(getattr(condition, key) or ()):
+            yield key, number, tested
 
 
-def _can_meet(one: Sequence[JsonValue] | None, other: Sequence[JsonValue] | None) -> bool:
-    return one is None or other is None or bool({*one} & {*other})
+def _can_meet(tests: Sequence[JsonValue] | None, other: Sequence[JsonValue] | None) -> bool:
+    return tests is None or other is None or bool({*tests} & {*other})

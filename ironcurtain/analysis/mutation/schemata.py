@@ -81,13 +81,13 @@ def killers(
         asked |= {_id(scenario, m.id): _as(ready, m.id) for m in mutants if _concerns(m, source, scenario)}
     decisions = decide_prepared(asked, bundle, policy, opa)
     _hold_without_mutants(scenarios, decisions)
-    found: dict[str, str] = {}
+    killed_by: dict[str, str] = {}
     for scenario in scenarios:
         for mutant in mutants:
             decided = decisions.get(_id(scenario, mutant.id))
             if decided is not None and not _passes(scenario, decided):
-                found.setdefault(mutant.id, scenario.id)
-    return found
+                killed_by.setdefault(mutant.id, scenario.id)
+    return killed_by
 
 
 def _hold_without_mutants(scenarios: Iterable[Scenario], decisions: Mapping[str, Decision]) -> None:

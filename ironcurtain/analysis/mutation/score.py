@@ -52,15 +52,15 @@ def mutation_score(
         VerificationError: If a scenario fails without any mutant.
     """
     source = PolicySource.of(bundle)
-    counted = [each for each in scenarios.scenarios if each.origin != "generated"]
+    counted = [scenario for scenario in scenarios.scenarios if scenario.origin != "generated"]
     evidence = _Evidence(source, guarantees, scenarios.world, opa, Remembered())
     made = mutants(source)
     killed = killers(source, made, counted, scenarios.world, opa) if made else {}
     results = [
-        _result(each, "killed", by=f"scenario {killed[each.id]}")
-        if each.id in killed
-        else _unnoticed(each, evidence)
-        for each in made
+        _result(mutant, "killed", by=f"scenario {killed[mutant.id]}")
+        if mutant.id in killed
+        else _unnoticed(mutant, evidence)
+        for mutant in made
     ]
     counts = Counter(result.outcome for result in results)
     different = counts["killed"] + counts["survived"]
@@ -81,7 +81,7 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
     """Return what becomes of a mutant that no scenario notices."""
     source = evidence.source
     changed = source.bundle_of(mutant.rules(source.policy.rules), mutant.lists)
-    found = difference(
+    differing = difference(
         source.bundle,
         changed,
         evidence.world,
@@ -89,9 +89,9 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
         only=tools_of(mutant, source),
         remembered=evidence.remembered,
     )
-    shown = [change for change in found.changes if change.witness is not None]
+    shown = [change for change in differing.changes if change.witness is not None]
     if not shown:
-        return _result(mutant, "equivalent" if found.exactness == "exact" else "not found")
+        return _result(mutant, "equivalent" if differing.exactness == "exact" else "not found")
     by = _broken_guarantee(changed, evidence) or _failed_test(changed, evidence.opa)
     if by is not None:
         return _result(mutant, "killed", by=by)
@@ -158,8 +158,8 @@ def _result(mutant: Mutant, outcome: str, **more: object) -> MutantResult:
 
 def survivors(report: MutationReport) -> Sequence[Scenario]:
     """Return the missing scenarios, one for each survivor, each call once."""
-    found: dict[str, Scenario] = {}
+    missing: dict[str, Scenario] = {}
     for result in report.mutants:
         if result.scenario is not None:
-            found.setdefault(result.scenario.call.model_dump_json(), result.scenario)
-    return tuple(found.values())
+            missing.setdefault(result.scenario.call.model_dump_json(), result.scenario)
+    return tuple(missing.values())

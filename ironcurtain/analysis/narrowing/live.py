@@ -57,22 +57,22 @@ class _Reached:
 class LiveTool:
     """The live part of one examined tool."""
 
-    def __init__(self, one: Examined) -> None:
+    def __init__(self, examined: Examined) -> None:
         """Look every live path up once."""
-        self._one = one
-        self._space = one.space
+        self._examined = examined
+        self._space = examined.space
         self._all = _Reached()
         self._by_home: dict[tuple[SourceIndex, tuple[str, ...], str], _Reached] = {}
         self._empty: dict[tuple[object, ...], bool] = {}
-        for keys, cell in one.space.cells.items():
-            for answered in one.answers.get(keys, ()):
+        for keys, cell in examined.space.cells.items():
+            for answered in examined.answers.get(keys, ()):
                 if self.verdict(cell, answered) is not Verdict.DENY:
                     self._add(cell, answered)
 
     def _add(self, cell: EquivalenceClass, answered: Answered) -> None:
         self._all.add(answered)
-        for source, own in cell.homes:
-            self._by_home.setdefault((source, own, cell.role), _Reached()).add(answered)
+        for source, roles in cell.homes:
+            self._by_home.setdefault((source, roles, cell.role), _Reached()).add(answered)
 
     def verdict(self, cell: EquivalenceClass, answered: Answered) -> Verdict:
         """Return what a path of a cell is decided to be, but for a project's own modules.
@@ -93,8 +93,8 @@ class LiveTool:
 
     def mildest(self, cell: EquivalenceClass) -> Verdict:
         """Return the mildest verdict that a cell's subjects can get."""
-        found = [self.verdict(cell, answered) for answered in self._one.answers.get(cell.keys, ())]
-        return min(found, key=lambda verdict: verdict.severity, default=Verdict.DENY)
+        verdicts = [self.verdict(cell, answered) for answered in self._examined.answers.get(cell.keys, ())]
+        return min(verdicts, key=lambda verdict: verdict.severity, default=Verdict.DENY)
 
     def possible(self, variable: VariableIndex | None = None, class_: ClassIndex = _FIRST) -> bool:
         """Tell whether some call, with a value of the class, may not be denied; false is a proof."""
@@ -103,8 +103,9 @@ class LiveTool:
         wanted: ClassSets = {} if variable is None else {variable: frozenset({class_})}
         for chosen, roles in self._space.modes.of_roles(wanted):
             if all(
-                self._can_be_empty(source, own, chosen) or self._permits(source, own, variable, class_)
-                for source, own in indexed(SourceIndex, roles)
+                self._can_be_empty(source, roles_of_source, chosen)
+                or self._permits(source, roles_of_source, variable, class_)
+                for source, roles_of_source in indexed(SourceIndex, roles)
             ):
                 return True
         return False
@@ -112,26 +113,26 @@ class LiveTool:
     def usable(self, source: SourceIndex) -> bool:
         """Tell whether an argument may be given at all, in some mode; false is a proof."""
         modes = {roles[source] for _, roles in self._space.modes.of_roles({})}
-        return any(self._permits(source, own, None, _FIRST) for own in modes)
+        return any(self._permits(source, roles, None, _FIRST) for roles in modes)
 
     def _permits(
-        self, source: SourceIndex, own: tuple[str, ...], variable: VariableIndex | None, class_: ClassIndex
+        self, source: SourceIndex, roles: tuple[str, ...], variable: VariableIndex | None, class_: ClassIndex
     ) -> bool:
-        if GIT_REMOTE in own:
+        if GIT_REMOTE in roles:
             return True  # what git would contact can be subjects of other roles, or of none that was tried
         nothing = _Reached()
         return all(
-            self._by_home.get((source, own, role), nothing).under(variable, class_)
-            for role in self._resources(own)
+            self._by_home.get((source, roles, role), nothing).under(variable, class_)
+            for role in self._resources(roles)
         )
 
-    def _can_be_empty(self, source: SourceIndex, own: tuple[str, ...], chosen: Assignment) -> bool:
+    def _can_be_empty(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> bool:
         """Tell whether a call may hold no subject of a source; true where that is open."""
-        memo = (source, own, *chosen.items())
+        memo = (source, roles, *chosen.items())
         if memo not in self._empty:
-            options = self._one.calls.options(source, own, chosen)
-            self._empty[memo] = GIT_REMOTE in own or any(element.is_bare for element in options)
+            options = self._examined.calls.options(source, roles, chosen)
+            self._empty[memo] = GIT_REMOTE in roles or any(element.is_bare for element in options)
         return self._empty[memo]
 
-    def _resources(self, own: tuple[str, ...]) -> list[str]:
-        return [role for role in own if self._space.sides.registry[role].resource]
+    def _resources(self, roles: tuple[str, ...]) -> list[str]:
+        return [role for role in roles if self._space.sides.registry[role].resource]

@@ -30,13 +30,13 @@ def portable_pattern(pattern: str) -> str | None:
             return None
         part, place = step
         parts.append(part)
-    found = f"^(?:{''.join(parts)})$"
+    portable = f"^(?:{''.join(parts)})$"
     try:
-        re2.compile(found)
-        re.compile(found)
+        re2.compile(portable)
+        re.compile(portable)
     except (re2.error, re.error):
         return None
-    return found
+    return portable
 
 
 def _step(pattern: str, place: int) -> tuple[str, int] | None:

@@ -104,18 +104,18 @@ class _Narrower:
         elif not _holds(variable, alive, name, default):
             described.pop("default", None)
             self._require(name)
-        live = [each.true for number, each in enumerate(variable.classes) if number in alive]
+        live = [class_.true for number, class_ in enumerate(variable.classes) if number in alive]
         if _never_given(variable, live):
             self._remove(name, described)
             return
-        finite = own = _finite(described)
+        finite = listed = _finite(described)
         if finite is None:
             finite = equal_operands(variable.atoms, live)
             if finite is not None and self._shapes.may_be_null(described):
                 finite.append(None)
         if finite is not None:
             left = [value for value in finite if value is None or _holds(variable, alive, name, value)]
-            if left != own:
+            if left != listed:
                 _replace_values(described, left)
             return
         for atom in variable.atoms:
@@ -218,8 +218,8 @@ def _describe_places(target: dict[str, JsonValue], source: int, space: CallSpace
     for role in sorted({cell.role for cell in cells}):
         sentences += _sentences(role, [cell for cell in cells if cell.role == role], live)
     if sentences:
-        own = target.get("description")
-        known = f"{own} " if isinstance(own, str) and own else ""
+        text = target.get("description")
+        known = f"{text} " if isinstance(text, str) and text else ""
         target["description"] = f"{known}{' '.join(sentences)}"
 
 
@@ -231,12 +231,12 @@ def _sentences(role: str, cells: list[EquivalenceClass], live: LiveTool) -> list
     doing = _DOING.get(role, "used")
     if set(places) == {Verdict.ESCALATE}:
         return [f"May be {doing} with a person's approval only."]
-    found = []
+    sentences = []
     if allowed := places.get(Verdict.ALLOW):
-        found.append(f"May be {doing}: {_labels(allowed)}.")
+        sentences.append(f"May be {doing}: {_labels(allowed)}.")
     if asked := places.get(Verdict.ESCALATE):
-        found.append(f"May be {doing} with a person's approval: {_labels(asked)}.")
-    return found or [f"Nothing may be {doing}."]
+        sentences.append(f"May be {doing} with a person's approval: {_labels(asked)}.")
+    return sentences or [f"Nothing may be {doing}."]
 
 
 def _labels(labels: tuple[str, ...]) -> str:

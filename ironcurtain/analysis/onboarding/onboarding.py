@@ -97,7 +97,7 @@ def newcomer_rows(
     )
     sides = load_sides([bundle], world)
     examined = examine([CallSpace(server, tool.tool, sides) for tool in tools], engine)
-    return {one.space.tool: tool_table(one).rows for one in examined}
+    return {tool.space.tool: tool_table(tool).rows for tool in examined}
 
 
 def onboarding_report(

@@ -27,7 +27,7 @@ class NewTool(Frozen):
         return tuple(
             row
             for row in self.rows
-            if all(each.verdict is Verdict.DENY and each.clause is None for each in row.outcomes)
+            if all(outcome.verdict is Verdict.DENY and outcome.clause is None for outcome in row.outcomes)
         )
 
 

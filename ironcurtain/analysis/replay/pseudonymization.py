@@ -59,12 +59,12 @@ class KeyedDigests:
 
     def chain(self, kind: str, chain: Chain) -> tuple[str, ...]:
         """Return a digest of each beginning of a chain, the whole one last."""
-        found, above = [], self._digest(["chain", kind])
+        digests, above = [], self._digest(["chain", kind])
         for part in chain:
             # What is above has one length, so nothing can be read in two ways.
             above = hmac.digest(self._key, f"{above}{part}".encode(), "sha256").hex()[:_DIGITS]
-            found.append(above)
-        return tuple(found)
+            digests.append(above)
+        return tuple(digests)
 
     def scalar(self, value: JsonValue) -> JsonValue:
         """Return what stands for a scalar: itself if it is true, false or null."""
@@ -110,7 +110,7 @@ class AbstractKeeper:
         self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._names = frozenset(
             {content.revision, *content.annotations.servers}
-            | {tool.tool for own in content.annotations.servers.values() for tool in own.tools}
+            | {tool.tool for server in content.annotations.servers.values() for tool in server.tools}
         )
 
     def keep(
@@ -119,13 +119,13 @@ class AbstractKeeper:
         """Return a decision's record without any value of the call."""
         tool = annotation_of(self._loaded, record.server, record.tool)
         is_known = tool is not None
-        subjects = [self._bare(each) for each in record.subjects]
+        subjects = [self._bare(subject) for subject in record.subjects]
         abstract = None
         if prepared is not None and tool is not None:
             abstract = self._arguments(record, tool, prepared)
             subjects = [
-                each.model_copy(update={"abstract": self._subject(subject)})
-                for each, subject in zip(subjects, prepared.call.subjects, strict=True)
+                bare.model_copy(update={"abstract": self._subject(subject)})
+                for bare, subject in zip(subjects, prepared.call.subjects, strict=True)
             ]
         return record.model_copy(
             update={

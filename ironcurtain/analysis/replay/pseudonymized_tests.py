@@ -53,8 +53,14 @@ class SkeletonReader:
             return atom.unknown and atom.needs.tested
         if not elements:
             return False
-        found = [self._compare(atom, test, self._find(each, path[star + 1 :]), operand) for each in elements]
-        return _any(found) if test.over == "some" else _negated(_any([_negated(each) for each in found]))
+        outcomes = [
+            self._compare(atom, test, self._find(element, path[star + 1 :]), operand) for element in elements
+        ]
+        return (
+            _any(outcomes)
+            if test.over == "some"
+            else _negated(_any([_negated(outcome) for outcome in outcomes]))
+        )
 
     def _find(self, value: JsonValue, path: tuple[str, ...]) -> JsonValue:
         for token in path:
@@ -118,8 +124,8 @@ def _type(value: JsonValue) -> str | None:
     return json_type(value)
 
 
-def _any(found: Iterable[bool | None]) -> bool | None:
-    listed = list(found)
+def _any(outcomes: Iterable[bool | None]) -> bool | None:
+    listed = list(outcomes)
     if any(listed):
         return True
     return None if None in listed else False

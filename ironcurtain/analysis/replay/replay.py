@@ -127,13 +127,18 @@ class Replayer:
                 outcomes.append(self._asked(record, number))
             except UnknownError as error:
                 outcomes.append(Replayed(id=record.id, verdict=None, unknown=str(error)))
-        asked = {id_: one.input for each in outcomes if isinstance(each, dict) for id_, one in each.items()}
+        asked = {
+            id_: question.input
+            for outcome in outcomes
+            if isinstance(outcome, dict)
+            for id_, question in outcome.items()
+        }
         answers = evaluate(asked, self._bundle, self._opa) if asked else {}
         return [
-            self._concluded(record, each, answers)
-            if isinstance(each, dict)
-            else ReplayedOutcome(each, self._told(record, each))
-            for record, each in zip(listed, outcomes, strict=True)
+            self._concluded(record, outcome, answers)
+            if isinstance(outcome, dict)
+            else ReplayedOutcome(outcome, self._told(record, outcome))
+            for record, outcome in zip(listed, outcomes, strict=True)
         ]
 
     def _asked(self, record: DecisionRecord, number: int) -> Replayed | dict[str, _Asked]:
@@ -162,8 +167,8 @@ class Replayer:
         )
         completions = self._completions.of(record, tool)
         return {
-            f"{number:08d}-{one:02d}": self._question(record, subjects, completion, is_abstract=is_abstract)
-            for one, completion in enumerate(completions)
+            f"{number:08d}-{index:02d}": self._question(record, subjects, completion, is_abstract=is_abstract)
+            for index, completion in enumerate(completions)
         }
 
     def _early(self, record: DecisionRecord) -> Replayed | None:
@@ -202,8 +207,8 @@ class Replayer:
             return True
         member = self._digests.member
         servers = self._content.annotations.servers
-        own = {member(tool.tool) for tools in servers.values() for tool in tools.tools}
-        known = {member(name) for name in RESERVED} | own
+        names = {member(tool.tool) for tools in servers.values() for tool in tools.tools}
+        known = {member(name) for name in RESERVED} | names
         return record.tool in known and record.server in {member(name) for name in servers}
 
     def _basis(self, server: str, tool: str) -> Digest | None:
@@ -251,7 +256,7 @@ class Replayer:
     def _concluded(
         self, record: DecisionRecord, asked: Mapping[str, _Asked], answers: Mapping[str, JsonValue]
     ) -> ReplayedOutcome:
-        decisions = [self._merged(one, answers[id_]) for id_, one in asked.items()]
+        decisions = [self._merged(question, answers[id_]) for id_, question in asked.items()]
         verdicts = {decision.verdict for decision in decisions}
         if len(verdicts) > 1:
             unknown = "the policy tests what the record does not hold"

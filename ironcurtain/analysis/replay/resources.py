@@ -93,10 +93,10 @@ class PatternTable:
 
     def covering(self, beginnings: tuple[Hashable, ...]) -> tuple[str, ...]:
         """Return the patterns and `@lists` that cover a subject, sorted."""
-        found: set[str] = set()
-        for one in beginnings:
-            found |= self._names.get(one, set())
-        return tuple(sorted(found))
+        patterns: set[str] = set()
+        for beginning in beginnings:
+            patterns |= self._names.get(beginning, set())
+        return tuple(sorted(patterns))
 
     def _add(self, kind: str, canonical: str, name: str) -> None:
         whole = self._form(kind, pattern_chain(kind, canonical, self._registry))[-1]
@@ -138,11 +138,11 @@ def subjects_of(
         for subject in recorded
         if subject.beginnings
     }
-    found: dict[Hashable, RecordedResource] = {}
+    merged: dict[Hashable, RecordedResource] = {}
     for subject in recorded:
         if _is_named_inside(subject, trees):
             continue
-        _merge(found, subject)
+        _merge(merged, subject)
         for directory, beginnings in inside.get(id(subject), ()):
             known = seen.get((subject.role.name, beginnings[-1]))
             named = replace(
@@ -152,8 +152,8 @@ def subjects_of(
                 recursive=False,
                 discharged=_is_contained(tool, subject.role, directory, sandbox) if known is None else known,
             )
-            _merge(found, named)
-    return list(found.values())
+            _merge(merged, named)
+    return list(merged.values())
 
 
 def _recorded(
@@ -204,12 +204,12 @@ def _is_named_inside(subject: RecordedResource, trees: list[RecordedResource]) -
 def _directories_inside(
     tree: RecordedResource, directories: tuple[str, ...], form: Form
 ) -> list[tuple[str, tuple[Hashable, ...]]]:
-    found = []
+    resources = []
     for directory in directories:
         beginnings = form(tree.role.pattern_kind, path_chain(directory))
         if tree.beginnings and tree.beginnings[-1] in beginnings[:-1]:
-            found.append((directory, beginnings))
-    return found
+            resources.append((directory, beginnings))
+    return resources
 
 
 def _is_contained(tool: ToolAnnotation, role: Role, directory: str, sandbox: str | None) -> bool:
@@ -221,16 +221,16 @@ def _is_contained(tool: ToolAnnotation, role: Role, directory: str, sandbox: str
     return True
 
 
-def _merge(found: dict[Hashable, RecordedResource], subject: RecordedResource) -> None:
+def _merge(merged: dict[Hashable, RecordedResource], subject: RecordedResource) -> None:
     """Add a subject, or the places of one that is known: equal subjects of one call are one."""
-    whole = subject.beginnings[-1] if subject.beginnings else (subject.at, subject.value, len(found))
+    whole = subject.beginnings[-1] if subject.beginnings else (subject.at, subject.value, len(merged))
     key = (subject.role.name, whole)
-    known = found.get(key)
+    known = merged.get(key)
     if known is None:
-        found[key] = subject
+        merged[key] = subject
         return
     places = dict.fromkeys((known.at, *known.also_at, subject.at, *subject.also_at))
-    found[key] = replace(
+    merged[key] = replace(
         known,
         also_at=tuple(places)[1:],
         discharged=known.discharged and subject.discharged,

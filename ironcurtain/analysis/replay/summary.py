@@ -51,39 +51,45 @@ def summed_up(
         same=same,
         skipped=skipped,
         flips=tuple(
-            sorted((_flips(*key, own) for key, own in flips.items()), key=lambda f: (f.direction, -f.count))
+            sorted(
+                (_flips(*key, records) for key, records in flips.items()),
+                key=lambda f: (f.direction, -f.count),
+            )
         ),
         unknown=tuple(
-            Unknowns(reason=reason, count=len(own), ids=_ids(own)) for reason, own in sorted(unknown.items())
+            Unknowns(reason=reason, count=len(records), ids=_ids(records))
+            for reason, records in sorted(unknown.items())
         ),
     )
 
 
 def text_lines(result: Replay) -> Iterator[str]:
     """Yield a replay as plain text: what is looser first."""
-    flipped = sum(each.count for each in result.flips)
-    unknown = sum(each.count for each in result.unknown)
+    flipped = sum(flip.count for flip in result.flips)
+    unknown = sum(unknown.count for unknown in result.unknown)
     yield f"{result.calls} calls: {result.same} the same, {flipped} flipped, {unknown} unknown"
-    for each in result.flips:
-        causes = f"{visible(each.old_clause)} → {visible(each.new_clause)}"
-        yield f"{each.direction}: {each.count} calls {each.old} → {each.new}, {causes}"
-        yield f"  {', '.join(visible(tool) for tool in each.tools)}"
-        yield f"  {' '.join(visible(id_) for id_ in each.ids)}{' …' if each.count > len(each.ids) else ''}"
-    yield from (f"unknown: {each.count} calls: {visible(each.reason)}" for each in result.unknown)
+    for flip in result.flips:
+        causes = f"{visible(flip.old_clause)} → {visible(flip.new_clause)}"
+        yield f"{flip.direction}: {flip.count} calls {flip.old} → {flip.new}, {causes}"
+        yield f"  {', '.join(visible(tool) for tool in flip.tools)}"
+        yield f"  {' '.join(visible(id_) for id_ in flip.ids)}{' …' if flip.count > len(flip.ids) else ''}"
+    yield from (f"unknown: {unknown.count} calls: {visible(unknown.reason)}" for unknown in result.unknown)
     if result.skipped:
         yield f"left out: {result.skipped} that no policy decided (no engine, or the proxy itself refused)"
 
 
-def _flips(old: Verdict, new: Verdict, old_cause: str, new_cause: str, own: list[DecisionRecord]) -> Flips:
+def _flips(
+    old: Verdict, new: Verdict, old_cause: str, new_cause: str, records: list[DecisionRecord]
+) -> Flips:
     return Flips(
         direction="loosened" if new.severity < old.severity else "tightened",
         old=old,
         new=new,
         old_clause=old_cause,
         new_clause=new_cause,
-        tools=tuple(sorted({f"{record.server}/{record.tool}" for record in own})),
-        count=len(own),
-        ids=_ids(own),
+        tools=tuple(sorted({f"{record.server}/{record.tool}" for record in records})),
+        count=len(records),
+        ids=_ids(records),
     )
 
 

@@ -111,17 +111,17 @@ class CallCompletions:
 
 def _possible(variable: Variable, known: Mapping[str, bool]) -> list[Class]:
     """Return the classes that agree with what is known, one for each outcome of what is not."""
-    own = {atom.key for atom in variable.atoms} & known.keys()
-    true = frozenset(key for key in own if known[key])
-    found = [each for each in variable.classes if each.true & own == true]
-    if not found:
+    tested = {atom.key for atom in variable.atoms} & known.keys()
+    true = frozenset(key for key in tested if known[key])
+    matching = [class_ for class_ in variable.classes if class_.true & tested == true]
+    if not matching:
         raise UnknownError("no value that we can think of passes the tests as the recorded one did")
-    return found
+    return matching
 
 
 def _completion(classes: Iterable[Class]) -> CompletedCall:
     values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
-    for each in classes:
-        for (root, name), value in each.values:
+    for class_ in classes:
+        for (root, name), value in class_.values:
             values[root][name] = value
     return CompletedCall(values["args"], values["caller"])

@@ -57,7 +57,7 @@ def unjudged(
     """
     judged = {a.name for a in tool.args if any(registry[role].resource for role in a.possible_roles)}
     judged |= {name for composite in tool.composites for name in composite.join}
-    known = {each.arg for each in tool.confirmed} | judged
+    known = {confirmation.arg for confirmation in tool.confirmed} | judged
     calls = list(seen)
     for leaf in leaves(tool):
         if leaf.is_plain_element or {leaf.name, leaf.top_level, f"/{leaf.top_level}/*"} & known:
@@ -81,10 +81,10 @@ def denied_values(decided: Iterable[Decision], registry: Registry) -> Mapping[st
                     denied[key] = None
                 else:
                     other.add(key)
-    found: dict[str, list[str]] = {}
+    by_category: dict[str, list[str]] = {}
     for category, value in sorted(denied.keys() - other, key=lambda key: (len(key[1]), key)):
-        found.setdefault(category, []).append(value)
-    return {category: tuple(values[:_PER_CATEGORY]) for category, values in found.items()}
+        by_category.setdefault(category, []).append(value)
+    return {category: tuple(values[:_PER_CATEGORY]) for category, values in by_category.items()}
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

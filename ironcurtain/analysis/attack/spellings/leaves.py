@@ -45,15 +45,15 @@ class ResourceLeaf:
     def spellings(self, ground: SpellingContext) -> Iterator[Spelling]:
         """Yield what else would be taken for the same value, itself aside."""
         role = self.roles[0]
-        if any(each.name == GIT_REMOTE for each in self.roles):
-            found = respell_remote(self.text, ground)
+        if any(other.name == GIT_REMOTE for other in self.roles):
+            spellings = respell_remote(self.text, ground)
         elif role.category == "path":
-            found = respell_path(self.text, ground)
+            spellings = respell_path(self.text, ground)
         elif role.category == "url":
-            found = respell_url(self.text, ground)
+            spellings = respell_url(self.text, ground)
         else:
-            found = respell_identifier(role, self.text)
-        return (each for each in found if each.value != self.text)
+            spellings = respell_identifier(role, self.text)
+        return (spelling for spelling in spellings if spelling.value != self.text)
 
     def with_value(self, arguments: dict[str, JsonValue], value: JsonValue) -> dict[str, JsonValue] | None:
         """Return the call's arguments with another value in its place; None where that cannot be written."""
@@ -78,7 +78,7 @@ def resource_leaves(
     tool: ToolAnnotation, arguments: dict[str, JsonValue], registry: Registry
 ) -> list[ResourceLeaf]:
     """Return the texts of a call that stand for resources."""
-    found: list[ResourceLeaf] = []
+    leaves: list[ResourceLeaf] = []
     for argument in tool.args:
         roles = tuple(registry[name] for name in roles_in_call(argument, arguments))
         resources = tuple(role for role in roles if role.resource)
@@ -87,8 +87,8 @@ def resource_leaves(
         for steps, value in pointers.matches(arguments, pointers.steps_of(argument.name)):
             for below, text in pointers.leaves(value):
                 if isinstance(text, str) and text:
-                    found += _parts((*steps, *below), text, argument, resources)
-    return found
+                    leaves += _parts((*steps, *below), text, argument, resources)
+    return leaves
 
 
 def _parts(
@@ -101,4 +101,4 @@ def _parts(
         parts = decode(argument.codec, text)
     except UnrepresentableError:
         return
-    yield from (ResourceLeaf(steps, each, argument, roles, part) for part, each in enumerate(parts))
+    yield from (ResourceLeaf(steps, text, argument, roles, part) for part, text in enumerate(parts))

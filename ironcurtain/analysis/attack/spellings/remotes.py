@@ -30,19 +30,19 @@ def respell_remote(text: str, ground: SpellingContext) -> Iterator[Spelling]:
     elif short and "://" not in text:
         yield from _of_ssh(f"{short['user']}@" if short["user"] else "", short["host"], short["path"])
     elif text.startswith(("/", "~/", "./", "../")):
-        for each in respell_path(text, ground):
-            if each.kind not in _NOT_OF_GIT:
-                yield replace(each, taken_by=GIT)
+        for spelling in respell_path(text, ground):
+            if spelling.kind not in _NOT_OF_GIT:
+                yield replace(spelling, taken_by=GIT)
         if text.startswith("/"):
             yield Spelling("file URL", GIT, f"file://{text}")
     yield Spelling("transport helper", GIT, f"ext::{text}", neighbour=True)
     yield Spelling("option", GIT, f"--upload-pack={text}", neighbour=True)
 
 
-def _url(found: re.Match[str]) -> Iterator[Spelling]:
-    scheme, host, path = found["scheme"], found["host"], found["path"]
-    user = f"{found['user']}@" if found["user"] else ""
-    port = f":{found['port']}" if found["port"] else ""
+def _url(match: re.Match[str]) -> Iterator[Spelling]:
+    scheme, host, path = match["scheme"], match["host"], match["path"]
+    user = f"{match['user']}@" if match["user"] else ""
+    port = f":{match['port']}" if match["port"] else ""
     for kind, spelled in respell_host(host):
         yield Spelling(kind, GIT, f"{scheme}://{user}{spelled}{port}/{path}")
     for kind, spelled in _repository(path):
@@ -56,8 +56,8 @@ def _url(found: re.Match[str]) -> Iterator[Spelling]:
     if scheme == "ssh" and not port:
         yield from _of_ssh(user, host, path)
     elif scheme == "https" and not port:
-        for each in _of_ssh("git@", host, path):
-            yield replace(each, kind="another transport", neighbour=True)
+        for spelling in _of_ssh("git@", host, path):
+            yield replace(spelling, kind="another transport", neighbour=True)
         yield Spelling("another transport", GIT, f"http://{host}/{path}", neighbour=True)
         yield Spelling("another transport", GIT, f"git://{host}/{path}", neighbour=True)
 

@@ -74,14 +74,14 @@ def movers(
     steps: Iterable[tuple[CallStep, ToolAnnotation]], registry: Registry
 ) -> dict[tuple[str, str], Mover]:
     """Return, by tool, a call that moves files."""
-    found: dict[tuple[str, str], Mover] = {}
+    by_tool: dict[tuple[str, str], Mover] = {}
     for step, tool in steps:
         leaves = [leaf for leaf in resource_leaves(tool, step.arguments, registry) if leaf.is_path]
         sources = [leaf for leaf in leaves if {_READS, _DELETES} <= _names(leaf)]
         targets = [leaf for leaf in leaves if _WRITES in _names(leaf) and _DELETES not in _names(leaf)]
         if len(sources) == 1 and len(targets) == 1 and all(leaf.part is None for leaf in leaves):
-            found.setdefault((step.server, step.tool), Mover(step, sources[0], targets[0]))
-    return found
+            by_tool.setdefault((step.server, step.tool), Mover(step, sources[0], targets[0]))
+    return by_tool
 
 
 def moved(

@@ -84,7 +84,7 @@ def _names(arguments: dict[str, JsonValue]) -> Iterator[Shaped]:
     for name, value in arguments.items():
         for spelled in dict.fromkeys((name.upper(), name.title(), f"{name} ", f"{name}[]")):
             if spelled not in arguments:
-                renamed = {spelled if key == name else key: each for key, each in arguments.items()}
+                renamed = {spelled if key == name else key: kept for key, kept in arguments.items()}
                 yield Shaped("names of arguments", TOOLS, renamed)
                 yield Shaped("extra arguments", TOOLS, {**arguments, spelled: value})
 
@@ -94,8 +94,8 @@ def _texts(arguments: dict[str, JsonValue], other: dict[str, JsonValue] | None) 
     yield Shaped("escapes", PARSERS, escaped)
     for name, value in (other or {}).items():
         if name in arguments and arguments[name] != value:
-            said = json.dumps({k: v for k, v in arguments.items() if k != name})[1:-1]
-            rest = f", {said}" if said else ""
+            others = json.dumps({k: v for k, v in arguments.items() if k != name})[1:-1]
+            rest = f", {others}" if others else ""
             ours, theirs = (f"{json.dumps(name)}: {json.dumps(v)}" for v in (arguments[name], value))
             yield Shaped("said twice", PARSERS, f"{{{ours}, {theirs}{rest}}}")
             yield Shaped("said twice", PARSERS, f"{{{theirs}, {ours}{rest}}}")

@@ -18,11 +18,11 @@ _UNRESERVED = re.compile(r"[A-Za-z0-9]")
 
 def respell_url(text: str, ground: SpellingContext) -> Iterator[Spelling]:
     """Yield spellings of an http or https address; what is none has no spellings."""
-    found = _URL.fullmatch(text)
-    if found is None or found["scheme"].lower() not in _PORTS:
+    match = _URL.fullmatch(text)
+    if match is None or match["scheme"].lower() not in _PORTS:
         return
-    scheme, host, path, rest = found["scheme"], found["host"], found["path"], found["rest"]
-    port = f":{found['port']}" if found["port"] else ""
+    scheme, host, path, rest = match["scheme"], match["host"], match["path"], match["rest"]
+    port = f":{match['port']}" if match["port"] else ""
     for kind, spelled in respell_host(host):
         yield Spelling(kind, BROWSERS, f"{scheme}://{spelled}{port}{path}{rest}")
     yield from _authority(scheme, host, port, f"{path}{rest}")

@@ -48,8 +48,8 @@ def _false_claims(account: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> 
                 "that decides a call",
                 other,
             )
-    said = any(claim.kind == "structural" for claim in account.claims)
-    if said and account.scenarios and not (account.structural or account.rules):
+    claimed = any(claim.kind == "structural" for claim in account.claims)
+    if claimed and account.scenarios and not (account.structural or account.rules):
         yield _false_claim(
             account,
             f"the clause {account.clause.id} is said to hold by structure, and structural checks do not "

@@ -63,8 +63,8 @@ def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingD
     if context.sampled(rule.order):
         return _not_found(context, name)
     shadow = _Shadow()
-    for examined, own in context.concerned(rule.order):
-        _search_shadow(examined, own, shadow)
+    for examined, of_tool in context.concerned(rule.order):
+        _search_shadow(examined, of_tool, shadow)
     if not shadow.by:
         return context.of_rule(
             name,
@@ -122,20 +122,20 @@ def _why_dead(context: FindingContext, rule: RuleText) -> str:
         return "it concerns no tool"
     never = [
         atom
-        for atom in {atom.key: atom for _, own in concerned for atom in own.atoms}.values()
-        if not any(_holding(examined, atom) for examined, own in concerned if atom in own.atoms)
+        for atom in {atom.key: atom for _, of_tool in concerned for atom in of_tool.atoms}.values()
+        if not any(_holding(examined, atom) for examined, of_tool in concerned if atom in of_tool.atoms)
     ]
     if never:
         return f"no call can meet its test {atom_words(never[0])}"
-    for examined, own in concerned:
+    for examined, of_tool in concerned:
         for cell in examined.space.cells.values():
             key = cell.keys[0]
             if key is None or not key.discharged:
                 continue
-            if own.guards_for(key.role, key.patterns, discharged=False) is not None:
+            if of_tool.guards_for(key.role, key.patterns, discharged=False) is not None:
                 return "all that it speaks of lies in the sandbox, and it does not say `in_sandbox`"
     return "no call holds what all its conditions ask for"
 
 
 def _holding(examined: Examined, atom: Predicate) -> bool:
-    return any(atom.key in each.true for v in examined.space.variables for each in v.classes)
+    return any(atom.key in class_.true for v in examined.space.variables for class_ in v.classes)

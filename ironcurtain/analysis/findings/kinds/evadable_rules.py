@@ -49,7 +49,7 @@ def evadable_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
     for name, rule in inputs.context.rules:
         if rule.then is not Verdict.ALLOW:
             concerned = inputs.context.concerned(rule.order)
-            atoms = {atom.key: atom for _, own in concerned for atom in own.atoms}
+            atoms = {atom.key: atom for _, of_tool in concerned for atom in of_tool.atoms}
             for atom in atoms.values():
                 yield from _evaded(inputs.context, name, atom, concerned)
 
@@ -58,23 +58,23 @@ def _evaded(
     context: FindingContext, name: str, atom: Predicate, concerned: list[tuple[Examined, RuleOfTool]]
 ) -> Iterator[FindingDraft]:
     text = context.analysis.content.rules[name]
-    found = {
+    evasions = {
         examined.space.tool: (*evasion, _is_flag(examined.space.annotation, atom))
         for examined, rule in concerned
         if atom in rule.atoms
         for evasion in [_evasion(context, examined, rule, atom)]
         if evasion is not None
     }
-    if not found:
+    if not evasions:
         return
-    how, winner, witness, _ = next(iter(found.values()))
+    how, winner, witness, _ = next(iter(evasions.values()))
     yield context.of_rule(
         name,
         "evadable-rule",
-        "note" if all(flag for *_, flag in found.values()) else "warning",
+        "note" if all(flag for *_, flag in evasions.values()) else "warning",
         atom.key,
         message=f"the rule {visible(name)} ({text.then}) asks whether {atom_words(atom)}; where that "
-        f"is {how}, {winner} allows the call of {listed(found)}",
+        f"is {how}, {winner} allows the call of {listed(evasions)}",
         suggestion="Say what the rule means then (`or_absent: true`), or allow only known values.",
         witness=witness,
     )
@@ -88,17 +88,17 @@ def _evasion(
     rest = frozenset(other.key for other in rule.atoms if other.key != atom.key)
     tries = (
         (
-            (each, outcome.rule),
+            (way, outcome.rule),
             cell,
-            narrowed_path(examined, path, rest, {each.variable: frozenset({each.class_})}),
+            narrowed_path(examined, path, rest, {way.variable: frozenset({way.class_})}),
         )
         for cell, outcome, path in (_allowed_after(examined, rule) if evasions else ())
-        for each in evasions
+        for way in evasions
     )
-    found = context.first_allowed_call(examined, tries)
-    if found is None:
+    allowed = context.first_allowed_call(examined, tries)
+    if allowed is None:
         return None
-    (evasion, winner), call = found
+    (evasion, winner), call = allowed
     return evasion.how, visible(winner), _with_value(call, atom, evasion.value)
 
 
@@ -108,8 +108,8 @@ def _allowed_after(
     """Yield where subjects that a rule decides in other calls are allowed, though not before it."""
     meant = {
         keys
-        for keys, found in examined.answers.items()
-        if any(answered.path.outcome[0] == rule.order for answered in found)
+        for keys, answers in examined.answers.items()
+        if any(answered.path.outcome[0] == rule.order for answered in answers)
     }
     for cell, _, answered in answers_of(examined):
         outcome, order = answered.outcomes[0], answered.path.outcome[0]
@@ -127,8 +127,8 @@ def _evasions(examined: Examined, atom: Predicate) -> Iterator[_Evasion]:
         return
     variable = examined.space.variables[index]
     top = (atom.root, atom.path[0])
-    for class_, each in indexed(ClassIndex, variable.classes):
-        how = None if atom.key in each.true else _absence(atom, each)
+    for class_, values in indexed(ClassIndex, variable.classes):
+        how = None if atom.key in values.true else _absence(atom, values)
         if how is not None:
             yield _Evasion(how, index, class_, None)
     if len(variable.places) > 1 or len(_plain(atom.path)) > 1 or atom.reference is not None:
@@ -166,22 +166,22 @@ def _odd_values(atom: Predicate) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _class_of(variable: Variable, root: Root, name: str, value: JsonValue) -> ClassIndex | None:
-    own: dict[str, JsonValue] = {name: value}
+    given: dict[str, JsonValue] = {name: value}
     return variable.class_of(
-        {"args": own if root == "args" else {}, "caller": own if root == "caller" else {}}
+        {"args": given if root == "args" else {}, "caller": given if root == "caller" else {}}
     )
 
 
-def _with_value(found: WitnessQuery, atom: Predicate, value: JsonValue) -> WitnessQuery:
+def _with_value(witness: WitnessQuery, atom: Predicate, value: JsonValue) -> WitnessQuery:
     """Put the very value that evades the test into a call; the policy cannot tell it from the other."""
     if value is None:
-        return found
-    call, own = found.call, {atom.path[0]: value}
+        return witness
+    call, given = witness.call, {atom.path[0]: value}
     if atom.root == "caller":
-        changed = {"caller": {**call.caller, **own}, "arguments": call.arguments}
+        changed = {"caller": {**call.caller, **given}, "arguments": call.arguments}
     else:
-        changed = {"caller": call.caller, "arguments": {**call.arguments, **own}}
-    return WitnessQuery(found.server, found.tool, type(call)(role=call.role, value=call.value, **changed))
+        changed = {"caller": call.caller, "arguments": {**call.arguments, **given}}
+    return WitnessQuery(witness.server, witness.tool, type(call)(role=call.role, value=call.value, **changed))
 
 
 def _plain(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -208,8 +208,8 @@ def narrowed_path(
     """Return the part of a path on which some tests hold, and some variables have given classes."""
     demands = dict(path.classes)
     for index, variable in indexed(VariableIndex, examined.space.variables):
-        own = atoms & {atom.key for atom in variable.atoms}
-        meeting = frozenset(i for i, each in indexed(ClassIndex, variable.classes) if own <= each.true)
+        tested = atoms & {atom.key for atom in variable.atoms}
+        meeting = frozenset(i for i, values in indexed(ClassIndex, variable.classes) if tested <= values.true)
         meeting &= wanted.get(index, meeting)
         demands[index] = demands.get(index, meeting) & meeting
     return DiagramPath(tuple(demands.items()), path.guards, path.outcome)

@@ -19,9 +19,9 @@ def language_arguments(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 
 def _languages(
-    context: FindingContext, examined: Examined, found: Mapping[str, str]
+    context: FindingContext, examined: Examined, languages: Mapping[str, str]
 ) -> Iterator[FindingDraft]:
-    if not found:
+    if not languages:
         return
     tries = (
         (None, cell, answered.path)
@@ -31,7 +31,7 @@ def _languages(
     allowed = context.first_allowed_call(examined, tries)
     witness = allowed[1] if allowed is not None else None
     tool = f"{visible(examined.space.server)}/{visible(examined.space.tool)}"
-    for argument, language in sorted(found.items()):
+    for argument, language in sorted(languages.items()):
         yield FindingDraft(
             kind="language-argument",
             severity="warning" if witness is not None else "note",

@@ -54,7 +54,7 @@ def _unlimited(
             message=f"the rule {visible(name)} allows whatever it is about, without a limit: "
             f"{', '.join(visible(key) for key in sorted(tools))}",
             suggestion="Say where or to whom: add paths, domains, lists or roles to its conditions.",
-            witness=next((found for found in tools.values() if found is not None), None),
+            witness=next((witness for witness in tools.values() if witness is not None), None),
         )
 
 

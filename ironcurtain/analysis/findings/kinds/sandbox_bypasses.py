@@ -26,22 +26,22 @@ def _bypassed(
     context: FindingContext, name: str, concerned: list[tuple[Examined, RuleOfTool]]
 ) -> Iterator[FindingDraft]:
     text = context.analysis.content.rules[name]
-    found = {
+    witnesses = {
         examined.space.tool: witness
         for examined, rule in concerned
         if not rule.named_roles and not rule.condition.in_sandbox
         for witness in [_in_sandbox(context, examined, rule)]
         if witness is not None
     }
-    if found:
+    if witnesses:
         yield context.of_rule(
             name,
             "sandbox-bypass",
             "warning",
-            message=f"the rule {visible(name)} ({text.then}) does not hold for {listed(found)} where all "
+            message=f"the rule {visible(name)} ({text.then}) does not hold for {listed(witnesses)} where all "
             "resources lie in the sandbox: such calls are allowed",
             suggestion="Add `in_sandbox: true` to the rule, or the roles that it is meant for.",
-            witness=next(iter(found.values())),
+            witness=next(iter(witnesses.values())),
         )
 
 
@@ -53,5 +53,5 @@ def _in_sandbox(context: FindingContext, examined: Examined, rule: RuleOfTool) -
         for cell, key, answered in answers_of(examined)
         if key.discharged and answered.path.outcome[0] == FALLS_THROUGH
     )
-    found = context.first_allowed_call(examined, tries)
-    return found[1] if found is not None else None
+    allowed = context.first_allowed_call(examined, tries)
+    return allowed[1] if allowed is not None else None

@@ -35,18 +35,18 @@ def uncovered_roles(inputs: FinderInputs) -> Iterator[FindingDraft]:
     """Yield the roles of each tool that are denied by default although another one is allowed."""
     context = inputs.context
     for examined in context.tools:
-        found: dict[str, _Forgotten] = {}
-        _in_one_value(examined, found)
-        _nowhere(examined, found)
-        for role, forgotten in sorted(found.items()):
+        by_role: dict[str, _Forgotten] = {}
+        _in_one_value(examined, by_role)
+        _nowhere(examined, by_role)
+        for role, forgotten in sorted(by_role.items()):
             yield _draft(context, examined, role, forgotten)
 
 
-def _in_one_value(examined: Examined, found: dict[str, _Forgotten]) -> None:
+def _in_one_value(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
     """Look at the roles that one value has together: each of them must be allowed for any to be of use."""
     for _, roles in examined.space.modes.of_roles({}):
-        for source, own in indexed(SourceIndex, roles):
-            for element in examined.space.elements.of(source, own):
+        for source, roles_of_source in indexed(SourceIndex, roles):
+            for element in examined.space.elements.of(source, roles_of_source):
                 together = sorted({keys for keys, _ in pairs(element)}, key=str)
                 for keys in together:
                     key = keys[0]
@@ -56,12 +56,12 @@ def _in_one_value(examined: Examined, found: dict[str, _Forgotten]) -> None:
                         other[0].role for other in together if other[0] and _allows(examined, other, key)
                     }
                     if allowed - {key.role}:
-                        entry = found.setdefault(key.role, _Forgotten())
+                        entry = forgotten.setdefault(key.role, _Forgotten())
                         entry.cells[keys] = examined.space.cells[keys]
                         entry.beside |= allowed
 
 
-def _nowhere(examined: Examined, found: dict[str, _Forgotten]) -> None:
+def _nowhere(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
     """Look for roles that no rule ever decides, while another role of the tool is allowed somewhere."""
     by_role: dict[str, list[tuple[SubjectKey | None, ...]]] = {}
     for keys, cell in examined.space.cells.items():
@@ -75,7 +75,7 @@ def _nowhere(examined: Examined, found: dict[str, _Forgotten]) -> None:
     allowed = {role for role, cells in by_role.items() if any(_allows(examined, keys) for keys in cells)}
     for role, cells in by_role.items():
         if allowed - {role} and all(_falls_through(examined, keys) for keys in cells):
-            entry = found.setdefault(role, _Forgotten())
+            entry = forgotten.setdefault(role, _Forgotten())
             entry.cells.update({keys: examined.space.cells[keys] for keys in cells})
             entry.beside |= allowed
 
@@ -100,8 +100,8 @@ def _falls_through(examined: Examined, keys: tuple[SubjectKey | None, ...]) -> b
 def _draft(context: FindingContext, examined: Examined, role: str, forgotten: _Forgotten) -> FindingDraft:
     tool = f"{visible(examined.space.server)}/{visible(examined.space.tool)}"
     regions = [Region(c, label, role) for cell in forgotten.cells.values() for c, label in cell.regions]
-    found = [label for labels in grouped(regions).values() for label in labels]
-    where = found if found != [OUTSIDE] else ["anywhere"]
+    shown = [label for labels in grouped(regions).values() for label in labels]
+    where = shown if shown != [OUTSIDE] else ["anywhere"]
     places: list[JsonValue] = [*where]
     beside = ", ".join(sorted(forgotten.beside - {role}))
     witness = next(

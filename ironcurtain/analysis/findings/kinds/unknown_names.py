@@ -39,7 +39,7 @@ def find_unknown_names(context: FindingContext) -> Iterator[UnknownName]:
         unknown = [*_tools(condition, annotations), *_roles(condition, concerned)]
         for test in condition.args or ():
             unknown += _arguments(test, concerned)
-        yield from (UnknownName(name, rule.order, *each) for each in unknown)
+        yield from (UnknownName(name, rule.order, *misnamed) for misnamed in unknown)
 
 
 def unknown_names(inputs: FinderInputs) -> Iterator[FindingDraft]:
@@ -78,8 +78,8 @@ def _tools(condition: If, annotations: Annotations) -> Iterator[_NotKnown]:
     for server in condition.server or ():
         if server not in servers:
             yield ("server", server, tuple(sorted(servers)))
-    own = [servers[name] for name in condition.server or servers if name in servers]
-    tools = {tool.tool for each in own for tool in each.tools}
+    named = [servers[name] for name in condition.server or servers if name in servers]
+    tools = {tool.tool for server in named for tool in server.tools}
     for tool in condition.tool or ():
         if tool not in tools:
             yield ("tool", tool, tuple(sorted(tools)))
@@ -124,7 +124,7 @@ def _can_be(examined: Examined, test: ArgCondition, value: JsonValue) -> bool:
     if fitted is None:
         return True
     variables = variables_of([atom], fitted, sides.registry, sides.fresh)
-    if not any(atom.key in each.true for variable in variables.values for each in variable.classes):
+    if not any(atom.key in class_.true for variable in variables.values for class_ in variable.classes):
         return not variables.is_complete
     return not _is_misspelt(value, _known_values(examined.space.annotation, atom.path[0]))
 
@@ -133,7 +133,7 @@ def _known_values(tool: ToolAnnotation, argument: str) -> list[JsonValue]:
     """Return the values that the schema or the annotation of a tool names for an argument."""
     schema = tool.properties.get(argument)
     items = schema.get("items") if isinstance(schema, dict) else None
-    enums = [each.get("enum") for each in (schema, items) if isinstance(each, dict)]
+    enums = [part.get("enum") for part in (schema, items) if isinstance(part, dict)]
     named = [value for enum in enums if isinstance(enum, list) for value in enum]
     branches = [w for a in tool.args if a.conditional for w in a.conditional.when if w.arg == argument]
     return [*named, *(value for w in branches if w.present is None for value in w.in_ or (w.equals,))]
@@ -141,7 +141,7 @@ def _known_values(tool: ToolAnnotation, argument: str) -> list[JsonValue]:
 
 def _is_misspelt(value: JsonValue, known: Collection[JsonValue]) -> bool:
     """Tell whether a value that the schema takes is like, but not, one that the tool is known to take."""
-    texts = [each for each in known if isinstance(each, str)]
+    texts = [name for name in known if isinstance(name, str)]
     return (
         isinstance(value, str)
         and value not in texts

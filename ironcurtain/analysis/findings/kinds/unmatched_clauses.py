@@ -63,11 +63,11 @@ def _decided_by(context: FindingContext, clause: str) -> WitnessQuery | None:
     for examined in context.tools:
         for cell, _, answered in answers_of(examined):
             if answered.path.outcome[0] in orders:
-                found = context.find_call(
+                witness = context.find_call(
                     examined, cell, lambda subject, call: subject == call, answered.path
                 )
-                if found is not None:
-                    return found
+                if witness is not None:
+                    return witness
     return None
 
 

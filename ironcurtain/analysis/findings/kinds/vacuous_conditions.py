@@ -28,8 +28,8 @@ def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[Fin
     registry = context.analysis.sides.registry
     texts = [
         f"its test {atom_words(atom)} holds for every call"
-        for atom in {atom.key: atom for _, own in concerned for atom in own.atoms}.values()
-        if not context.sampled(rule.order) and all(_always(examined, atom) for examined, own in concerned)
+        for atom in {atom.key: atom for _, of_tool in concerned for atom in of_tool.atoms}.values()
+        if not context.sampled(rule.order) and all(_always(examined, atom) for examined, of_tool in concerned)
     ]
     for condition in rule.if_.role_conditions if rule.if_ is not None else ():
         texts += _redundant(condition, registry)
@@ -46,8 +46,8 @@ def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[Fin
 
 
 def _always(examined: Examined, atom: Predicate) -> bool:
-    own = next((v for v in examined.space.variables if atom.key in {a.key for a in v.atoms}), None)
-    return own is not None and all(atom.key in each.true for each in own.classes)
+    testing = next((v for v in examined.space.variables if atom.key in {a.key for a in v.atoms}), None)
+    return testing is not None and all(atom.key in class_.true for class_ in testing.classes)
 
 
 def _redundant(condition: RoleCondition, registry: Registry) -> Iterator[str]:
