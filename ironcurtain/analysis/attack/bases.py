@@ -1,4 +1,4 @@
-"""The calls that an attack starts from: scenarios, recorded calls, witnesses of what a policy decides."""
+"""The calls that an attack starts from: scenarios, recorded calls, and witnesses of each decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 _EFFORT = 500
-"""So many combinations of guards are tried for one witness."""
+"""The number of combinations of guards that are tried for one witness."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class BaseCall:
 
 @dataclass(frozen=True)
 class RecordedCalls:
-    """Recorded calls, and where they were recorded.
+    """Recorded calls, and how directories of the recorded session map to those of the described world.
 
     Attributes:
         places: By directory of the recorded session, the directory of the described world that stands for it.
@@ -44,7 +44,7 @@ class RecordedCalls:
 
 @dataclass(frozen=True)
 class BaseCalls:
-    """The calls, each once, and by reason how many recorded ones could not be taken."""
+    """The calls, each once, and the number of recorded calls that cannot be used, by reason."""
 
     bases: tuple[BaseCall, ...]
     left_out: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Respelled calls sent to real servers, contained, in a scratch directory: do they touch what was judged?
+"""Respelled calls sent to real servers in a sandbox: do they touch only what was decided?
 
 What is sent is what the proxy would send: the canonical arguments of what is not denied, as if a person had
 approved whatever is asked about.
@@ -49,7 +49,7 @@ from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.system.frozen import JsonValue
 
 MAXIMUM = 300
-"""So many respelled calls are sent at most."""
+"""The most respelled calls that are sent."""
 _SECONDS = 20.0
 _CHANGES = frozenset({"write-path", "delete-path"})
 _ALL = _CHANGES | {"read-path"}
@@ -71,7 +71,7 @@ class _Outcome:
 def attack_live(
     bundle: Bundle, world: DescribedWorld, bases: Iterable[BaseCall], config: ServerConfig, opa: OpaCommand
 ) -> Live:
-    """Send respelled calls on paths to real servers, and hold what they touch against what was judged.
+    """Send respelled calls on paths to real servers, and compare what they touch with what was decided.
 
     Args:
         bundle: The policy.
@@ -101,13 +101,13 @@ class _Attack:
         self._registry = Registry(self._content.annotations.roles)
         Path(scratch.home).mkdir(parents=True)
         Path(scratch.sandbox).mkdir(parents=True, exist_ok=True)
-        site = Deployment(
+        deployment = Deployment(
             home=scratch.home,
             sandbox=scratch.sandbox,
             protected=tuple(moved_path(path, scratch.places) for path in world.protected),
             domains=world.domains,
         )
-        self._policy = LoadedPolicy(self._content, site, ThisHost(home=scratch.home))
+        self._policy = LoadedPolicy(self._content, deployment, ThisHost(home=scratch.home))
         self._ground = SpellingContext(scratch.home, scratch.sandbox, (scratch.sandbox,))
         directories = self._policy.patterns.directories.values()
         self._files = scratch.files(directories)
@@ -137,7 +137,7 @@ class _Attack:
         )
 
     def _respelled(self, bases: Iterable[BaseCall]) -> list[CallStep]:
-        """Return respelled calls of configured servers on files that are there, as many of each tool."""
+        """Return respelled calls of configured servers on existing files, the same number of each tool."""
         tools: dict[tuple[str, str], list[Iterator[CallStep]]] = {}
         for base in bases:
             place = (base.step.server, base.step.tool)
@@ -159,7 +159,7 @@ class _Attack:
                     yield self._spelled(step.server, step.tool, arguments, replace(leaf, text=file))
 
     def _is_of_files(self, tool: ToolAnnotation) -> bool:
-        """Tell whether a tool names nothing but paths, so that nothing outside the directory hears of it."""
+        """Tell whether a tool names paths only, so that its calls reach nothing outside the directory."""
         roles = [self._registry[role] for argument in tool.args for role in argument.possible_roles]
         return not tool.composites and all(r.category == "path" for r in roles if r.resource)
 
@@ -172,9 +172,9 @@ class _Attack:
                 yield CallStep(server, tool, changed)
 
     async def _visit(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
-        """Send calls to one contained server, one by one, each in the directory as it is to be."""
+        """Send calls to one contained server one by one, each to the directory in its initial state."""
         words, strays, answered = LastWords(), [], 0
-        grounds = SandboxInputs(
+        inputs = SandboxInputs(
             home=Path(self._scratch.home),
             sandbox=Path(self._scratch.sandbox),
             own=(),
@@ -184,21 +184,21 @@ class _Attack:
             configuration=(self._config.path,),
             reaches={server: reach_of(self._content, server)},
         )
-        confiner = SandboxLauncher.open(self._config, grounds)
+        launcher = SandboxLauncher.open(self._config, inputs)
         start = parameters(server, self._config)
 
         async def tell(_name: str, _seen: Seen) -> None:
-            """What the sandbox refused is no touch."""
+            """Ignore what the sandbox refused: nothing was touched."""
 
         async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it
             resolver = Resolver(ThisHost(home=self._scratch.home), home=self._scratch.home)
             return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
 
-        streams = confiner.connect(server, start, on_words=words.line, on_end=words.end, tell=tell)
+        streams = launcher.connect(server, start, on_words=words.line, on_end=words.end, tell=tell)
         try:
             async with Client(streams, mode="auto", cache=None, list_roots_callback=roots) as client:
                 await client.list_tools()
-                isolation = confiner.state(server).isolation
+                isolation = launcher.state(server).isolation
                 for call in calls:
                     stray, is_answer = await self._send(client, call)
                     answered += is_answer
@@ -210,7 +210,7 @@ class _Attack:
         return _Outcome(isolation, strays, answered)
 
     async def _send(self, client: Client, permitted: _Sent) -> tuple[Stray | None, bool]:
-        """Send one call; return what it touched beside what was judged, and whether it was answered."""
+        """Send one call; return what it touched beside what was decided, and whether it was answered."""
         call, decision = permitted.call, permitted.decision
         sent = decision.arguments or {}
         async with asyncio.timeout(_SECONDS):
@@ -237,7 +237,7 @@ class _Attack:
 
 
 def _alone(config: ServerConfig) -> ServerConfig:
-    """Return the servers that are contained, each without a network and with its sandbox alone to write."""
+    """Return the servers that run in a sandbox, without a network and with only their workspace writable."""
     servers = {}
     for name, server in config.servers.items():
         if server.command and server.sandbox is not False:
@@ -246,9 +246,9 @@ def _alone(config: ServerConfig) -> ServerConfig:
 
 
 def _beside(paths: Iterable[str], decision: Decision, roles: frozenset[str]) -> Iterator[str]:
-    """Yield the paths that lie in no place that was judged under one of some roles."""
-    judged = [subject.value for subject in decision.subjects if subject.role in roles]
-    yield from (path for path in paths if not any(is_within(path, place) for place in judged))
+    """Yield the paths that lie in no place that was decided under one of some roles."""
+    decided = [subject.value for subject in decision.subjects if subject.role in roles]
+    yield from (path for path in paths if not any(is_within(path, place) for place in decided))
 
 
 def _in_turn(sources: Iterable[Iterator[CallStep]]) -> Iterator[CallStep]:

@@ -47,14 +47,14 @@ def attack(
     recorded: RecordedCalls = _NOTHING,
     maximum: int = MAXIMUM,
 ) -> AttackReport:
-    """Respell calls of a policy and decide each.
+    """Respell the calls of a policy and decide each spelling.
 
     Args:
-        examined: The policy examined, of which witnesses are taken; its world is the one that is attacked in.
+        examined: The analysed policy, which gives the witnesses and the world that calls are decided in.
         scenarios: Calls to respell.
         opa: The engine.
         recorded: Recorded calls to respell.
-        maximum: So many respelled calls at most.
+        maximum: The most respelled calls that are decided.
 
     Raises:
         BundleRelationError: If the world is not the one that the bundle was verified in.
@@ -112,7 +112,7 @@ def _origins(bases: Iterable[BaseCall]) -> dict[str, int]:
 
 @dataclass
 class _Decider:
-    """Decides calls in the worlds; what OPA sees alike is asked once."""
+    """Decides calls in the worlds; equal policy inputs are evaluated once."""
 
     bundle: Bundle
     scenes: Scenes
@@ -131,13 +131,13 @@ class _Decider:
         """Decide trials, and yield those that get further than what they stand for."""
         worlds = list(dict.fromkeys((trial.scene, trial.base) for trial in trials))
         base_calls = [(scene, _own_call(decided[number].call)) for scene, number in worlds]
-        told = dict(zip(worlds, self._decide(base_calls), strict=True))
+        by_world = dict(zip(worlds, self._decide(base_calls), strict=True))
         asked = [
             (trial.scene, _call(*call, decided[trial.base].call)) for trial in trials for call in trial.calls
         ]
         answers = iter(self._decide(asked))
         for trial in trials:
-            stands_for = told[trial.scene, trial.base]
+            stands_for = by_world[trial.scene, trial.base]
             got = [next(answers) for _ in trial.calls]
             if _is_looser(trial, stands_for, got):
                 yield _break(trial, decided[trial.base].call, stands_for, got)
@@ -170,7 +170,7 @@ def _call(server: str, tool: str, arguments: JsonValue, base: BaseCall) -> Call:
 
 def _is_looser(trial: Trial, stands_for: Decision, got: Sequence[Decision]) -> bool:
     if trial.neighbour and stands_for.rule == ReservedRule.DEFAULT_DENY:
-        return False  # what no rule speaks of is not what a rule keeps from the agent
+        return False  # no rule decides the call, so none was evaded
     return max(decision.verdict.severity for decision in got) < stands_for.verdict.severity
 
 

@@ -1,4 +1,4 @@
-"""The worlds that calls are attacked in: as described, with links laid, and with names that fold."""
+"""The worlds that calls are decided in: as described, with an attacker's links, and with names that fold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_PLACES = 4
 
 
 class Scenes:
-    """One policy in each of the worlds; a world is made when it is first asked for."""
+    """One policy in each of the worlds, which are made when they are first needed."""
 
     def __init__(self, bundle: Bundle, world: DescribedWorld) -> None:
         """Load the policy in the described world.
@@ -62,17 +62,17 @@ class Scenes:
 
     def _load(self, world: HostView) -> LoadedPolicy:
         described = self._described
-        site = Deployment(
+        deployment = Deployment(
             home=described.home,
             sandbox=described.sandbox,
             protected=described.protected,
             working_roots=described.working_roots,
             domains=described.domains,
         )
-        return LoadedPolicy(self._content, site, world)
+        return LoadedPolicy(self._content, deployment, world)
 
     def _places(self, sandbox: str | None) -> tuple[str, ...]:
-        """Return where somebody could have laid links: the sandbox, and the directories that rules name."""
+        """Return where an attacker could have made links: the workspace, and directories that rules name."""
         named = sorted(set(self.policy(Scene.DESCRIBED).patterns.directories.values()))
         files = {*self._described.files, *self._described.symlinks}
         free = [place for place in named if place != "/" and place not in files]
@@ -114,7 +114,7 @@ class Scenes:
 
 
 class _Passing:
-    """A world that answers from another one."""
+    """A world that answers from another one; the base of those that change some answers."""
 
     def __init__(self, world: HostView) -> None:
         self._world = world

@@ -41,14 +41,14 @@ class Scratch:
         return cls(root, {sandbox: inside, home: at_home}, at_home, inside)
 
     def files(self, directories: Iterable[str]) -> dict[str, str]:
-        """Return the files that are to be there, by path: some in each directory and beside them."""
+        """Return the initial files by path: some in each directory and beside it."""
         wanted = [self.sandbox, self.home, f"{self.home}/{_BESIDE}", *directories]
         inside = [place for place in wanted if is_within(place, str(self.root))]
         paths = sorted({f"{place.rstrip('/')}/{name}" for place in inside for name in _NAMES})
         return {path: _mark(path) for path in paths}
 
     def restore(self, files: Mapping[str, str], links: Links) -> None:
-        """Make the directory what it is to be, whatever has become of it."""
+        """Restore the directory to its initial state."""
         for place in (Path(self.home), Path(self.sandbox)):
             place.mkdir(parents=True, exist_ok=True)
             for child in place.iterdir():
@@ -64,7 +64,7 @@ class Scratch:
             Path(link).symlink_to(target)
 
     def changed(self, files: Mapping[str, str]) -> Iterator[str]:
-        """Yield the real paths that are there, not there or other than they are to be."""
+        """Yield the real paths that were added, removed or changed."""
         there = {str(path): path.read_text(errors="replace") for path in self._all() if path.is_file()}
         for path in sorted(there.keys() | files.keys()):
             if there.get(path) != files.get(path):

@@ -1,4 +1,4 @@
-"""What is tried: every base call with its respellings, in a fixed order, so that each call gets its turn."""
+"""The calls to try: each base call with its respellings, interleaved in a fixed order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ironcurtain.analysis.attack.bases import BaseCall
 from ironcurtain.analysis.attack.scenes import Scenes
-from ironcurtain.analysis.attack.spellings.carried import denied_values, unjudged
+from ironcurtain.analysis.attack.spellings.carried import denied_values, undecided_arguments
 from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf, resource_leaves
 from ironcurtain.analysis.attack.spellings.plain import named_places, respell_value
 from ironcurtain.analysis.attack.spellings.several import SERVERS, Mover, moved, movers, split
@@ -44,7 +44,7 @@ class Trial:
         base: The number of that call.
         calls: Server, tool and arguments of each.
         neighbour: See `Spelling.neighbour`.
-        reached: Whether it stands for a denied thing itself, by another way.
+        reached: Whether it reaches a denied resource by another argument or tool.
     """
 
     base: int
@@ -66,7 +66,7 @@ class DecidedBase:
 
     @property
     def is_call(self) -> bool:
-        """Whether it was judged, so that it is known what it stands for."""
+        """Whether its resources were decided, so that it is known what it stands for."""
         return self.decision.rule not in _NO_CALL
 
 
@@ -95,7 +95,7 @@ class Trials:
         )
 
     def stages(self) -> Iterator[tuple[str, list[Iterator[Trial]]]]:
-        """Yield what to try, the most telling first, with the words for what is left of it.
+        """Yield groups of trials, the most promising first, each with a description of what is left out.
 
         One call of each kind comes before others that the same rule decides.
         """
@@ -108,12 +108,18 @@ class Trials:
         yield twice, [self._twice(base) for base in others]
 
     def _attacked(self) -> tuple[list[DecidedBase], list[DecidedBase]]:
-        """Return the calls that something looser could stand for: one of each kind, and the others."""
+        """Return the calls that are not allowed: one of each kind, and the others."""
         kinds: dict[tuple[Hashable, ...], list[DecidedBase]] = {}
         for base in self._decided:
             if base.is_call and base.decision.verdict is not Verdict.ALLOW:
-                step, told = base.call.step, base.decision
-                kind = (step.server, step.tool, told.verdict, told.rule, tuple(sorted(step.arguments)))
+                step, decision = base.call.step, base.decision
+                kind = (
+                    step.server,
+                    step.tool,
+                    decision.verdict,
+                    decision.rule,
+                    tuple(sorted(step.arguments)),
+                )
                 kinds.setdefault(kind, []).append(base)
         return [alike[0] for alike in kinds.values()], [
             base for alike in kinds.values() for base in alike[1:]
@@ -122,7 +128,7 @@ class Trials:
     def _tool(self, base: DecidedBase) -> ToolAnnotation:
         step = base.call.step
         annotation = self._scenes.policy(Scene.DESCRIBED).annotation(step.server, step.tool)
-        assert annotation is not None  # noqa: S101 - the call was judged, so its tool is known
+        assert annotation is not None  # noqa: S101 - the call was decided, so its tool is known
         return annotation
 
     def _once(self, base: DecidedBase) -> Iterator[Trial]:
@@ -169,7 +175,7 @@ class Trials:
         return min(milder, key=_mildness).call.step.arguments if milder else None
 
     def _second_names(self, base: DecidedBase, leaf: ResourceLeaf) -> Iterator[Trial]:
-        """Yield second names of protected files, which have to be known by what they are."""
+        """Yield hard links to protected files, which must be recognized by the file's identity."""
         if base.decision.rule != ReservedRule.PROTECTED_PATH or not leaf.is_path:
             return
         pointer = pointers.join(leaf.steps)
@@ -193,12 +199,12 @@ class Trials:
                 yield Trial(base.number, f"value: {spelling.kind}", TOOLS, (call,), neighbour=True)
 
     def _carried(self) -> Iterator[Trial]:
-        """Yield calls that hand what is denied to arguments that are not judged."""
+        """Yield calls with denied values in arguments that have no role of a resource."""
         denied = denied_values((base.decision for base in self._decided), self._registry)
         for (server, tool), bases in sorted(self._by_tool.items()):
             arguments = [base.call.step.arguments for base in bases]
             mildest = min(bases, key=_mildness)
-            for place in unjudged(self._tool(bases[0]), arguments, self._registry):
+            for place in undecided_arguments(self._tool(bases[0]), arguments, self._registry):
                 for value in denied.get(place.category, ()):
                     base = self._denying(place.category, value)
                     for changed in place.with_value(mildest.call.step.arguments, value):
@@ -237,7 +243,7 @@ def in_turn(
 
 
 def _can_be_respelled(first: Spelling) -> bool:
-    """Tell whether a spelling is read by the same rules as the plain text; `/proc` folds no names."""
+    """Tell whether a spelling can be spelled again by the same rules; names below `/proc` do not fold."""
     is_text = isinstance(first.value, str) and bool(first.value)
     is_plain = first.scene is Scene.DESCRIBED and first.kind != "process link"
     return is_text and is_plain and not first.neighbour and first.taken_by != TOOLS

@@ -1,4 +1,4 @@
-"""Whether a scenario is of the clause that it names: whether there is one, and whether its rules decide."""
+"""Whether the clause that a scenario names exists, and whether its rules decide the scenario."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def wrong_clause(scenario: Scenario, decision: Decision, content: PolicyContent)
 
 
 def demands_its_clause(scenario: Scenario, wrong: WrongClause) -> bool:
-    """Tell whether somebody wrote the clause: what a model or a command noted nobody is to blame for."""
+    """Tell whether a person wrote the clause's id; those that a model or a command noted may be wrong."""
     return scenario.origin == "handwritten" or (scenario.origin == "answer" and wrong == "unknown")

@@ -2,8 +2,9 @@
 
     report = clause_report(bundle, scenarios, opa)
 
-A claim is never believed: it counts only as far as the examined policy, or a decided scenario, shows it. A
-clause has one outcome, the first in the table of `_kind` that holds.
+A claim counts only as far as the examined policy or a decided scenario supports it; but that a clause without
+scenarios holds by structure is taken from the answer. A clause has one outcome, the first that holds in the
+table of `_kind`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def clause_report(
 
 
 def _never_allowed(analysis: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, GuaranteeResult]:
-    """Decide for each tool of which something is claimed whether no call of it is allowed."""
+    """Decide, for each tool that a claim names, whether no call of it is allowed."""
     tools = sorted({tool for claim in analysis.content.claims for tool in _claimed(claim, analysis)})
     if not tools:
         return {}
@@ -116,7 +117,7 @@ def _claimed(claim: Claim, analysis: PolicyAnalysis) -> Iterator[_Tool]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the outcome of one clause after the other.
+    """Works out the outcome of a clause.
 
     Attributes:
         never_allowed: By tool, whether no call of it is allowed.
@@ -192,7 +193,7 @@ def _kind(account: ClauseOutcome, *, principle: bool) -> OutcomeKind:
     claimed_structural = any(claim.kind == "structural" for claim in account.claims)
     by_rank: tuple[tuple[bool, OutcomeKind], ...] = (
         (bool(account.rules), "enforced"),
-        # Without a scenario it is the answer's word; with one that something else decides it is not so.
+        # Without a scenario the answer is believed; a scenario that something else decides refutes it.
         (bool(account.structural) or (claimed_structural and not account.scenarios), "structural"),
         (bool(account.into), "merged"),
         (bool(account.asked) and all(asked.holds == "always" for asked in account.asked), "asked"),
@@ -204,14 +205,14 @@ def _kind(account: ClauseOutcome, *, principle: bool) -> OutcomeKind:
 
 
 def _merged(account: ClauseOutcome, outcomes: Mapping[str, ClauseOutcome]) -> ClauseOutcome:
-    """Count a clause that is merged into others as what is checked of them."""
+    """Return an outcome, where it is `merged` only if something keeps each of the other clauses."""
     if account.outcome != "merged" or all(is_kept(id_, outcomes) for id_ in account.into):
         return account
     return account.model_copy(update={"outcome": "not-kept"})
 
 
 def is_kept(clause: str, outcomes: Mapping[str, ClauseOutcome] | Collection[ClauseOutcome]) -> bool:
-    """Tell whether something keeps a clause by itself, so that another one can be merged into it."""
+    """Tell whether rules, structural checks or approvals keep a clause by itself."""
     known = (
         outcomes if isinstance(outcomes, Mapping) else {outcome.clause.id: outcome for outcome in outcomes}
     )

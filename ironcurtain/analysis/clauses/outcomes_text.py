@@ -1,4 +1,4 @@
-"""What becomes of each clause, in words: one line for each, the same in every place that tells it."""
+"""What becomes of each clause, in one line of text, the same in every report."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def _properties(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _shape(schema: JsonValue) -> JsonValue:
-    """Return a schema without the words in it."""
+    """Return a schema without its descriptions and titles."""
     if not isinstance(schema, dict):
         return schema
     return {key: value for key, value in schema.items() if key not in {"title", "description"}}

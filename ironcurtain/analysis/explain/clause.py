@@ -1,4 +1,4 @@
-"""All that one sentence of a constitution causes: its rules, the places they decide, calls, scenarios."""
+"""The effects of one clause: its rules, the places where they decide, example calls, scenarios."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_EXAMPLES = 20
 
 
 def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCommand) -> ClauseExplanation:
-    """Return what a clause causes.
+    """Return the effects of a clause.
 
     Args:
         bundle: The policy.
@@ -115,16 +115,16 @@ def _examples(
 
 def _found(one: Examined, clause: str) -> Iterator[FoundCall]:
     search = CallSearch(one)
-    told: Mapping[Verdict, list[FoundCall]] = {verdict: [] for verdict in Verdict}
+    by_verdict: Mapping[Verdict, list[FoundCall]] = {verdict: [] for verdict in Verdict}
     for keys, cell in one.space.cells.items():
         for answered in one.answers.get(keys, ()):
             outcome = answered.outcomes[0]
-            if outcome is None or outcome.clause != clause or len(told[outcome.verdict]) >= _PER_TOOL:
+            if outcome is None or outcome.clause != clause or len(by_verdict[outcome.verdict]) >= _PER_TOOL:
                 continue
             call = search.find(cell, lambda subject, whole: subject == whole, path=answered.path).call
-            if call is not None and call not in told[outcome.verdict]:
-                told[outcome.verdict].append(call)
-    for calls in told.values():
+            if call is not None and call not in by_verdict[outcome.verdict]:
+                by_verdict[outcome.verdict].append(call)
+    for calls in by_verdict.values():
         yield from calls
 
 

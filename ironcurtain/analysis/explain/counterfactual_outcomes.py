@@ -1,4 +1,4 @@
-"""What rules would probably make of a place in a given call, read from the policy's diagrams."""
+"""The probable decisions about a resource in a given call, read from the policy's diagrams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ironcurtain.system.frozen import JsonValue
 
 
 class Outcomes:
-    """The tests of one call, decided once.
+    """The outcomes of the policy's tests for one call.
 
     Args:
         space: The call's tool under one policy.
@@ -44,7 +44,7 @@ class Outcomes:
     def could(self, element: Element, goal: Verdict) -> bool:
         """Tell whether every subject of a value could be decided no more severely than the goal.
 
-        What other arguments would have to be for it is left open.
+        The other arguments may have to change for it, too.
         """
         return all(self._mildest(seen.key) <= goal.severity for seen in element.seen[0])
 

@@ -1,8 +1,8 @@
 """The nearest calls that get further: proposed from the policy's cells, shown only once they were decided.
 
 A proposal changes one argument to a place of another cell, or one tested argument to another class, or all
-refused places at once; where none of these is permitted, a whole call is searched for. What a proposal is
-worth is said by deciding it, so a mistake here can only cost a suggestion.
+refused places at once; where none of these is permitted, a whole call is searched for. Every proposal
+is decided before it is shown, so a mistake here can only cost a suggestion.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Nearest:
                     self._sides = load_sides([self._bundle], described_deployment(self._policy.site))
                 self._spaces[server, tool] = CallSpace(server, tool, self._sides)
             except IronCurtainError:
-                # Without a picture of the policy there is nothing to propose; the explanation stands.
+                # A policy that cannot be examined yields no suggestions; the rest of the explanation holds.
                 self._spaces[server, tool] = None
         return self._spaces[server, tool]
 
@@ -217,7 +217,7 @@ def _replacements(
 
 
 def _is_plain(element: Element) -> bool:
-    """Leave out directories above patterns and files with a second name: people would not call them."""
+    """Tell whether people would name it: not a directory above patterns, nor a file with a second name."""
     witness = element.witness
     return witness is not None and not witness.whole and witness.label != SECOND_NAME
 

@@ -22,7 +22,7 @@ _FREE = {NONE, "commit-message"}
 
 
 def recorded_call(record: DecisionRecord) -> Call:
-    """Return the call of a record: its canonical arguments, exactly what was judged.
+    """Return the call of a record: its canonical arguments, exactly what was decided.
 
     Raises:
         EvidenceError: If the record does not hold them.
@@ -49,7 +49,7 @@ def recorded_call(record: DecisionRecord) -> Call:
 
 
 def check_known(record: DecisionRecord, bundle: Bundle) -> None:
-    """Refuse a record whose redacted values the policy could have judged.
+    """Refuse a record whose redacted values the policy could have tested.
 
     Raises:
         EvidenceError: Naming the first of them.
@@ -71,7 +71,7 @@ def check_known(record: DecisionRecord, bundle: Bundle) -> None:
 
 
 def reproduction(record: DecisionRecord, decision: Decision) -> Reproduction:
-    """Compare a record with the decision of today's look at the same call.
+    """Compare a record with a new decision about the same call.
 
     Raises:
         EvidenceError: If what was redacted keeps the call from being decided at all.

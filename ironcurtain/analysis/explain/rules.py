@@ -1,4 +1,4 @@
-"""Rules as one call meets them: which judged a subject, which came close, and what failed."""
+"""The rules about one call: which decided a resource, which came close, and what failed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATTERNS_SHOWN = 6
 
 @dataclass(frozen=True)
 class _Place:
-    """What a rule can know of one subject."""
+    """What rules test of one resource."""
 
     role: str
     covering: frozenset[str]
@@ -32,7 +32,7 @@ class _Place:
 
 
 class MetRules:
-    """The rules of one tool, held against one call.
+    """The rules of one tool, evaluated for one call.
 
     Args:
         content: The bundle's content.
@@ -65,7 +65,7 @@ class MetRules:
         return tuple(sorted(self._places[id_].covering))
 
     def near(self, id_: str, decided: SubjectDecision) -> tuple[NearRule, ...]:
-        """Return the rules that could have judged a subject otherwise, with what failed, closest first.
+        """Return the rules that could have decided a resource otherwise, with what failed, closest first.
 
         A rule that would have held, but for an earlier one, fails for that reason alone.
         """

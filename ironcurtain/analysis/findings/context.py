@@ -22,9 +22,9 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 EFFORT = 60
-"""So many combinations of guards are tried for one whole call."""
+"""The number of combinations of guards that are tried for one whole call."""
 MAX_SOUGHT = 20
-"""So many times a whole call is looked for to show one finding."""
+"""The number of searches for a whole call that shows one finding."""
 TOO_MANY = "more combinations than could be searched for whole calls"
 T = TypeVar("T")
 _ALLOWED = Verdict.ALLOW.severity

@@ -1,7 +1,7 @@
 """Decisions that contradict a proof: each overrules it, and nothing about its tool is called proved any more.
 
-Scenarios and records are decided by the same steps and the same OPA as calls are. What they show is so, and
-a proof that says otherwise is a defect of ours: it is told as a finding, and everything goes on without it.
+Scenarios and records are decided by the same steps and the same OPA as real calls. A proof that contradicts
+them is a defect of IronCurtain: it is reported as a finding, and the analysis goes on without it.
 """
 
 from __future__ import annotations

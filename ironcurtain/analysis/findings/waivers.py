@@ -1,4 +1,4 @@
-"""Waivers: findings that somebody has looked at and accepts until a day (`waivers.yaml`)."""
+"""Waivers: findings that a person accepted until a certain day (`waivers.yaml`)."""
 
 from __future__ import annotations
 

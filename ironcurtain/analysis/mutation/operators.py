@@ -1,6 +1,6 @@
 """Mutation operators: the small changes of a policy that its evidence should notice.
 
-A mutant is described by edits of single rules, so that many mutants can stand in one bundle.
+A mutant is described by edits of single rules, so that one bundle can hold many mutants.
 """
 
 from __future__ import annotations

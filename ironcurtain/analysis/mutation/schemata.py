@@ -118,7 +118,7 @@ def _id(scenario: Scenario, mutant: str) -> str:
 
 
 def _concerns(mutant: Mutant, source: PolicySource, scenario: Scenario) -> bool:
-    """Tell whether some rule that a mutant changes can judge a scenario's tool."""
+    """Tell whether some rule that a mutant changes can decide about a scenario's tool."""
     call = scenario.call
     rules = [source.policy.rules[position] for position in (*mutant.replaced, *mutant.inserted)]
     return any(_speaks_of(rule.if_, call.server, call.tool) for rule in rules)

@@ -145,7 +145,7 @@ def _size(change: Change) -> tuple[int, str]:
 
 
 def _result(mutant: Mutant, outcome: str, **more: object) -> MutantResult:
-    told: Mapping[str, object] = {
+    fields: Mapping[str, object] = {
         "id": mutant.id,
         "kind": mutant.kind,
         "rule": mutant.rule.name,
@@ -153,7 +153,7 @@ def _result(mutant: Mutant, outcome: str, **more: object) -> MutantResult:
         "change": mutant.change,
         "outcome": outcome,
     }
-    return MutantResult.model_validate({**told, **more})
+    return MutantResult.model_validate({**fields, **more})
 
 
 def survivors(report: MutationReport) -> Sequence[Scenario]:

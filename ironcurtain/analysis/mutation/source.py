@@ -1,4 +1,4 @@
-"""A bundle taken apart into rules and lists, and bundles of other rules put in its place."""
+"""The rules and lists of a bundle, and bundles of the same policy with other rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PolicySource:
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicySource:
-        """Take a bundle apart.
+        """Read the rules and lists of a bundle.
 
         Raises:
             EvidenceError: If the bundle does not hold its rules' conditions.
@@ -41,8 +41,8 @@ class PolicySource:
                 raise EvidenceError(
                     "the bundle does not hold its rules' conditions", hint="Build it again with this version."
                 )
-            told = {"description": text.description, "reason": text.reason, "clause": text.clause}
-            rules.append(Rule.model_validate({"name": name, "if": text.if_, "then": text.then, **told}))
+            words = {"description": text.description, "reason": text.reason, "clause": text.clause}
+            rules.append(Rule.model_validate({"name": name, "if": text.if_, "then": text.then, **words}))
         clauses = tuple(Clause(id=id_, text=text) for id_, text in content.clauses.items())
         policy = CompiledPolicy(format="ironcurtain/policy/v1", clauses=clauses, rules=tuple(rules))
         lists = {

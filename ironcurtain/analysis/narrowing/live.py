@@ -58,7 +58,7 @@ class LiveTool:
     """The live part of one examined tool."""
 
     def __init__(self, examined: Examined) -> None:
-        """Look every live path up once."""
+        """Collect the live paths."""
         self._examined = examined
         self._space = examined.space
         self._all = _Reached()
@@ -75,10 +75,10 @@ class LiveTool:
             self._by_home.setdefault((source, roles, cell.role), _Reached()).add(answered)
 
     def verdict(self, cell: EquivalenceClass, answered: Answered) -> Verdict:
-        """Return what a path of a cell is decided to be, but for a project's own modules.
+        """Return the verdict for a path of a cell, custom modules aside.
 
-        They can deny one value of a class and not another, so their word about the value that was tried
-        says nothing about the class.
+        They can deny one value of a class and not another, so their verdict about the value that was
+        tried does not hold for the class.
         """
         outcome, key, order = answered.outcomes[0], cell.keys[0], answered.path.outcome[0]
         if outcome is not None and not is_custom(outcome.rule):

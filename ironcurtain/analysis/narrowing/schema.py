@@ -183,7 +183,7 @@ def _holds(variable: Variable, alive: frozenset[int], name: str, value: JsonValu
 
 
 def _finite(described: dict[str, JsonValue]) -> list[JsonValue] | None:
-    """Return all values that a schema permits, where it lists them."""
+    """Return all values that a schema permits, None where it does not list them."""
     listed = described.get("enum")
     if isinstance(listed, list):
         return list(listed)

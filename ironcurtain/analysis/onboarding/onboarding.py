@@ -108,7 +108,7 @@ def onboarding_report(
     annotations: Annotations,
     rows: Mapping[str, tuple[Row, ...]],
 ) -> Onboarding:
-    """Say how far a server has come.
+    """Return how far the onboarding of a server has come.
 
     Args:
         rules: What is published; None where nothing is.

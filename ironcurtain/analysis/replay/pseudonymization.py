@@ -2,8 +2,8 @@
 
 A subject is kept as the patterns that cover it and keyed digests of the beginnings of its chain; arguments
 and caller facts as their skeleton, with keyed digests for scalars, and the outcome of every test that the
-recorded policy makes of them. So another policy can be held against the record by whoever has the key, and
-nobody else learns more than what the policy itself tells apart.
+recorded policy makes of them. So whoever has the key can replay the record under another policy, and
+nobody else learns more than what the policy itself distinguishes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class KeyedDigests:
         """Return a digest of each beginning of a chain, the whole one last."""
         digests, above = [], self._digest(["chain", kind])
         for part in chain:
-            # What is above has one length, so nothing can be read in two ways.
+            # Digests have a fixed length, so the concatenation is unambiguous.
             above = hmac.digest(self._key, f"{above}{part}".encode(), "sha256").hex()[:_DIGITS]
             digests.append(above)
         return tuple(digests)
@@ -96,7 +96,7 @@ class KeyedDigests:
 
 
 class AbstractKeeper:
-    """Makes records that hold no values (see `audit.records.Keeper`).
+    """Makes records that hold no values.
 
     Args:
         content: The bundle's content.

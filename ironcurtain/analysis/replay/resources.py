@@ -1,6 +1,6 @@
 """The subjects of a recorded call as another policy sees them, from their values or from keyed digests.
 
-Both kinds of record come down to one form: a subject is the beginnings of its chain, as they are or as
+Both kinds of record are brought into one form: a resource is the set of prefixes of its chain, plain or as
 digests, and a pattern covers it exactly if the pattern's own chain, in the same form, is among them.
 """
 
@@ -115,8 +115,8 @@ def subjects_of(
 ) -> list[RecordedResource]:
     """Return the subjects that a recorded call has under another policy, in document order.
 
-    A tool that acts on a whole tree is judged in every directory that the policy names inside it, so those
-    of the recorded policy go, and those of the other one come.
+    A call on a whole tree has a resource for every directory that the policy names inside the tree, so those
+    of the recorded policy are removed, and those of the other one are added.
 
     Args:
         record: The record.

@@ -1,4 +1,4 @@
-"""Summing up a replay: which decisions flip, by the clauses behind them, and what is unknown."""
+"""The summary of a replay: the decisions that change, by the clauses behind them, and the unknown ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_decided(record: DecisionRecord) -> bool:
 def summed_up(
     session: str, revision: str, records: Sequence[DecisionRecord], replayed: Iterable[Replayed], skipped: int
 ) -> Replay:
-    """Return what a replay found.
+    """Return the summary of a replay.
 
     Args:
         session: The log's name.

@@ -1,4 +1,4 @@
-"""The arguments and caller facts that a recorded call may have had, as far as another policy tells apart.
+"""The arguments and caller facts that a recorded call may have had, as far as a policy distinguishes them.
 
 A record with values has one answer. A record without values fixes the outcome of some tests; then every class
 of values (see `variables`) that agrees with them is possible, and the policy is asked about all of them.
@@ -17,8 +17,8 @@ from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.domain import Domain
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
 from ironcurtain.analysis.replay.pseudonymization import KeyedDigests
-from ironcurtain.analysis.replay.pseudonymized_tests import SkeletonReader, Skeletons
 from ironcurtain.analysis.replay.resources import UnknownError
+from ironcurtain.analysis.replay.skeletons import SkeletonReader, Skeletons
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.decision.canonical.validate import ValidatedTool
@@ -85,10 +85,10 @@ class CallCompletions:
         if self._reader is None:
             raise UnknownError("the log holds no values, and its key is not given")
         skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller}
-        told = {atom.key: self._reader.holds(atom, skeletons) for atom in atoms}
-        known = {key: outcome for key, outcome in told.items() if outcome is not None} | abstract.tests
+        determined = {atom.key: self._reader.holds(atom, skeletons) for atom in atoms}
+        known = {key: outcome for key, outcome in determined.items() if outcome is not None} | abstract.tests
         variables = self._variables_of(record.server, tool, atoms, frozenset(abstract.tests))
-        if not variables.is_complete and not known.keys() >= told.keys():
+        if not variables.is_complete and not known.keys() >= determined.keys():
             raise UnknownError(f"the policy tests what the record does not hold ({min(variables.gaps)})")
         pools = [_possible(variable, known) for variable in variables.values]
         count = 1

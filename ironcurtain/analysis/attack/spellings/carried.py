@@ -1,4 +1,4 @@
-"""What the policy denies, handed to arguments that it does not judge although they seem to name it."""
+"""Denied values in arguments that have no role of a resource, although they seem to name one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PER_CATEGORY = 5
 
 
 @dataclass(frozen=True)
-class Unjudged:
+class UndecidedArgument:
     """An argument without a resource's role that seems to name one.
 
     Attributes:
-        category: Of roles, as which it would have to be judged.
+        category: The category of roles that it seems to have.
         is_list: Whether its schema takes lists only.
     """
 
@@ -45,19 +45,19 @@ class Unjudged:
             yield changed
 
 
-def unjudged(
+def undecided_arguments(
     tool: ToolAnnotation, seen: Iterable[dict[str, JsonValue]], registry: Registry
-) -> Iterator[Unjudged]:
+) -> Iterator[UndecidedArgument]:
     """Yield arguments that no role of a resource covers, and that nobody confirmed to be none.
 
     Args:
         tool: The tool.
-        seen: Arguments of its calls: what is a path in one of them is perhaps always one.
+        seen: Arguments of its calls: a path in one of them shows that the argument takes paths.
         registry: The roles.
     """
-    judged = {a.name for a in tool.args if any(registry[role].resource for role in a.possible_roles)}
-    judged |= {name for composite in tool.composites for name in composite.join}
-    known = {confirmation.arg for confirmation in tool.confirmed} | judged
+    with_role = {a.name for a in tool.args if any(registry[role].resource for role in a.possible_roles)}
+    with_role |= {name for composite in tool.composites for name in composite.join}
+    known = {confirmation.arg for confirmation in tool.confirmed} | with_role
     calls = list(seen)
     for leaf in leaves(tool):
         if leaf.is_plain_element or {leaf.name, leaf.top_level, f"/{leaf.top_level}/*"} & known:
@@ -66,11 +66,11 @@ def unjudged(
         values = [text for call in calls for _, v in pointers.matches(call, steps) for text in _texts(v)]
         kind = suspicion_of_use(leaf, values)
         if kind is not None:
-            yield Unjudged(steps, _CATEGORIES[kind], leaf.schema.get("type") == "array")
+            yield UndecidedArgument(steps, _CATEGORIES[kind], leaf.schema.get("type") == "array")
 
 
 def denied_values(decided: Iterable[Decision], registry: Registry) -> Mapping[str, tuple[str, ...]]:
-    """Return, by category, values that are denied wherever they were judged; the shortest few."""
+    """Return, by category, the shortest values that are denied in every decision about them."""
     denied: dict[tuple[str, str], None] = {}
     other: set[tuple[str, str]] = set()
     for decision in decided:

@@ -26,7 +26,7 @@ class ResourceLeaf:
     """One value of a call under the roles of a resource; of a list in one string, one of its parts.
 
     Attributes:
-        steps: Where it stands.
+        steps: Its place in the arguments.
         text: The value.
         part: Which part of the string it is, where the argument has a codec.
     """
@@ -39,11 +39,11 @@ class ResourceLeaf:
 
     @property
     def is_path(self) -> bool:
-        """Whether it is judged as a path."""
+        """Whether it is decided as a path."""
         return self.roles[0].category == "path"
 
     def spellings(self, ground: SpellingContext) -> Iterator[Spelling]:
-        """Yield what else would be taken for the same value, itself aside."""
+        """Yield the other spellings of the value."""
         role = self.roles[0]
         if any(other.name == GIT_REMOTE for other in self.roles):
             spellings = respell_remote(self.text, ground)

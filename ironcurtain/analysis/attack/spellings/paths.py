@@ -1,4 +1,4 @@
-"""Spellings of paths: what the kernel, tools that read paths as text, and file systems take for one place."""
+"""Spellings of paths: texts that the kernel, tools or file systems take for the same path."""
 
 from __future__ import annotations
 

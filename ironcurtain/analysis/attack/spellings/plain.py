@@ -15,7 +15,7 @@ _NAMES_VALUES = frozenset({"equals", "in", "matches"})
 
 
 def respell_value(value: JsonValue) -> Iterator[Spelling]:
-    """Yield values that many tools take for the same; whether this one does, its policy cannot know."""
+    """Yield values that many tools take for the same. A policy cannot know whether this tool does."""
     for kind, spelled in _spelled(value):
         if type(spelled) is not type(value) or spelled != value:
             yield Spelling(kind, TOOLS, spelled, neighbour=True)
@@ -43,7 +43,7 @@ def _spelled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def named_places(if_: If, then: Verdict, arguments: JsonValue) -> Iterator[tuple[str, ...]]:
-    """Yield the places of values that a rule asks for by name, and so denies or escalates.
+    """Yield the places of values that a rule names in order to deny or escalate them.
 
     A rule that denies everything but some values names none of those that it denies.
     """

@@ -1,4 +1,4 @@
-"""One call as two: a list in parts, and what is moved before it is used."""
+"""One call as two: a list sent in parts, and a file that is moved before it is used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CallStep:
 
 @dataclass(frozen=True)
 class CallSequence:
-    """Calls that together do what one does."""
+    """Calls that together do the same as one call."""
 
     kind: str
     calls: tuple[CallStep, ...]

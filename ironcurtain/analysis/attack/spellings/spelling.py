@@ -1,7 +1,6 @@
 """Spellings: other texts and values that a tool, the kernel, git or a browser takes for the same thing.
 
-They say nothing about how we read them. So what a spelling stands for is known apart from the canonicaliser
-that is attacked.
+What a spelling stands for is known from how it was made, and not from the canonicaliser under attack.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ MAIL = "mail programs"
 FILE_SYSTEMS = "file systems that fold case and Unicode forms"
 
 FRESH = "ironcurtain-attack"
-"""A name that no world is expected to hold."""
+"""A file name that no described world is expected to contain."""
 
 
 class Scene(Enum):
-    """What is assumed beside the described world."""
+    """What is assumed in addition to the described world."""
 
     DESCRIBED = ""
     LINKED = "links that somebody laid"
@@ -54,7 +53,7 @@ class Spelling:
 
 @dataclass
 class Links:
-    """Links that an attacker laid, in the order in which they were asked for.
+    """Links that an attacker made, in the order in which they were requested.
 
     Attributes:
         symbolic: By place, the target's text.
@@ -76,13 +75,13 @@ class Links:
 
 @dataclass(frozen=True)
 class SpellingContext:
-    """Where a call happens, as far as spellings need to know it.
+    """The part of a call's environment that spellings depend on.
 
     Attributes:
         home: The real home directory.
         root: The real directory that relative paths start from, or None.
-        places: Real directories in which somebody may have laid links.
-        links: The links that are laid.
+        places: Real directories in which an attacker may have made links.
+        links: The attacker's links.
         folding_hosts: Hosts whose paths compare without regard to case.
     """
 

@@ -47,7 +47,7 @@ def dead_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 
 def _not_found(context: FindingContext, name: str) -> FindingDraft:
-    """Return what is to be said of a rule of which no call was found that it decides, and nothing proved."""
+    """Return the draft about a rule that decides no known call, where it is not proved that there is none."""
     draft = context.of_rule(
         name,
         "dead-rule",

@@ -46,7 +46,7 @@ def _bypassed(
 
 
 def _in_sandbox(context: FindingContext, examined: Examined, rule: RuleOfTool) -> WitnessQuery | None:
-    """Return an allowed call in the sandbox that a rule would judge if it held there."""
+    """Return an allowed call in the workspace that the rule would decide if it applied there."""
     asked = frozenset(atom.key for atom in rule.atoms)
     tries = (
         (None, cell, narrowed_path(examined, answered.path, asked, {}))

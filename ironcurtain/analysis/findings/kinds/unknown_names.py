@@ -120,10 +120,10 @@ def _can_be(examined: Examined, test: ArgCondition, value: JsonValue) -> bool:
     equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
     atom: Predicate = rule_atom("args", equals, Verdict.ALLOW)
     sides = examined.space.sides
-    fitted = sides.sides[0].policy.tool(examined.space.server, examined.space.tool)
-    if fitted is None:
+    validated = sides.sides[0].policy.tool(examined.space.server, examined.space.tool)
+    if validated is None:
         return True
-    variables = variables_of([atom], fitted, sides.registry, sides.fresh)
+    variables = variables_of([atom], validated, sides.registry, sides.fresh)
     if not any(atom.key in class_.true for variable in variables.values for class_ in variable.classes):
         return not variables.is_complete
     return not _is_misspelt(value, _known_values(examined.space.annotation, atom.path[0]))

@@ -1,7 +1,7 @@
-"""What a test of arguments says of a skeleton: true, false, or that the skeleton does not tell.
+"""Tests of arguments evaluated on skeletons: true, false, or not determined.
 
-Where a skeleton tells, it tells the same as the values would: equality is equality of digests, counts and
-types are as they were; order, length and regular expressions of a digest are not known.
+A determined outcome is that of the values themselves: equality is equality of digests, and counts and types
+are preserved. Order, length and matches of regular expressions are not determined by a digest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SkeletonReader:
         self._digests = digests
 
     def holds(self, atom: Predicate, skeletons: Skeletons) -> bool | None:
-        """Tell whether a rule's test holds; None where the skeletons do not tell."""
+        """Tell whether a rule's test holds; None where the skeletons do not determine it."""
         test = atom.condition
         if test is None:
             return None
