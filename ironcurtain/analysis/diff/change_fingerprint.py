@@ -6,7 +6,7 @@ not. So a change carries a digest of the cells behind the words and of everythin
 
 from __future__ import annotations
 
-from ironcurtain.analysis.engine.policies_under_test import CUSTOM_PLACE, PoliciesUnderTest, PolicyUnderTest
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import SubjectKey
@@ -69,7 +69,5 @@ def _annotation(annotation: ToolAnnotation) -> JsonValue:
 
 def _custom(side: PolicyUnderTest) -> JsonValue:
     """Return a digest of the modules that a project wrote itself: they may read anything."""
-    own: dict[str, JsonValue] = {
-        path: text for path, text in side.bundle.modules.items() if path.startswith(CUSTOM_PLACE)
-    }
-    return json_text.digest(own) if own else None
+    modules = dict[str, JsonValue](side.bundle.custom_modules)
+    return json_text.digest(modules) if modules else None

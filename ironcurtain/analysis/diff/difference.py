@@ -14,7 +14,6 @@ from ironcurtain.analysis.diff.report import Change, Decided, Difference, Differ
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import (
-    CUSTOM_PLACE,
     PoliciesUnderTest,
     Remembered,
     load_sides,
@@ -91,7 +90,7 @@ def _modules_say_the_same(sides: PoliciesUnderTest) -> bool:
     """Tell whether the project's own modules are the same, and all that they are told of a call."""
     said = [
         (
-            {path: text for path, text in side.bundle.modules.items() if path.startswith(CUSTOM_PLACE)},
+            side.bundle.custom_modules,
             side.content.patterns,
             side.content.lists,
         )

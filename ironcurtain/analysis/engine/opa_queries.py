@@ -31,7 +31,7 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import NONE
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
-from ironcurtain.model.reserved_rules import ReservedRule
+from ironcurtain.model.reserved_rules import ReservedRule, is_custom
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -323,7 +323,7 @@ def _check(question: _Question, side: int, said: str) -> None:
     names = {rule.order: rule.name for rule in question.space.rules[side]}
     fallback = ReservedRule.SANDBOX_ALLOW if key is not None and key.discharged else ReservedRule.DEFAULT_DENY
     expected = fallback if order == FALLS_THROUGH else names[order]  # type: ignore[index]
-    if said != expected and not said.startswith("custom-"):
+    if said != expected and not is_custom(said):
         raise VerificationError(
             f"OPA decides a {visible(question.cell.role)} of {visible(question.space.tool)} by "
             f"{visible(said)}, but the rules say {visible(expected)}",

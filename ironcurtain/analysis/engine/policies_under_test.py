@@ -30,7 +30,6 @@ from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, R
 from ironcurtain.system import json_text
 
 GIT_REMOTE = "git-remote-url"
-CUSTOM_PLACE = "ironcurtain/custom/"
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class PolicyUnderTest:
     @property
     def has_custom_modules(self) -> bool:
         """Whether the bundle holds Rego modules that a project wrote itself."""
-        return any(path.startswith(CUSTOM_PLACE) for path in self.bundle.modules)
+        return bool(self.bundle.custom_modules)
 
 
 @dataclass(frozen=True)
