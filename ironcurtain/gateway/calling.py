@@ -21,6 +21,7 @@ from ironcurtain.gateway.admission import Stage
 from ironcurtain.gateway.command import Command, CommandFailedError
 from ironcurtain.gateway.definition import HandlerContext, Tool
 from ironcurtain.gateway.workers import TooManyHandlersError, Workers
+from ironcurtain.system.text import counted
 
 TIMED_OUT = "operation timed out"
 INTERNAL = "internal error"
@@ -115,7 +116,7 @@ def validated(tool: Tool, answer: object) -> JsonValue:
         json.dumps(made, allow_nan=False).encode()
     except ValidationError as error:
         raise ToolFailedError(
-            Stage.OUTPUT, f"the answer is not as declared in {error.error_count()} places"
+            Stage.OUTPUT, f"the answer is not as declared in {counted(error.error_count(), 'place')}"
         ) from None
     except Exception as error:  # noqa: BLE001 - a value that pydantic or JSON cannot write
         raise ToolFailedError(Stage.OUTPUT, f"the answer is no JSON ({type(error).__name__})") from None

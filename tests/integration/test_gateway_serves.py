@@ -95,6 +95,29 @@ def test_a_refused_call_is_told_in_general_and_recorded_with_its_stage(desk: Des
     assert not (desk.root / "desk.sqlite").exists()  # no handler ran
 
 
+FAILURES = [
+    ("raise LookupError('ada@example.com')", "EXECUTION", "the handler raised LookupError"),
+    ("return {'name': 'ada@example.com'}", "OUTPUT", "the answer is not as declared in 3 places"),
+]
+
+
+@pytest.mark.parametrize(("body", "stage", "why"), FAILURES)
+def test_the_log_says_why_a_tool_failed(desk: Desk, body: str, stage: str, why: str) -> None:
+    text = (desk.root / "tools.py").read_text()
+    text = text.replace('return desk.rows("SELECT * FROM customers WHERE id = ?", query.id)[0]', body)
+    (desk.root / "tools.py").write_text(text)
+
+    async def story() -> str:
+        async with desk.client() as client:
+            return text_of(await client.call_tool("desk__get_customer", {"id": 1}))
+
+    assert anyio.run(story) == "internal error"
+    (record,) = desk.results()
+    assert (record["output"]["stage"], record["error"]) == (stage, why)
+    assert why in desk.run("audit", "report", "desk")
+    assert "ada@example.com" not in json.dumps(desk.records())
+
+
 def test_unknown_and_forbidden_tools_look_alike(desk: Desk) -> None:
     async def story() -> list[str]:
         async with desk.client() as client:

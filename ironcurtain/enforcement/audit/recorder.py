@@ -197,6 +197,7 @@ class Recorder:
         result: JsonValue = None,
         duration: float = 0.0,
         error: str = "",
+        failure: str = "",
         output: FilteredOutput | None = None,
     ) -> ResultRecord:
         """Return the record of how a forwarded call ended.
@@ -206,7 +207,8 @@ class Recorder:
             status: How it ended.
             result: The result as JSON; None where there is none.
             duration: Milliseconds from sending the call to its end.
-            error: What went wrong.
+            error: What went wrong, perhaps in a server's words.
+            failure: The same in our own words, with nothing of the call in them: any log keeps these.
             output: What became of the answer on its way out.
         """
         text = _bytes(result) if result is not None else None
@@ -217,7 +219,7 @@ class Recorder:
             digest=keyed_digest(text, self._key, "result") if text is not None else None,
             size=len(text or b""),
             duration=duration,
-            error=self._keeper.text(error),
+            error=failure or self._keeper.text(error),
             output=output,
         )
 

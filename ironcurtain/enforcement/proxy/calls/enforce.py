@@ -332,7 +332,7 @@ class Enforcer:
         output = self.outputs.summary(judged.call, notes)
         await self._note(
             recorder.result(
-                id_, status, result=result, duration=_since(began), error=notes.detail, output=output
+                id_, status, result=result, duration=_since(began), failure=notes.detail, output=output
             )
         )
         return result
