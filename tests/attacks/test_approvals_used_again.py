@@ -19,7 +19,7 @@ from support.proxied import Place
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.log_paths import log_place
+from ironcurtain.enforcement.audit.log_paths import session_log
 from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.errors import AuditError
 from ironcurtain.model.verdict import Verdict
@@ -93,7 +93,7 @@ def test_request_and_answer_brought_back_after_their_use(
 
 
 async def _write(directory: Path, *scopes: Literal["once", "session"]) -> None:
-    async with AuditLog(log_place(directory, "work")) as log:
+    async with AuditLog(session_log(directory, "work")) as log:
         for number, scope in enumerate(scopes):
             approval = Approval(state="approved", request="a" * 16, scope=scope, verdict=Verdict.ALLOW)
             await log.decision(decided(number, approval=approval))

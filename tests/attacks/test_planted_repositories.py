@@ -22,7 +22,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import Reach, reach_of
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import parameters
 
@@ -48,11 +48,11 @@ class Planting(Scene):
     """A session in which one server, of files or of git, runs shell scripts."""
 
     reach: Reach
-    on_seen: Callable[[Seen], None] = staticmethod(lambda _: None)
+    on_seen: Callable[[Observation], None] = staticmethod(lambda _: None)
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.ran, self.seen = self.inside / "ran", list[Seen]()
+        self.ran, self.seen = self.inside / "ran", list[Observation]()
         (self.home / "notes").mkdir()
         content = PolicyContent.of(Bundle.read(write_bundle(root, TOOLS, RULES)))
         self.files, self.git = (reach_of(content, name) for name in TOOLS)
@@ -66,7 +66,7 @@ class Planting(Scene):
         words: list[str] = []
         ended = asyncio.Event()
 
-        async def tell(_name: str, seen: Seen) -> None:
+        async def tell(_name: str, seen: Observation) -> None:
             self.seen.append(seen)
             self.on_seen(seen)
 
@@ -119,7 +119,7 @@ def test_a_writable_place_cannot_be_made_a_repository(scene: Planting, name: str
 
 
 def test_git_of_a_person_works_while_a_stand_in_is_there(scene: Planting) -> None:
-    def init(seen: Seen) -> None:
+    def init(seen: Observation) -> None:
         if seen.kind == "observed":
             scene.said += [git(scene.inside, "status"), git(scene.inside, "init", "-q")]
             (scene.inside / "go").touch()

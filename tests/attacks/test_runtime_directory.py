@@ -23,7 +23,7 @@ from ironcurtain.enforcement.proxy.runner import own_places
 from ironcurtain.enforcement.sandbox.contained_process import contained
 from ironcurtain.enforcement.sandbox.profile import Profile, build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs
-from ironcurtain.enforcement.sandbox.server_workspace import private_place
+from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.private_runtime import private_directory, runtime_directory
@@ -105,7 +105,7 @@ def test_attack_a_forged_list_of_stand_ins_has_a_users_file_removed(tmp_path: Pa
     for name in ("ironcurtain-server-dead", "server-dead", f"{runtime_directory().name}-server-dead"):
         (temporary / name).mkdir(mode=0o700)
         (temporary / name / "absent.json").write_text(json.dumps([str(kept)]))
-    with private_place([tmp_path / "absent.yaml"]):
+    with private_workspace([tmp_path / "absent.yaml"]):
         assert kept.exists()
     assert kept.exists()
     assert not (tmp_path / "absent.yaml").exists()

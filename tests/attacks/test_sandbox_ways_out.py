@@ -18,7 +18,7 @@ from mcp import Client
 from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.connect import parameters
 from ironcurtain.system.private_runtime import runtime_directory
 
@@ -193,17 +193,17 @@ def test_what_the_probe_tried_is_not_told_as_the_servers(held: Told) -> None:
 async def plant_after_another_server_has_ended(scene: Scene) -> str:
     config = scene.config(args=[SERVER, scene.aim(1, 1, "x")])
     config = replace(config, servers=dict.fromkeys(("first", "second"), config.servers["escaping"]))
-    confiner = SandboxLauncher.open(config, scene.grounds(config))
+    launcher = SandboxLauncher.open(config, scene.grounds(config))
     ready, end, ended = anyio.Event(), anyio.Event(), anyio.Event()
 
-    async def tell(_name: str, _seen: Seen) -> None:
+    async def tell(_name: str, _seen: Observation) -> None:
         """Nothing is asked of it."""
 
     def client(name: str) -> Client:
         start = parameters(name, config)
         said = scene.said.append
         return Client(
-            confiner.connect(name, start, on_words=said, on_end=said, tell=tell), mode="legacy", cache=None
+            launcher.connect(name, start, on_words=said, on_end=said, tell=tell), mode="legacy", cache=None
         )
 
     async def first() -> None:

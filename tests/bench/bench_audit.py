@@ -11,7 +11,7 @@ from bench.figures import Figures, Times, measure_async
 from support.audited import KEY, decided, ended
 
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.log_paths import log_place
+from ironcurtain.enforcement.audit.log_paths import session_log
 
 SIDE_BY_SIDE = 50
 REPETITIONS = 60
@@ -38,7 +38,7 @@ async def times(directory: Path) -> tuple[Times, ...]:
         await asyncio.get_running_loop().run_in_executor(None, write_bare)
 
     try:
-        async with AuditLog(log_place(directory, "work"), key=KEY) as log:
+        async with AuditLog(session_log(directory, "work"), key=KEY) as log:
 
             async def one() -> None:
                 await log.decision(decided(1))

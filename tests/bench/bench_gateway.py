@@ -20,7 +20,7 @@ from pydantic import BaseModel, create_model
 from support.desk import Desk
 
 from ironcurtain import Policy
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import catalogue_of
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import inventory_of
 from ironcurtain.gateway import Gateway, define_tool
 from ironcurtain.gateway.output import OutputPolicy
 
@@ -130,7 +130,7 @@ def test_starting_with_a_thousand_tools(figures: Figures) -> None:
         gateway = Gateway("many", tools)
         gateway.check()
         listed = [types.Tool.model_validate(each, by_name=False) for each in gateway.listings()]
-        found = anyio.run(to_thread.run_sync, catalogue_of, "many", listed)
+        found = anyio.run(to_thread.run_sync, inventory_of, "many", listed)
         assert len(found.tools) == 1_000
 
     def models_alone() -> None:

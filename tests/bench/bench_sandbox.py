@@ -30,14 +30,14 @@ class Started:
     @classmethod
     async def start(cls, scene: Scene, stack: AsyncExitStack, **server: Any) -> Started:
         config = scene.config(args=[SERVER, scene.aim(1, 1, "marker")], **server)
-        confiner = SandboxLauncher.open(config, scene.grounds(config))
+        launcher = SandboxLauncher.open(config, scene.grounds(config))
         start = parameters("escaping", config)
 
         async def tell(*_: object) -> None:
             pass
 
         said = scene.said.append
-        streams = confiner.connect("escaping", start, on_words=said, on_end=said, tell=tell)
+        streams = launcher.connect("escaping", start, on_words=said, on_end=said, tell=tell)
         return cls(await stack.enter_async_context(Client(streams, mode="legacy", cache=None)))
 
     async def quick(self) -> None:

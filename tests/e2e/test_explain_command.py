@@ -14,7 +14,7 @@ from e2e.program import ROOT, SHIPPED, Ended, Inside
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.log_paths import log_place
+from ironcurtain.enforcement.audit.log_paths import session_log
 from ironcurtain.enforcement.audit.recorder import Recorder
 from ironcurtain.policy import Policy
 
@@ -120,7 +120,7 @@ def test_wrong_usage(arguments: tuple[str, ...], inside: Inside, home: Path) -> 
 
 def write_log(home: Path) -> Path:
     """Decide two calls, and record them as the proxy does."""
-    place = log_place(home.parent / "audit", "work")
+    place = session_log(home.parent / "audit", "work")
     with Policy.load(SHIPPED, home=home, sandbox=home.parent / "work") as policy:
         recorder = Recorder(PolicyContent.of(policy.bundle), policy.loaded)
 

@@ -20,7 +20,7 @@ from support.policies import write_servers
 from support.proxied import LEGACY, Place, text_of, wait_for
 
 from ironcurtain.bundle.origin import origin
-from ironcurtain.enforcement.sandbox.server_workspace import private_place
+from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
 
 
 class ContainedPlace(Place):
@@ -93,7 +93,7 @@ def test_authoring_works_beside_a_server_that_must_not_make_the_projects_files(
     monkeypatch.setenv("HOME", str(home))
     write_project(project)
     written = {path.name for path in project.iterdir()}
-    with private_place(origin(project / "generated" / "bundle", ())):
+    with private_workspace(origin(project / "generated" / "bundle", ())):
         stand_ins = {path.name for path in project.iterdir()} - written
         assert {"guarantees.yaml", "confirmations.yaml", "dynamic-lists.json", "questions"} <= stand_ins
         compiled = in_process("compile", cwd=project)

@@ -11,7 +11,7 @@ from mcp import Client
 from support.contained import NEEDS_SANDBOX, Scene
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import parameters
@@ -69,22 +69,22 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
         for name, (program, env, words, _) in told.items()
     }
     config = ServerConfig(tmp_path / "mcp-servers.json", servers)
-    confiner = SandboxLauncher.open(config, scene.grounds(config))
-    seen: dict[str, list[Seen]] = {name: [] for name in told}
+    launcher = SandboxLauncher.open(config, scene.grounds(config))
+    seen: dict[str, list[Observation]] = {name: [] for name in told}
 
-    async def tell(name: str, one: Seen) -> None:
+    async def tell(name: str, one: Observation) -> None:
         seen[name].append(one)
 
     async def work(name: str) -> list[str]:
         start = parameters(name, config)
-        streams = confiner.connect(name, start, on_words=lambda _: None, on_end=lambda _: None, tell=tell)
+        streams = launcher.connect(name, start, on_words=lambda _: None, on_end=lambda _: None, tell=tell)
         answers = []
         async with Client(streams, mode="auto", cache=None) as client:
             for tool, arguments in told[name][-1]:
                 result = await client.call_tool(tool, arguments)
                 answers.append(str(result.content[0].text))  # type: ignore[union-attr]
                 assert not result.is_error, answers[-1]
-            assert confiner.state(name).isolation == "bubblewrap"
+            assert launcher.state(name).isolation == "bubblewrap"
         return answers
 
     async def all_of_them() -> list[list[str]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.audited import KEY, write_log
 from support.examples import examples
 
-from ironcurtain.enforcement.audit.log_paths import LogPlace, place_of
+from ironcurtain.enforcement.audit.log_paths import LogPaths, log_at
 from ironcurtain.enforcement.audit.record_types import Problem
 from ironcurtain.enforcement.audit.verify import verify
 
@@ -21,28 +21,28 @@ quick = settings(max_examples=examples(15), deadline=None, suppress_health_check
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LogPlace]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LogPaths]:
     directory = tmp_path_factory.mktemp("audit")
     yield write_log(directory, RECORDS // 2, side_by_side=200)
     shutil.rmtree(directory)
 
 
 @pytest.fixture(scope="module")
-def data(place: LogPlace) -> bytes:
+def data(place: LogPaths) -> bytes:
     return place.path.read_bytes()
 
 
-def problems(place: LogPlace, data: bytes, *, use_head: bool = True) -> tuple[Problem, ...]:
+def problems(place: LogPaths, data: bytes, *, use_head: bool = True) -> tuple[Problem, ...]:
     copy = place.path.with_name("copy.jsonl")
     copy.write_bytes(data)
     return verify(place_named(copy, place), key=KEY, use_head=use_head).problems
 
 
-def place_named(copy: Path, place: LogPlace) -> LogPlace:
-    return LogPlace(place.session, copy, place.head)
+def place_named(copy: Path, place: LogPaths) -> LogPaths:
+    return LogPaths(place.session, copy, place.head)
 
 
-def test_the_log_itself_is_intact(place: LogPlace, data: bytes) -> None:
+def test_the_log_itself_is_intact(place: LogPaths, data: bytes) -> None:
     assert data.count(b"\n") == RECORDS
     assert problems(place, data) == ()
     assert verify(place, key=KEY).lines == RECORDS
@@ -50,7 +50,7 @@ def test_the_log_itself_is_intact(place: LogPlace, data: bytes) -> None:
 
 @quick
 @given(st.data())
-def test_every_single_byte_change_is_found(place: LogPlace, data: bytes, drawn: st.DataObject) -> None:
+def test_every_single_byte_change_is_found(place: LogPaths, data: bytes, drawn: st.DataObject) -> None:
     at = drawn.draw(st.integers(0, len(data) - 1))
     other = drawn.draw(st.integers(1, 255))
     changed = data[:at] + bytes([data[at] ^ other]) + data[at + 1 :]
@@ -60,7 +60,7 @@ def test_every_single_byte_change_is_found(place: LogPlace, data: bytes, drawn: 
 
 @quick
 @given(st.data())
-def test_every_deletion_is_found(place: LogPlace, data: bytes, drawn: st.DataObject) -> None:
+def test_every_deletion_is_found(place: LogPaths, data: bytes, drawn: st.DataObject) -> None:
     at = drawn.draw(st.integers(0, len(data) - 1))
     length = drawn.draw(st.integers(1, min(5_000, len(data) - at)))
     assert problems(place, data[:at] + data[at + length :])
@@ -68,7 +68,7 @@ def test_every_deletion_is_found(place: LogPlace, data: bytes, drawn: st.DataObj
 
 @quick
 @given(st.data())
-def test_every_removed_line_is_found(place: LogPlace, data: bytes, drawn: st.DataObject) -> None:
+def test_every_removed_line_is_found(place: LogPaths, data: bytes, drawn: st.DataObject) -> None:
     lines = data.splitlines(keepends=True)
     del lines[drawn.draw(st.integers(0, RECORDS - 1))]
     assert problems(place, b"".join(lines))
@@ -76,7 +76,7 @@ def test_every_removed_line_is_found(place: LogPlace, data: bytes, drawn: st.Dat
 
 @quick
 @given(st.data())
-def test_every_reordering_and_repetition_is_found(place: LogPlace, data: bytes, drawn: st.DataObject) -> None:
+def test_every_reordering_and_repetition_is_found(place: LogPaths, data: bytes, drawn: st.DataObject) -> None:
     lines = data.splitlines(keepends=True)
     one, other = sorted(drawn.draw(st.sets(st.integers(0, RECORDS - 1), min_size=2, max_size=2)))
     swapped = [*lines]
@@ -87,33 +87,33 @@ def test_every_reordering_and_repetition_is_found(place: LogPlace, data: bytes, 
 
 @quick
 @given(st.data())
-def test_every_truncation_is_found(place: LogPlace, data: bytes, drawn: st.DataObject) -> None:
+def test_every_truncation_is_found(place: LogPaths, data: bytes, drawn: st.DataObject) -> None:
     end = drawn.draw(st.integers(0, len(data) - 1))
     assert "truncated" in {problem.kind for problem in problems(place, data[:end])}
 
 
 @quick
 @given(st.data())
-def test_every_change_of_the_head_is_found(place: LogPlace, data: bytes, drawn: st.DataObject) -> None:
+def test_every_change_of_the_head_is_found(place: LogPaths, data: bytes, drawn: st.DataObject) -> None:
     head = place.head.read_bytes()
     at = drawn.draw(st.integers(0, len(head) - 1))
     other = drawn.draw(st.integers(1, 255))
     copy, changed = place.path.with_name("copy.jsonl"), place.path.with_name("head.json")
     copy.write_bytes(data)
     changed.write_bytes(head[:at] + bytes([head[at] ^ other]) + head[at + 1 :])
-    assert verify(LogPlace(place.session, copy, changed), key=KEY).problems
+    assert verify(LogPaths(place.session, copy, changed), key=KEY).problems
 
 
 def test_cutting_off_whole_lines_is_not_found_without_a_head_and_says_so(
-    place: LogPlace, data: bytes
+    place: LogPaths, data: bytes
 ) -> None:
     copy = place.path.with_name("copy.jsonl")
     copy.write_bytes(b"".join(data.splitlines(keepends=True)[:5]))
-    found = verify(place_of(copy, place.path.with_name("none.json")))
+    found = verify(log_at(copy, place.path.with_name("none.json")))
     assert (found.problems, found.truncation) == ((), "cannot be checked")
 
 
-def test_a_rewritten_log_with_a_rewritten_head_is_found_by_the_key(place: LogPlace, tmp_path: Path) -> None:
+def test_a_rewritten_log_with_a_rewritten_head_is_found_by_the_key(place: LogPaths, tmp_path: Path) -> None:
     forged = write_log(tmp_path, 3, session=place.session, key=None)
     assert verify(forged).intact
     assert [problem.kind for problem in verify(forged, key=KEY).problems] == ["head"]

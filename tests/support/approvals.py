@@ -14,7 +14,7 @@ from ironcurtain.decision.decide import Prepared, conclude
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, Outcome
+from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock, new_request
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
@@ -143,5 +143,5 @@ def edited(content: bytes, *steps: str, value: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def summary(outcome: Outcome | None) -> tuple[str, str | None] | None:
+def summary(outcome: ApprovalOutcome | None) -> tuple[str, str | None] | None:
     return None if outcome is None else (str(outcome.state), outcome.fault)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog
-from ironcurtain.enforcement.audit.log_paths import LogPlace, log_place
+from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord, SubjectRecord
 from ironcurtain.model.verdict import Verdict
 
@@ -54,9 +54,9 @@ def write_log(
     key: bytes | None = KEY,
     max_bytes: int = MAX_BYTES,
     side_by_side: int = 100,
-) -> LogPlace:
+) -> LogPaths:
     """Write a log of calls, a decision and a result each; return where it lies."""
-    place = log_place(directory, session)
+    place = session_log(directory, session)
 
     async def write() -> None:
         async with AuditLog(place, key=key, max_bytes=max_bytes) as log:
@@ -74,7 +74,7 @@ def write_decisions(directory: Path, *records: DecisionRecord) -> None:
     """Write these decisions alone as the log `work`, without a key."""
 
     async def write() -> None:
-        async with AuditLog(log_place(directory, "work"), key=None) as log:
+        async with AuditLog(session_log(directory, "work"), key=None) as log:
             for record in records:
                 await log.decision(record)
 

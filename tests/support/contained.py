@@ -21,7 +21,7 @@ from mcp import Client
 from ironcurtain.enforcement.sandbox.launcher import Confinement, SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.programs import survey
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults, Server
 from ironcurtain.servers.connect import parameters
@@ -46,7 +46,7 @@ class Told:
     """
 
     answers: dict[str, str] = field(default_factory=dict)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[Observation] = field(default_factory=list)
     state: Confinement | None = None
     starts: float = 0.0
 
@@ -146,12 +146,12 @@ class Scene:
         words: list[str] = []
         ended = asyncio.Event()
 
-        async def tell(_name: str, seen: Seen) -> None:
+        async def tell(_name: str, seen: Observation) -> None:
             self.said.append(seen.text)
 
-        confiner = SandboxLauncher.open(config, self.grounds(config))
+        launcher = SandboxLauncher.open(config, self.grounds(config))
         start = parameters("escaping", config)
-        async with confiner.connect(
+        async with launcher.connect(
             "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
         ):
             await asyncio.wait_for(ended.wait(), 60)
@@ -160,13 +160,13 @@ class Scene:
     async def _visit(self, config: ServerConfig, ways: tuple[str, ...]) -> Told:
         told = Told()
 
-        async def tell(_name: str, seen: Seen) -> None:
+        async def tell(_name: str, seen: Observation) -> None:
             told.seen.append(seen)
 
-        confiner = SandboxLauncher.open(config, self.grounds(config))
+        launcher = SandboxLauncher.open(config, self.grounds(config))
         start = parameters("escaping", config)
         began = time.perf_counter()
-        streams = confiner.connect(
+        streams = launcher.connect(
             "escaping", start, on_words=self.said.append, on_end=self.said.append, tell=tell
         )
         async with Client(streams, mode="legacy", cache=None) as client:
@@ -174,7 +174,7 @@ class Scene:
             for way in ways:
                 result = await client.call_tool(way, {})
                 told.answers[way] = text_of(result)
-            told.state = confiner.state("escaping")
+            told.state = launcher.state("escaping")
             if "outliving_child" in ways:
                 await until(self.heartbeat.exists)
         return told

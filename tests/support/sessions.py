@@ -18,7 +18,7 @@ from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.log_paths import LogPlace, log_place
+from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer
 from ironcurtain.engine.command import OpaCommand
@@ -66,7 +66,7 @@ class Session:
 
     def record(
         self, name: str, paths: list[str], *, abstract: bool = False, rules: list[dict[str, Any]] = RULES
-    ) -> LogPlace:
+    ) -> LogPaths:
         """Record reads of paths below home (and one refused deletion) as a session's log."""
         return record(self, name, paths, abstract=abstract, rules=rules)
 
@@ -94,7 +94,7 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
 
 def record(
     session: Session, name: str, paths: list[str], *, abstract: bool, rules: list[dict[str, Any]]
-) -> LogPlace:
+) -> LogPaths:
     bundle = bundle_of(rules)
     site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
     loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
@@ -108,7 +108,7 @@ def record(
     calls.append(Call("files", "remove", {"path": "~/docs/x"}))
     prepared = {f"{number:04d}": prepare(call, loaded) for number, call in enumerate(calls)}
     decisions = decide_prepared(prepared, bundle, loaded, OpaCommand(find()))
-    place = log_place(session.audit, name)
+    place = session_log(session.audit, name)
 
     async def write() -> None:
         async with AuditLog(place, key=KEY) as log:

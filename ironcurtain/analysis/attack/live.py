@@ -36,7 +36,7 @@ from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.annotations import ToolAnnotation
@@ -187,7 +187,7 @@ class _Attack:
         launcher = SandboxLauncher.open(self._config, inputs)
         start = parameters(server, self._config)
 
-        async def tell(_name: str, _seen: Seen) -> None:
+        async def tell(_name: str, _seen: Observation) -> None:
             """Ignore what the sandbox refused: nothing was touched."""
 
         async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it

@@ -14,7 +14,7 @@ from ironcurtain.cli.options.options import FORMAT, MARKDOWN_FORMAT, QUIET
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.enforcement.audit.log_paths import LogPlace
+    from ironcurtain.enforcement.audit.log_paths import LogPaths
     from ironcurtain.enforcement.audit.reader import NumberedLine
     from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Record
     from ironcurtain.system.frozen import Frozen
@@ -85,7 +85,7 @@ def tail(
     from ironcurtain.enforcement.audit.reader import parse_line, read_lines
     from ironcurtain.enforcement.audit.record_types import DecisionRecord
 
-    place = _place(log, directory, None)
+    paths = _paths(log, directory, None)
 
     def wanted(record: Record) -> bool:
         if verdict is None and tool is None:
@@ -96,7 +96,7 @@ def tail(
 
     last: deque[Record] = deque(maxlen=lines)
     read = 0
-    for line in read_lines(place):
+    for line in read_lines(paths):
         read += 1
         record = parse_line(line).record
         if wanted(record):
@@ -104,7 +104,7 @@ def tail(
     for record in last:
         _print_record(record, format_)
     if follow:
-        for line in _after(place, read):
+        for line in _after(paths, read):
             record = parse_line(line).record
             if wanted(record):
                 _print_record(record, format_)
@@ -128,7 +128,7 @@ def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> E
     from ironcurtain.enforcement.audit.formatting import entry_lines
     from ironcurtain.enforcement.audit.summary import find_entry
 
-    entry = find_entry(_place(log, directory, None), id_)
+    entry = find_entry(_paths(log, directory, None), id_)
     return _print(entry, entry_lines(entry), format_)
 
 
@@ -169,9 +169,9 @@ def verify(
     missing = _missing(log, folder, key, witness) if witness is not None and log is not None else None
     if missing is not None:
         return _print(missing, verification_lines(missing), format_, Exit.NO)
-    place = _place(log, directory, head)
-    told = _told(place, key, witness)
-    found = witnessed(_verified(place, key, use_head=not no_head), place, told)
+    paths = _paths(log, directory, head)
+    told = _told(paths, key, witness)
+    found = witnessed(_verified(paths, key, use_head=not no_head), paths, told)
     if not found.intact:
         status = Exit.NO
     else:
@@ -198,8 +198,8 @@ def stats(*, log: str | None, directory: str | None, format_: str) -> Exit:
     from ironcurtain.enforcement.audit.reader import read_records
     from ironcurtain.enforcement.audit.summary import statistics
 
-    place = _place(log, directory, None)
-    found = statistics(place.session, read_records(place))
+    paths = _paths(log, directory, None)
+    found = statistics(paths.session, read_records(paths))
     return _print(found, statistics_lines(found), format_)
 
 
@@ -225,66 +225,66 @@ def report(
     from ironcurtain.enforcement.audit.reader import read_records
     from ironcurtain.enforcement.audit.summary import report as sum_up
 
-    place = _place(log, directory, head)
-    found = sum_up(read_records(place), _verified(place, key))
+    paths = _paths(log, directory, head)
+    found = sum_up(read_records(paths), _verified(paths, key))
     _print(found, report_lines(found, markdown=format_ == "markdown"), format_)
     return Exit.YES if found.verification.intact else Exit.NO
 
 
-def _place(log: str | None, directory: str | None, head: str | None) -> LogPlace:
+def _paths(log: str | None, directory: str | None, head: str | None) -> LogPaths:
     from ironcurtain.enforcement.audit.log_paths import audit_directory, find_log
 
     folder = Path(directory) if directory is not None else audit_directory()
     return find_log(log, folder, Path(head) if head is not None else None)
 
 
-def _verified(place: LogPlace, key: str | None, *, use_head: bool = True) -> AuditVerification:
+def _verified(paths: LogPaths, key: str | None, *, use_head: bool = True) -> AuditVerification:
     """Verify a log with the named key; one of the proxy's own logs without one with the proxy's key."""
     from ironcurtain.enforcement.audit.keys import read_key
     from ironcurtain.enforcement.audit.verify import verify as verify_log
 
-    file = _key_file(place, key)
-    found = verify_log(place, key=read_key(file) if file else None, use_head=use_head)
+    file = _key_file(paths, key)
+    found = verify_log(paths, key=read_key(file) if file else None, use_head=use_head)
     return found.model_copy(update={"key": str(file) if found.keyed else None})
 
 
-def _told(place: LogPlace, key: str | None, witness: str | None) -> list[Head] | None:
+def _told(paths: LogPaths, key: str | None, witness: str | None) -> list[Head] | None:
     """Return a witness's receipts of a log; None where no witness is asked."""
     from ironcurtain.enforcement.audit.keys import read_key
     from ironcurtain.enforcement.audit.witness import receipts
 
     if witness is None:
         return None
-    file = _key_file(place, key)
-    return receipts(Path(witness), place.session, read_key(file) if file else None)
+    file = _key_file(paths, key)
+    return receipts(Path(witness), paths.session, read_key(file) if file else None)
 
 
 def _missing(log: str, folder: Path, key: str | None, witness: str) -> AuditVerification | None:
     """Return what there is to say of a session whose log is gone; None where it is there, or is no name."""
-    from ironcurtain.enforcement.audit.log_paths import log_place
+    from ironcurtain.enforcement.audit.log_paths import session_log
     from ironcurtain.enforcement.audit.witness import gone
 
     try:
-        place = log_place(folder, log)
+        paths = session_log(folder, log)
     except UsageError:
         return None
-    return gone(place, _told(place, key, witness) or [])
+    return gone(paths, _told(paths, key, witness) or [])
 
 
-def _key_file(place: LogPlace, key: str | None) -> Path | None:
+def _key_file(paths: LogPaths, key: str | None) -> Path | None:
     """Return the named key; for one of the proxy's own logs without one the proxy's key."""
     from ironcurtain.enforcement.audit.keys import default_key_path
     from ironcurtain.enforcement.audit.log_paths import audit_directory
 
     own = default_key_path()
-    is_own = place.path.absolute().parent == audit_directory().absolute() and own.exists()
+    is_own = paths.path.absolute().parent == audit_directory().absolute() and own.exists()
     return Path(key) if key is not None else own if is_own else None
 
 
-def _after(place: LogPlace, read: int) -> Iterable[NumberedLine]:
+def _after(paths: LogPaths, read: int) -> Iterable[NumberedLine]:
     from ironcurtain.enforcement.audit.reader import follow
 
-    return (line for line in follow(place) if line.number > read)
+    return (line for line in follow(paths) if line.number > read)
 
 
 def _print(value: Frozen, lines: Iterable[str], format_: str, status: Exit = Exit.YES) -> Exit:

@@ -193,12 +193,12 @@ def _today(record: DecisionRecord, call: Call, bundle: str, site: Mapping[str, J
 
 
 def _find(path: Path, id_: str | None) -> DecisionRecord:
-    from ironcurtain.enforcement.audit.log_paths import place_of
+    from ironcurtain.enforcement.audit.log_paths import log_at
     from ironcurtain.enforcement.audit.reader import read_records
 
     if not path.is_file():
         raise FileError("there is no such audit log", where=str(path))
-    decisions = [line.record for line in read_records(place_of(path)) if line.record.kind == "decision"]
+    decisions = [line.record for line in read_records(log_at(path)) if line.record.kind == "decision"]
     found = [record for record in decisions if id_ in (None, record.id)]
     if not found:
         what = "no decision" if id_ is None else f"no decision {quoted(id_)}"

@@ -12,7 +12,7 @@ from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.audit.keys import read_key
-from ironcurtain.enforcement.audit.log_paths import LogPlace, audit_directory, find_log
+from ironcurtain.enforcement.audit.log_paths import LogPaths, audit_directory, find_log
 from ironcurtain.enforcement.audit.reader import read_records
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.enforcement.audit.verify import verify
@@ -23,7 +23,7 @@ from ironcurtain.system.text import visible
 
 def recorded_decisions(
     named: str, directory: str | None, head: str | None, key: bytes | None
-) -> tuple[LogPlace, list[DecisionRecord], int]:
+) -> tuple[LogPaths, list[DecisionRecord], int]:
     """Return a log's place, the decisions of a policy that it holds, and how many others there are.
 
     Raises:

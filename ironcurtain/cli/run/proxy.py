@@ -15,7 +15,7 @@ from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.hook import HookCommand
-    from ironcurtain.enforcement.proxy.active_policy import Values
+    from ironcurtain.enforcement.proxy.active_policy import LoggedValues
     from ironcurtain.enforcement.proxy.runner import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
@@ -113,7 +113,7 @@ def options_of(
     on_approval: str | None,
     trust_client: bool,
     observe: bool,
-    audit_values: Values,
+    audit_values: LoggedValues,
     audit_redact: tuple[str, ...],
     audit_max_bytes: int,
     witness: str | None,

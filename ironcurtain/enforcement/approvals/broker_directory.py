@@ -15,7 +15,7 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.enforcement.approvals.key import ApprovalKey
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.private_directory import (
     Closing,
     PrivateDirectory,
@@ -43,7 +43,7 @@ T = TypeVar("T")
 Usable = Callable[[ApprovalRequest], bool]
 
 
-Told = Callable[[ApprovalRequest], None]
+RequestListener = Callable[[ApprovalRequest], None]
 
 
 def _always(_: ApprovalRequest) -> bool:
@@ -57,7 +57,7 @@ def nobody(_: ApprovalRequest) -> None:
 class ApprovalDirectory(Closing):
     """Requests of one program that wait for a person. Close it, or use it as a context manager."""
 
-    def __init__(self, store: Store, told: Told = nobody) -> None:
+    def __init__(self, store: Store, told: RequestListener = nobody) -> None:
         """Take a store that is ready; `open` is the way to get one."""
         self._store, self._told = store, told
         self._asked: dict[str, Asked] = {}
@@ -75,7 +75,7 @@ class ApprovalDirectory(Closing):
         *,
         reachable: Iterable[Path] = (),
         is_usable: Usable = _always,
-        told: Told = nobody,
+        told: RequestListener = nobody,
         clock: Clock | None = None,
     ) -> ApprovalDirectory:
         """Open the directory, making it and the key where they are missing; pick up what still waits there.
@@ -115,7 +115,7 @@ class ApprovalDirectory(Closing):
         """Return how many requests of one session are not settled yet."""
         return sum(asked.session == session for asked in self._asked.values())
 
-    async def obtain(self, request: ApprovalRequest, timeout: float) -> Outcome:  # noqa: ASYNC109
+    async def obtain(self, request: ApprovalRequest, timeout: float) -> ApprovalOutcome:  # noqa: ASYNC109
         """Ask, wait at most `timeout` seconds, and use the answer if there is one.
 
         The whole of what a call has to do: an answer that came before the call was repeated is used at
@@ -176,12 +176,14 @@ class ApprovalDirectory(Closing):
                     f"{most:,} requests{whose} wait already", where=str(self._store.place.path)
                 )
 
-    async def wait(self, id_: str, timeout: float) -> Outcome:  # noqa: ASYNC109 - a person's time is no error
+    async def wait(self, id_: str, timeout: float) -> ApprovalOutcome:  # noqa: ASYNC109 - a person's time is no error
         """Wait until a request is answered or over, at most `timeout` seconds; settle nothing.
 
         `pending` is the outcome when the time is up, or when another call has used the answer.
         """
-        outcome = Outcome(state=ApprovalState.PENDING, request=id_, reason="It waits for a person's answer.")
+        outcome = ApprovalOutcome(
+            state=ApprovalState.PENDING, request=id_, reason="It waits for a person's answer."
+        )
         with anyio.move_on_after(max(0.0, timeout)):
             while (asked := self._asked.get(id_)) is not None:
                 if asked.id in self._answered or self._store.is_over(asked):
@@ -194,7 +196,7 @@ class ApprovalDirectory(Closing):
                     return no_approver(error)
         return outcome
 
-    async def take(self, binding: str) -> Outcome | None:
+    async def take(self, binding: str) -> ApprovalOutcome | None:
         """Use what has become of the request for a call: exactly once, whoever else tries at the same time.
 
         Returns:
@@ -211,7 +213,7 @@ class ApprovalDirectory(Closing):
             return None
         return outcome if await self._claim(asked, outcome) else None
 
-    async def settle(self, id_: str, outcome: Outcome) -> bool:
+    async def settle(self, id_: str, outcome: ApprovalOutcome) -> bool:
         """Settle a request with an answer that came another way; False if it was settled before.
 
         Only if this is True may an approval have its effect.
@@ -238,7 +240,7 @@ class ApprovalDirectory(Closing):
             self._swept = now
             await self.sweep()
 
-    async def _claim(self, asked: Asked, outcome: Outcome) -> bool:
+    async def _claim(self, asked: Asked, outcome: ApprovalOutcome) -> bool:
         with anyio.CancelScope(shield=True):  # a mark without anybody who knows of it would lose an answer
             claimed = await _thread(self._store.claim, outcome)
         self._forget(asked)
@@ -282,7 +284,7 @@ class ApprovalDirectory(Closing):
             if is_usable(found[0]):
                 self._keep(self._store.remember(*found))
             else:
-                self._store.claim(Outcome(state=ApprovalState.EXPIRED, request=id_))
+                self._store.claim(ApprovalOutcome(state=ApprovalState.EXPIRED, request=id_))
         self._answered = names.response
 
     def _keep(self, asked: Asked) -> None:
@@ -295,11 +297,11 @@ class ApprovalDirectory(Closing):
             del self._by_binding[asked.binding]
 
 
-def no_approver(error: ApprovalsError | OSError) -> Outcome:
+def no_approver(error: ApprovalsError | OSError) -> ApprovalOutcome:
     """Return what a call is told where the directory cannot be used."""
     what = error.what if isinstance(error, ApprovalsError) else error.strerror or type(error).__name__
     reason = f"Nobody can be asked: {visible(what)}."
-    return Outcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="directory")
+    return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="directory")
 
 
 async def _thread(function: Callable[..., T], *args: object) -> T:

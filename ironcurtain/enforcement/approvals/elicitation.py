@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.messages import (
+    MAX_REASON,
+    ApprovalOutcome,
+    ApprovalRequest,
+    ApprovalState,
+)
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
@@ -38,7 +43,7 @@ def elicitation_schema(request: ApprovalRequest) -> dict[str, JsonValue]:
     return {"type": "object", "properties": properties, "required": ["answer"]}
 
 
-def elicited_outcome(request: ApprovalRequest, action: str, content: object, *, by: str) -> Outcome:
+def elicited_outcome(request: ApprovalRequest, action: str, content: object, *, by: str) -> ApprovalOutcome:
     """Return what an elicitation's answer means; anything but an exact `approved` denies.
 
     Args:
@@ -48,15 +53,19 @@ def elicited_outcome(request: ApprovalRequest, action: str, content: object, *, 
         by: The client's person, by the name that configuration gives them.
     """
     if action == "decline":
-        return Outcome(state=ApprovalState.DENIED, request=request.id, by=visible(by))
+        return ApprovalOutcome(state=ApprovalState.DENIED, request=request.id, by=visible(by))
     if action == "cancel":
         reason = "The question was dismissed."
-        return Outcome(state=ApprovalState.DENIED, request=request.id, reason=reason, fault="cancelled")
+        return ApprovalOutcome(
+            state=ApprovalState.DENIED, request=request.id, reason=reason, fault="cancelled"
+        )
     form = "no such action" if action != "accept" else _read(request, content)
     if isinstance(form, str):
         reason = f"The answer does not count: {form}."
-        return Outcome(state=ApprovalState.INVALID, request=request.id, reason=reason, fault="malformed")
-    return Outcome(
+        return ApprovalOutcome(
+            state=ApprovalState.INVALID, request=request.id, reason=reason, fault="malformed"
+        )
+    return ApprovalOutcome(
         state=ApprovalState.APPROVED if form.is_approved else ApprovalState.DENIED,
         request=request.id,
         scope="session" if form.is_approved and form.for_session else "once",

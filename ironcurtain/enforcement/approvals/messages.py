@@ -146,7 +146,7 @@ class SealedAnswer(Frozen):
     seal: Seal
 
 
-class Outcome(Frozen):
+class ApprovalOutcome(Frozen):
     """What has become of a request.
 
     Attributes:

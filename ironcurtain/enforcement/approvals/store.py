@@ -26,10 +26,10 @@ from ironcurtain.enforcement.approvals.messages import (
     ANSWER_FORMAT,
     REQUEST_FORMAT,
     ApprovalAnswer,
+    ApprovalOutcome,
     ApprovalRequest,
     ApprovalState,
     Fault,
-    Outcome,
     SealedAnswer,
     SealedRequest,
 )
@@ -165,7 +165,7 @@ class Store:
             or now < asked.asked - CLOCK_TOLERANCE
         )
 
-    def outcome(self, asked: Asked) -> Outcome:
+    def outcome(self, asked: Asked) -> ApprovalOutcome:
         """Judge the answer to a request: only an exact, sealed `approved` that came in time approves.
 
         A request without an answer is pending, or expired.
@@ -182,8 +182,8 @@ class Store:
             )
         if answer.answered >= asked.expires or self.is_over(asked, grace=USE_SECONDS):
             reason = "The answer came after the time for it was over."
-            return Outcome(state=ApprovalState.EXPIRED, request=asked.id, reason=reason, fault="late")
-        return Outcome(
+            return ApprovalOutcome(state=ApprovalState.EXPIRED, request=asked.id, reason=reason, fault="late")
+        return ApprovalOutcome(
             state=ApprovalState(answer.verdict),
             request=asked.id,
             scope=answer.scope if answer.verdict == "approved" else "once",
@@ -195,7 +195,7 @@ class Store:
         """Tell whether a request is settled: whatever else lies there about it is void."""
         return self.place.changed_at(f"done-{id_}.json") is not None
 
-    def claim(self, outcome: Outcome) -> bool:
+    def claim(self, outcome: ApprovalOutcome) -> bool:
         """Settle a request, once and for all programs; False if it was settled before.
 
         Raises:
@@ -224,9 +224,9 @@ class Store:
         changed = self.place.changed_at(name)
         return changed is not None and now - changed > _KEPT_SECONDS
 
-    def _unanswered(self, asked: Asked) -> Outcome:
+    def _unanswered(self, asked: Asked) -> ApprovalOutcome:
         if self.clock.wall() < asked.asked - CLOCK_TOLERANCE:
-            return Outcome(
+            return ApprovalOutcome(
                 state=ApprovalState.EXPIRED,
                 request=asked.id,
                 reason="The clock has gone back behind the time of asking.",
@@ -234,9 +234,9 @@ class Store:
             )
         if self.is_over(asked):
             reason = "Nobody answered in time."
-            return Outcome(state=ApprovalState.EXPIRED, request=asked.id, reason=reason)
+            return ApprovalOutcome(state=ApprovalState.EXPIRED, request=asked.id, reason=reason)
         reason = "It waits for a person's answer."
-        return Outcome(state=ApprovalState.PENDING, request=asked.id, reason=reason)
+        return ApprovalOutcome(state=ApprovalState.PENDING, request=asked.id, reason=reason)
 
     def _answer(self, id_: str) -> ApprovalAnswer | None:
         read = self._read(f"response-{id_}.json", SealedAnswer, _MAX_ANSWER)
@@ -272,5 +272,5 @@ def _digest(model: BaseModel) -> str:
     return json_text.digest(model.model_dump(mode="json"))
 
 
-def _faulty(asked: Asked, fault: Fault, reason: str) -> Outcome:
-    return Outcome(state=ApprovalState.INVALID, request=asked.id, reason=reason, fault=fault)
+def _faulty(asked: Asked, fault: Fault, reason: str) -> ApprovalOutcome:
+    return ApprovalOutcome(state=ApprovalState.INVALID, request=asked.id, reason=reason, fault=fault)

@@ -20,7 +20,7 @@ from typing import Self
 import anyio
 
 from ironcurtain.enforcement.audit.hash_chain import record_bytes
-from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.record_types import (
     GENESIS,
     Approval,
@@ -56,7 +56,7 @@ class AuditLog:
     Every method raises AuditError where the record cannot be written: then the call must be refused.
 
     Args:
-        place: The log's files (`places.log_place`).
+        paths: The log's files (`session_log`).
         key: Key of the head; None leaves it unkeyed.
         max_bytes: Size at which a segment is closed and the next one begun.
         patience: Seconds to wait for the end of whoever wrote it before.
@@ -64,13 +64,13 @@ class AuditLog:
 
     def __init__(
         self,
-        place: LogPlace,
+        paths: LogPaths,
         *,
         key: bytes | None = None,
         max_bytes: int = MAX_BYTES,
         patience: float = LOCK_PATIENCE,
     ) -> None:
-        self._place, self._key, self._max_bytes, self._patience = place, key, max_bytes, patience
+        self._paths, self._key, self._max_bytes, self._patience = paths, key, max_bytes, patience
         self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
         self._segments: Segments | None = None
         self._wake = asyncio.Event()
@@ -93,9 +93,9 @@ class AuditLog:
         return (self._segments.count, self._segments.seal) if self._segments is not None else (0, GENESIS)
 
     @property
-    def place(self) -> LogPlace:
+    def paths(self) -> LogPaths:
         """The log's files."""
-        return self._place
+        return self._paths
 
     async def __aenter__(self) -> Self:
         """Become the log's one writer, continuing it if it is there already.
@@ -174,7 +174,7 @@ class AuditLog:
         if is_again or approval.request in self._recovered().used:
             raise AuditError(
                 "an approval that this log tells to be used up was to be used again",
-                where=str(self._place.path),
+                where=str(self._paths.path),
             )
         self._used.add(approval.request)
 
@@ -201,13 +201,13 @@ class AuditLog:
 
     def _enqueue(self, record: DecisionRecord | ResultRecord | EventRecord) -> asyncio.Future[None]:
         if self._closing or self._writer is None or self._writer.done():
-            raise AuditError("the audit log is closed", where=str(self._place.path))
+            raise AuditError("the audit log is closed", where=str(self._paths.path))
         written = asyncio.get_running_loop().create_future()
         self._pending.append((record_bytes(record), written))
         return written
 
     def _open(self) -> Segments:
-        return Segments(self._place, key=self._key, max_bytes=self._max_bytes, patience=self._patience)
+        return Segments(self._paths, key=self._key, max_bytes=self._max_bytes, patience=self._patience)
 
     async def _write(self, segments: Segments) -> None:
         loop = asyncio.get_running_loop()
@@ -223,7 +223,7 @@ class AuditLog:
             try:
                 await loop.run_in_executor(self._thread, segments.commit, [record for record, _ in group])
             except Exception as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
-                told = _as_audit_error(error, self._place)
+                told = _as_audit_error(error, self._paths)
                 self._trouble = told.what
                 _end(group, told)
             else:
@@ -260,10 +260,10 @@ def _end(group: list[tuple[bytes, asyncio.Future[None]]], error: AuditError | No
             written.set_exception(error)
 
 
-def _as_audit_error(error: Exception, place: LogPlace) -> AuditError:
+def _as_audit_error(error: Exception, paths: LogPaths) -> AuditError:
     if isinstance(error, AuditError):
         return error
-    return AuditError(f"the audit log cannot be written ({type(error).__name__})", where=str(place.path))
+    return AuditError(f"the audit log cannot be written ({type(error).__name__})", where=str(paths.path))
 
 
 def _tell_of_loss(written: asyncio.Future[None]) -> None:

@@ -16,7 +16,7 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
-class LogPlace:
+class LogPaths:
     """The files of one log.
 
     Attributes:
@@ -46,7 +46,7 @@ def audit_directory() -> Path:
     return user_directory() / "audit"
 
 
-def log_place(directory: Path, session: str) -> LogPlace:
+def session_log(directory: Path, session: str) -> LogPaths:
     """Return where the log of a session lies.
 
     Raises:
@@ -57,10 +57,10 @@ def log_place(directory: Path, session: str) -> LogPlace:
             f"{quoted(session)} is no name of a session",
             hint="Use letters, digits, `_` and `-`, at most 64, beginning with a letter or digit.",
         )
-    return LogPlace(session, directory / f"{session}{SUFFIX}", directory / "heads" / f"{session}.json")
+    return LogPaths(session, directory / f"{session}{SUFFIX}", directory / "heads" / f"{session}.json")
 
 
-def place_of(path: Path, head: Path | None = None) -> LogPlace:
+def log_at(path: Path, head: Path | None = None) -> LogPaths:
     """Return the place of a log that lies anywhere, such as a copy.
 
     Args:
@@ -68,7 +68,7 @@ def place_of(path: Path, head: Path | None = None) -> LogPlace:
         head: Its head file, if it is not where the writer puts it.
     """
     name = path.name.removesuffix(SUFFIX)
-    return LogPlace(name, path, head or path.parent / "heads" / f"{name}.json")
+    return LogPaths(name, path, head or path.parent / "heads" / f"{name}.json")
 
 
 def logs_in(directory: Path) -> list[Path]:
@@ -76,7 +76,7 @@ def logs_in(directory: Path) -> list[Path]:
     return [p for p in directory.glob(f"*{SUFFIX}") if _SESSION.fullmatch(p.name.removesuffix(SUFFIX))]
 
 
-def find_log(named: str | None, directory: Path, head: Path | None = None) -> LogPlace:
+def find_log(named: str | None, directory: Path, head: Path | None = None) -> LogPaths:
     """Return the log that somebody means: a path, the name of a session, or None for the newest.
 
     Raises:
@@ -86,9 +86,9 @@ def find_log(named: str | None, directory: Path, head: Path | None = None) -> Lo
         first = logs_in(directory)
         if not first:
             raise FileError("there is no audit log", where=str(directory), hint="Name the file of a log.")
-        return place_of(max(first, key=lambda p: (p.stat().st_mtime_ns, p.name)), head)
+        return log_at(max(first, key=lambda p: (p.stat().st_mtime_ns, p.name)), head)
     own = directory / f"{named}{SUFFIX}"
     path = own if _SESSION.fullmatch(named) and own.exists() else Path(named)
     if not path.is_file():
         raise FileError("there is no such audit log", where=str(path), hint="Check the path or the name.")
-    return place_of(path, head)
+    return log_at(path, head)

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ironcurtain.enforcement.audit.hash_chain import ChangedLineError, open_line, split_lines
-from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.record_types import Line
 from ironcurtain.errors import AuditError, FileError
 from ironcurtain.system.locks import is_locked
@@ -29,14 +29,14 @@ class NumberedLine:
     data: bytes
 
 
-def read_lines(place: LogPlace) -> Iterator[NumberedLine]:
+def read_lines(paths: LogPaths) -> Iterator[NumberedLine]:
     """Yield the complete lines of a log; an incomplete last line of a segment is left out.
 
     Raises:
         FileError: If the log cannot be read.
     """
     number = 0
-    for path in place.segments():
+    for path in paths.segments():
         for data in split_lines(read_segment(path))[0]:
             number += 1
             yield NumberedLine(number, path, data)
@@ -54,14 +54,14 @@ def read_segment(path: Path) -> bytes:
         raise FileError(f"the audit log cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def read_records(place: LogPlace) -> Iterator[Line]:
+def read_records(paths: LogPaths) -> Iterator[Line]:
     """Yield the records of a log, each with its seals.
 
     Raises:
         FileError: If the log cannot be read.
         AuditError: At the first line that is not what was sealed, or holds no record that we know.
     """
-    for line in read_lines(place):
+    for line in read_lines(paths):
         yield parse_line(line)
 
 
@@ -85,20 +85,20 @@ def parse_line(line: NumberedLine) -> Line:
         ) from None
 
 
-def follow(place: LogPlace, *, is_over: Callable[[], bool] = lambda: False) -> Iterator[NumberedLine]:
+def follow(paths: LogPaths, *, is_over: Callable[[], bool] = lambda: False) -> Iterator[NumberedLine]:
     """Yield the lines of a log, and then each further one as it is written, from segment to segment.
 
     Args:
-        place: The log.
+        paths: The log.
         is_over: Asked whenever all that is there was read; true ends it.
     """
     number = 0
     for segment in itertools.count(1):
-        path, rest = place.segment(segment), b""
+        path, rest = paths.segment(segment), b""
         with path.open("rb") as stream:
             while True:
                 # Both are asked before reading, so that what was written until then is read before it counts.
-                over, closed = is_over(), place.segment(segment + 1).exists()
+                over, closed = is_over(), paths.segment(segment + 1).exists()
                 chunk = stream.read(_CHUNK)
                 lines, rest = split_lines(rest + chunk)
                 for data in lines:
@@ -113,6 +113,6 @@ def follow(place: LogPlace, *, is_over: Callable[[], bool] = lambda: False) -> I
                 time.sleep(_PAUSE)
 
 
-def is_written(place: LogPlace) -> bool:
+def is_written(paths: LogPaths) -> bool:
     """Tell whether some process is writing the log."""
-    return is_locked(place.head)
+    return is_locked(paths.head)

@@ -20,7 +20,7 @@ GENESIS = f"sha256:{'0' * 64}"
 KeyedDigest: TypeAlias = Annotated[str, Field(pattern=r"^(sha256|hmac-sha256):[0-9a-f]{64}$")]
 """A digest of something that the log does not hold; keyed (`hmac-sha256:`) where the log has a key."""
 
-ApprovalState: TypeAlias = Literal[
+RecordedApprovalState: TypeAlias = Literal[
     "approved", "denied", "invalid", "expired", "no-approver", "pending", "withdrawn", "void"
 ]
 """What became of asking a person.
@@ -87,7 +87,7 @@ class Approval(Frozen):
         reason: What the person said.
     """
 
-    state: ApprovalState
+    state: RecordedApprovalState
     request: str | None = None
     approver: str | None = None
     scope: Literal["once", "session"] = "once"

@@ -26,7 +26,7 @@ from ironcurtain.enforcement.audit.hash_chain import (
     seal_line,
     split_lines,
 )
-from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.record_types import GENESIS, Head
 from ironcurtain.errors import AuditError
 from ironcurtain.system import json_text
@@ -58,7 +58,7 @@ class Segments:
     """The one writer of a log.
 
     Args:
-        place: The log's files; what is missing is made, private to the user.
+        paths: The log's files; what is missing is made, private to the user.
         key: Key of the head.
         max_bytes: Size at which a segment is closed and the next one begun.
         patience: Seconds to wait for another writer's end.
@@ -68,20 +68,20 @@ class Segments:
     """
 
     def __init__(
-        self, place: LogPlace, *, key: bytes | None, max_bytes: int, patience: float = LOCK_PATIENCE
+        self, paths: LogPaths, *, key: bytes | None, max_bytes: int, patience: float = LOCK_PATIENCE
     ) -> None:
-        self._place, self._key, self._max_bytes = place, key, max_bytes
+        self._paths, self._key, self._max_bytes = paths, key, max_bytes
         self._broken = ""
-        with contextlib.ExitStack() as stack, _told(place):
-            for directory in (place.path.parent, place.head.parent):
+        with contextlib.ExitStack() as stack, _told(paths):
+            for directory in (paths.path.parent, paths.head.parent):
                 directory.mkdir(parents=True, exist_ok=True, mode=_DIRECTORY_MODE)
                 _check_private(directory)
             self._head = os.open(
-                place.head, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE_MODE
+                paths.head, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE_MODE
             )
             stack.callback(os.close, self._head)
-            _lock(self._head, place, patience)
-            self.recovered: Recovered = recover(place, os.pread(self._head, HEAD_BYTES + 1, 0), key)
+            _lock(self._head, paths, patience)
+            self.recovered: Recovered = recover(paths, os.pread(self._head, HEAD_BYTES + 1, 0), key)
             self._count, self._seal = self.recovered.count, self.recovered.seal
             self._segment = self._open_segment(max(self.recovered.segments, 1), self.recovered.size)
             self._write_head()
@@ -105,8 +105,8 @@ class Segments:
             AuditError: If that failed; then none of them is in the log.
         """
         if self._broken:
-            raise AuditError(self._broken, where=str(self._place.path))
-        with _told(self._place):
+            raise AuditError(self._broken, where=str(self._paths.path))
+        with _told(self._paths):
             self._check_files()
             if self._segment.size >= self._max_bytes:
                 self._rotate()
@@ -150,7 +150,7 @@ class Segments:
     def _check_files(self) -> None:
         """Refuse to go on in files that are no longer the ones in place."""
         segment = self._segment.path
-        for path, handle in ((segment, self._segment.handle), (self._place.head, self._head)):
+        for path, handle in ((segment, self._segment.handle), (self._paths.head, self._head)):
             try:
                 there = os.lstat(path)
             except FileNotFoundError:
@@ -170,7 +170,7 @@ class Segments:
         self._segment = following
 
     def _open_segment(self, number: int, size: int) -> _Segment:
-        path = self._place.segment(number)
+        path = self._paths.segment(number)
         is_new = size == 0 and number != self.recovered.segments
         handle = os.open(path, _OPEN | (os.O_CREAT | os.O_EXCL if is_new else 0), _FILE_MODE)
         try:
@@ -183,23 +183,23 @@ class Segments:
         return _Segment(number, path, handle, size)
 
     def _write_head(self) -> None:
-        os.pwrite(self._head, head_text(self._place.session, self._count, self._seal, self._key), 0)
+        os.pwrite(self._head, head_text(self._paths.session, self._count, self._seal, self._key), 0)
 
 
 @contextlib.contextmanager
-def _told(place: LogPlace) -> Iterator[None]:
+def _told(paths: LogPaths) -> Iterator[None]:
     """Turn what the operating system refuses into our own error."""
     try:
         yield
     except OSError as error:
         raise AuditError(
             f"the audit log cannot be written: {error.strerror}",
-            where=str(error.filename or place.path),
+            where=str(error.filename or paths.path),
             hint="No call is forwarded until it can be.",
         ) from error
 
 
-def _lock(handle: int, place: LogPlace, patience: float) -> None:
+def _lock(handle: int, paths: LogPaths, patience: float) -> None:
     """Become the log's one writer; whoever only looks whether there is one holds the lock very briefly."""
     end = time.monotonic() + patience
     while not lock_handle(handle):
@@ -208,7 +208,7 @@ def _lock(handle: int, place: LogPlace, patience: float) -> None:
         if now >= end + _GLANCE or (now >= end and not lock_handle(handle, shared=True)):
             raise AuditError(
                 "another process is writing this audit log",
-                where=str(place.path),
+                where=str(paths.path),
                 hint="Give this session another name.",
                 busy=True,
             )
@@ -276,45 +276,45 @@ class Recovered:
     used: frozenset[str] = frozenset()
 
 
-def recover(place: LogPlace, head_text: bytes, key: bytes | None) -> Recovered:
+def recover(paths: LogPaths, head_text: bytes, key: bytes | None) -> Recovered:
     """Read a log up to its end.
 
     A writer that was killed in the middle of a line leaves it incomplete; nobody was told that it is
     written, so it is dropped, and the log tells so in a record. Anything else is not continued.
 
     Args:
-        place: The log's files.
+        paths: The log's files.
         head_text: What the head file holds; empty for a new log.
         key: The head's key.
 
     Raises:
         AuditError: If the log is not what was written.
     """
-    segments = list(place.segments())
-    head = _head(place, head_text, key)
+    segments = list(paths.segments())
+    head = _head(paths, head_text, key)
     if head is None:
         if segments:
-            raise _refused(place, "its head file is missing, so it cannot be told whether lines were removed")
+            raise _refused(paths, "its head file is missing, so it cannot be told whether lines were removed")
         return Recovered()
     count, seal, at_head, size, torn = 0, GENESIS, GENESIS, 0, b""
     began, used = "", set[str]()
     for path in segments:
         if torn:
-            raise _refused(place, "a segment that others follow ends in the middle of a line")
+            raise _refused(paths, "a segment that others follow ends in the middle of a line")
         data = path.read_bytes()
         lines, torn = split_lines(data)
         for line in follow_chain(lines, seal):
             if not isinstance(line, SealedLine):
-                raise _refused(place, f"line {count + 1}: {line}")
+                raise _refused(paths, f"line {count + 1}: {line}")
             count, seal = count + 1, line.seal
             at_head = seal if count == head.count else at_head
             began = began or json.loads(line.record)["time"]
             used.update(_used(line.record))
         size = len(data) - len(torn)
     if count < head.count:
-        raise _refused(place, f"it has {count} lines, and its head knows of {head.count}")
+        raise _refused(paths, f"it has {count} lines, and its head knows of {head.count}")
     if at_head != head.seal:
-        raise _refused(place, f"line {head.count} is not the one that its head knows")
+        raise _refused(paths, f"line {head.count} is not the one that its head knows")
     return Recovered(
         segments=len(segments),
         size=size,
@@ -337,21 +337,21 @@ def _used(record: bytes) -> Iterator[str]:
         yield approval["request"]
 
 
-def _head(place: LogPlace, text: bytes, key: bytes | None) -> Head | None:
+def _head(paths: LogPaths, text: bytes, key: bytes | None) -> Head | None:
     if not text:
         return None
     try:
         head = read_head(text)
     except ChangedLineError as error:
-        raise _refused(place, f"its head file was changed: {error}") from None
-    if head.session != place.session or (key is not None and not is_vouched(head, key)):
-        raise _refused(place, "its head file is not the one that was written for it with this key")
+        raise _refused(paths, f"its head file was changed: {error}") from None
+    if head.session != paths.session or (key is not None and not is_vouched(head, key)):
+        raise _refused(paths, "its head file is not the one that was written for it with this key")
     return head
 
 
-def _refused(place: LogPlace, why: str) -> AuditError:
+def _refused(paths: LogPaths, why: str) -> AuditError:
     return AuditError(
         f"the audit log is not what was written: {why}",
-        where=str(place.path),
+        where=str(paths.path),
         hint="Keep it, run `ironcurtain audit verify`, and start a session of another name.",
     )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.reader import read_records
 from ironcurtain.enforcement.audit.record_types import (
     AuditVerification,
@@ -139,11 +139,11 @@ def report(lines: Iterable[Line], verification: AuditVerification) -> AuditRepor
     )
 
 
-def find_entry(place: LogPlace, id_: str) -> AuditEntry:
+def find_entry(paths: LogPaths, id_: str) -> AuditEntry:
     """Return a decision with its result. Several records of one id: the last decision is meant.
 
     Args:
-        place: The log.
+        paths: The log.
         id_: The decision's id, or a beginning of it that no other has.
 
     Raises:
@@ -151,7 +151,7 @@ def find_entry(place: LogPlace, id_: str) -> AuditEntry:
     """
     decisions: dict[str, DecisionRecord] = {}
     results: dict[str, ResultRecord] = {}
-    for line in read_records(place):
+    for line in read_records(paths):
         record = line.record
         if isinstance(record, DecisionRecord) and record.id.startswith(id_):
             decisions[record.id] = record
@@ -161,7 +161,7 @@ def find_entry(place: LogPlace, id_: str) -> AuditEntry:
     if found is None:
         what = "there is no decision" if not decisions else f"there are {len(decisions)} decisions"
         raise UsageError(
-            f"{what} whose id begins with {quoted(id_)}", where=str(place.path), hint="See `audit tail`."
+            f"{what} whose id begins with {quoted(id_)}", where=str(paths.path), hint="See `audit tail`."
         )
     return AuditEntry(decision=found, result=results.get(found.id))
 

@@ -18,7 +18,7 @@ from ironcurtain.enforcement.audit.hash_chain import (
     read_head,
     split_lines,
 )
-from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.reader import is_written, read_segment
 from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Problem
 from ironcurtain.errors import FileError
@@ -27,23 +27,23 @@ from ironcurtain.system.frozen import JsonValue
 MAX_PROBLEMS = 100
 
 
-def verify(place: LogPlace, *, key: bytes | None = None, use_head: bool = True) -> AuditVerification:
+def verify(paths: LogPaths, *, key: bytes | None = None, use_head: bool = True) -> AuditVerification:
     """Verify a log against itself and against its head.
 
     Args:
-        place: The log; its head file may be missing.
+        paths: The log; its head file may be missing.
         key: The key that vouches for the head.
         use_head: Whether to look at the head at all.
 
     Raises:
         FileError: If the log cannot be read.
     """
-    written = is_written(place)
-    head, problems = _head(place, key) if use_head else (None, [])
-    check = _Check(place, head)
-    problems += check.run(tolerant=written or is_written(place))
+    written = is_written(paths)
+    head, problems = _head(paths, key) if use_head else (None, [])
+    check = _Check(paths, head)
+    problems += check.run(tolerant=written or is_written(paths))
     return AuditVerification(
-        session=place.session,
+        session=paths.session,
         intact=not problems,
         lines=check.count,
         segments=check.segments,
@@ -68,29 +68,29 @@ def missing_results(records: list[bytes]) -> tuple[str, ...]:
     return tuple(forwarded)
 
 
-def _head(place: LogPlace, key: bytes | None) -> tuple[Head | None, list[Problem]]:
+def _head(paths: LogPaths, key: bytes | None) -> tuple[Head | None, list[Problem]]:
     try:
-        text = place.head.read_bytes()
+        text = paths.head.read_bytes()
     except FileNotFoundError:
         return None, []
     except OSError as error:
-        raise FileError(f"the head cannot be read: {error.strerror}", where=str(place.head)) from error
+        raise FileError(f"the head cannot be read: {error.strerror}", where=str(paths.head)) from error
     try:
         head = read_head(text)
     except ChangedLineError as error:
-        return None, [_problem("head", None, place.head, f"the head is not what was written: {error}")]
-    if head.session != place.session:
-        return None, [_problem("head", None, place.head, "the head is that of another log")]
+        return None, [_problem("head", None, paths.head, f"the head is not what was written: {error}")]
+    if head.session != paths.session:
+        return None, [_problem("head", None, paths.head, "the head is that of another log")]
     if key is not None and not is_vouched(head, key):
-        return head, [_problem("head", None, place.head, "the head was not written with this key")]
+        return head, [_problem("head", None, paths.head, "the head was not written with this key")]
     return head, []
 
 
 class _Check:
     """One walk over a log."""
 
-    def __init__(self, place: LogPlace, head: Head | None) -> None:
-        self._place, self._head = place, head
+    def __init__(self, paths: LogPaths, head: Head | None) -> None:
+        self._paths, self._head = paths, head
         self.count = self.segments = 0
         self.records: list[bytes] = []
         self._seal, self._at_head = GENESIS, GENESIS
@@ -98,10 +98,10 @@ class _Check:
     def run(self, *, tolerant: bool) -> list[Problem]:
         """Return what is wrong; `tolerant` of an end that is just being written."""
         found = [
-            problem for path in self._place.segments() for problem in self._segment(path, tolerant=tolerant)
+            problem for path in self._paths.segments() for problem in self._segment(path, tolerant=tolerant)
         ]
         if not self.segments and self._head is None:
-            raise FileError("there is no such audit log", where=str(self._place.path))
+            raise FileError("there is no such audit log", where=str(self._paths.path))
         return [*found, *self._end(tolerant=tolerant)]
 
     def _segment(self, path: Path, *, tolerant: bool) -> Iterator[Problem]:
@@ -127,20 +127,20 @@ class _Check:
             )
 
     def _end(self, *, tolerant: bool) -> Iterator[Problem]:
-        head, place = self._head, self._place
+        head, paths = self._head, self._paths
         if head is None:
             return
         if self.count < head.count:
             message = (
                 f"the log has {self.count} lines, and its head knows of {head.count}: lines were removed"
             )
-            yield _problem("truncated", None, place.path, message)
+            yield _problem("truncated", None, paths.path, message)
         elif self._at_head != head.seal:
             message = f"line {head.count} is not the one that the head knows"
-            yield _problem("head", head.count or None, place.path, message)
+            yield _problem("head", head.count or None, paths.path, message)
         elif self.count > head.count and not tolerant:
             message = f"nothing vouches for the {self.count - head.count} lines after the head"
-            yield _problem("added", head.count + 1, place.path, message)
+            yield _problem("added", head.count + 1, paths.path, message)
 
 
 def _problem(kind: str, line: int | None, file: Path, message: str) -> Problem:

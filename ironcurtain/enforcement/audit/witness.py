@@ -15,7 +15,7 @@ from anyio import to_thread
 from pydantic import ValidationError
 
 from ironcurtain.enforcement.audit.hash_chain import ChangedLineError, head_mac, is_vouched, open_line
-from ironcurtain.enforcement.audit.log_paths import LogPlace
+from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.reader import read_lines
 from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Problem
 from ironcurtain.errors import AuditError, FileError
@@ -60,7 +60,7 @@ def receipts(path: Path, session: str, key: bytes | None) -> list[Head]:
     return found
 
 
-def disagreements(place: LogPlace, told: list[Head]) -> Iterator[str]:
+def disagreements(paths: LogPaths, told: list[Head]) -> Iterator[str]:
     """Yield what receipts know of a log that is not so, in plain words.
 
     Raises:
@@ -69,7 +69,7 @@ def disagreements(place: LogPlace, told: list[Head]) -> Iterator[str]:
     wanted = {head.count: head.seal for head in told}
     last = max(wanted, default=0)
     count, seals = 0, {0: GENESIS}
-    for line in read_lines(place):
+    for line in read_lines(paths):
         count = line.number
         if count in wanted:
             try:
@@ -84,19 +84,19 @@ def disagreements(place: LogPlace, told: list[Head]) -> Iterator[str]:
             return
 
 
-def witnessed(found: AuditVerification, place: LogPlace, told: list[Head] | None) -> AuditVerification:
+def witnessed(found: AuditVerification, paths: LogPaths, told: list[Head] | None) -> AuditVerification:
     """Return what verifying a log found, with what its witness knows, and what nobody could know.
 
     Args:
         found: What the log and its head tell.
-        place: The log.
+        paths: The log.
         told: The receipts of a witness; None where none was asked.
     """
     if told is None:
         words = "whether it is an older log that was put back with its head (give --witness FILE)"
         return found.model_copy(update={"unknown": (words,)})
     wrong = [
-        Problem(kind="witness", file=place.path.name, message=said) for said in disagreements(place, told)
+        Problem(kind="witness", file=paths.path.name, message=said) for said in disagreements(paths, told)
     ]
     last = max((head.count for head in told), default=0)
     unknown = []
@@ -117,31 +117,31 @@ def witnessed(found: AuditVerification, place: LogPlace, told: list[Head] | None
     )
 
 
-def gone(place: LogPlace, told: list[Head]) -> AuditVerification | None:
+def gone(paths: LogPaths, told: list[Head]) -> AuditVerification | None:
     """Return what is found where there is no log, and a witness knows of one; None where it knows of none."""
     last = max((head.count for head in told), default=0)
-    if not last or place.path.exists():
+    if not last or paths.path.exists():
         return None
     message = f"there is no such log, and its witness knows of {last} lines"
     return AuditVerification(
-        session=place.session,
+        session=paths.session,
         intact=False,
         lines=0,
         segments=0,
         truncation="checked",
         keyed=False,
         open=False,
-        problems=(Problem(kind="witness", file=place.path.name, message=message),),
+        problems=(Problem(kind="witness", file=paths.path.name, message=message),),
         witnessed=last,
     )
 
 
-class Witness:
+class AuditWitness:
     """Tells of a log's progress while it is written."""
 
-    def __init__(self, path: Path, place: LogPlace, key: bytes | None, say: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, paths: LogPaths, key: bytes | None, say: Callable[[str], None]) -> None:
         """Take the file of receipts, the log, the key of its head, and who is told where it fails."""
-        self._path, self._place, self._key, self._say = path, place, key, say
+        self._path, self._paths, self._key, self._say = path, paths, key, say
         self._told: tuple[int, str] = (-1, "")
         self._trouble = ""
 
@@ -154,13 +154,13 @@ class Witness:
         if not self._path.exists():
             return
         try:
-            found = next(disagreements(self._place, receipts(self._path, self._place.session, self._key)), "")
+            found = next(disagreements(self._paths, receipts(self._path, self._paths.session, self._key)), "")
         except FileError as error:
             raise AuditError(f"the witness cannot be read: {error.what}", where=str(self._path)) from error
         if found:
             raise AuditError(
                 f"the audit log is not what was written: {found}",
-                where=str(self._place.path),
+                where=str(self._paths.path),
                 hint="Keep it, run `ironcurtain audit verify --witness`, and name another session.",
             )
 
@@ -179,7 +179,7 @@ class Witness:
         if state == self._told:
             return
         try:
-            await to_thread.run_sync(append, self._path, self._place.session, *state, self._key)
+            await to_thread.run_sync(append, self._path, self._paths.session, *state, self._key)
         except OSError as error:
             trouble = f"the witness cannot be written: {error.strerror}"
             if trouble != self._trouble:

@@ -19,7 +19,7 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import with_reserved_roles
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingKeeper
-from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.errors import UsageError
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -28,11 +28,11 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
-Values = Literal["redacted", "abstract"]
+LoggedValues = Literal["redacted", "abstract"]
 
 
 @dataclass(frozen=True)
-class Recording:
+class AuditOptions:
     """What the log keeps.
 
     Attributes:
@@ -42,7 +42,7 @@ class Recording:
     """
 
     key: bytes = field(repr=False)
-    values: Values = "redacted"
+    values: LoggedValues = "redacted"
     roles: frozenset[str] = field(default_factory=frozenset)
 
     def check(self, policy: Policy) -> None:
@@ -78,12 +78,12 @@ _CONVERGENCE = 60.0
 class PolicyInstance:
     """One policy with its running engine."""
 
-    def __init__(self, policy: Policy, engine: AnyEngine, recording: Recording) -> None:
+    def __init__(self, policy: Policy, engine: AnyEngine, audit_options: AuditOptions) -> None:
         self.policy = policy
         self.engine = engine
-        self.recording = recording
+        self.audit_options = audit_options
         self.content = PolicyContent.of(policy.bundle)
-        self.recorder = recording.recorder(policy, self.content)
+        self.recorder = audit_options.recorder(policy, self.content)
         self.lost = anyio.Event()
         self._stack = AsyncExitStack()
         self._users = 0
@@ -91,21 +91,21 @@ class PolicyInstance:
 
     @classmethod
     async def start(
-        cls, policy: Policy, recording: Recording, *, wait: float = _CONVERGENCE
+        cls, policy: Policy, audit_options: AuditOptions, *, wait: float = _CONVERGENCE
     ) -> PolicyInstance:
         """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
 
         Args:
             policy: The policy.
-            recording: What is kept of what it decides.
+            audit_options: What is kept of what it decides.
             wait: Seconds that nodes have to fetch the bundle, where they have another one as yet.
 
         Raises:
             IronCurtainError: If it cannot be started.
         """
         # It may ask OPA to verify the signature.
-        engine = await aside(partial(policy.engine, wait=wait))
-        enforced = cls(policy, engine, recording)
+        engine = await run_blocking(partial(policy.engine, wait=wait))
+        enforced = cls(policy, engine, audit_options)
         await enforced._stack.enter_async_context(engine)
         return enforced
 

@@ -17,10 +17,10 @@ from ironcurtain.analysis.narrowing.narrowing import described_deployment, narro
 from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, UpstreamManager
 from ironcurtain.engine.command import OpaCommand
@@ -34,11 +34,11 @@ _NARROWING_PATIENCE = 5.0
 P = TypeVar("P", bound=BaseModel)
 
 
-class Narrowed:
+class NarrowedTools:
     """What the enforced policy leaves of each tool; worked out beside the calls, since it takes a while."""
 
-    def __init__(self, hub: UpstreamManager, tasks: TaskGroup) -> None:
-        self._hub, self._tasks = hub, tasks
+    def __init__(self, manager: UpstreamManager, tasks: TaskGroup) -> None:
+        self._manager, self._tasks = manager, tasks
         self._tools: Mapping[tuple[str, str], NarrowedTool] = {}
         self._work = anyio.CancelScope()
         self._done = anyio.Event()
@@ -59,14 +59,14 @@ class Narrowed:
                 found = await _narrow(enforced)
             except Exception as error:  # noqa: BLE001 - a list that shows too much lets nothing happen
                 why = error.what if isinstance(error, IronCurtainError) else type(error).__name__
-                self._hub.say(f"note: the tool list is not narrowed: {why}")
+                self._manager.say(f"note: the tool list is not narrowed: {why}")
                 found = {}
             if work.cancel_called:
                 return  # another policy came at the last moment
             self._tools = found
             self._done.set()
             if self._shown_early:
-                await self._hub.changed("", "tools")
+                await self._manager.changed("", "tools")
 
     async def settled(self) -> None:
         """Wait a little until it has been worked out; where that takes longer, the clients will be told."""
@@ -83,15 +83,15 @@ class Narrowed:
 async def _narrow(enforced: PolicyInstance) -> Mapping[tuple[str, str], NarrowedTool]:
     policy = enforced.policy
     world = described_deployment(policy.loaded.site)
-    found = await aside(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
+    found = await run_blocking(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
     return {(tool.server, tool.tool): tool for tool in found.tools}
 
 
 class Listing:
-    """The lists of the face, and which server a prompt or a resource belongs to."""
+    """The lists that clients are shown, and which server a prompt or a resource belongs to."""
 
-    def __init__(self, hub: UpstreamManager, narrowed: Narrowed) -> None:
-        self._hub = hub
+    def __init__(self, manager: UpstreamManager, narrowed: NarrowedTools) -> None:
+        self._manager = manager
         self._narrowed = narrowed
         self._owners: dict[str, str] = {}
         self._templates: list[tuple[re.Pattern[str], str]] = []
@@ -102,16 +102,16 @@ class Listing:
         Args:
             principal: Whom the client acts for: a gateway's tools that it may not call are left out.
         """
-        self._hub.note_listed()
-        await self._hub.tried()
+        self._manager.note_listed()
+        await self._manager.tried()
         await self._narrowed.settled()
         shown: list[types.Tool] = []
-        enforcer = self._hub.enforcer
-        for server, upstream in self._hub.upstreams.items():
+        enforcer = self._manager.enforcer
+        for server, upstream in self._manager.upstreams.items():
             await upstream.settled()
-            catalogue = upstream.catalogue or Catalogue()
-            for name, tool in catalogue.tools.items():
-                schema = self._shown_schema(server, tool, catalogue)
+            inventory = upstream.inventory or ToolInventory()
+            for name, tool in inventory.tools.items():
+                schema = self._shown_schema(server, tool, inventory)
                 if schema is not None and enforcer.admission.offers(server, name, principal):
                     told = {
                         "name": f"{server}{SEPARATOR}{name}",
@@ -123,16 +123,16 @@ class Listing:
 
     def count(self, server: str) -> tuple[int, int]:
         """Return how many tools a server has listed, and how many of these are hidden."""
-        catalogue = self._hub.upstreams[server].catalogue or Catalogue()
-        shown = [self._shown_schema(server, tool, catalogue) for tool in catalogue.tools.values()]
+        inventory = self._manager.upstreams[server].inventory or ToolInventory()
+        shown = [self._shown_schema(server, tool, inventory) for tool in inventory.tools.values()]
         return len(shown), shown.count(None)
 
-    def _shown_schema(self, server: str, tool: types.Tool, catalogue: Catalogue) -> dict[str, Any] | None:
+    def _shown_schema(self, server: str, tool: types.Tool, inventory: ToolInventory) -> dict[str, Any] | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
-        known = self._hub.enforcer.policy.current.loaded.annotation(server, tool.name)
-        if self._hub.enforcer.observe:
+        known = self._manager.enforcer.policy.current.loaded.annotation(server, tool.name)
+        if self._manager.enforcer.observe:
             return tool.input_schema
-        digests = catalogue.digests[tool.name], catalogue.listings[tool.name]
+        digests = inventory.digests[tool.name], inventory.listings[tool.name]
         if known is None or is_drifted(known, *digests):
             return None
         narrowed = self._narrowed.find(server, tool.name)
@@ -179,22 +179,22 @@ class Listing:
             return self._owners[uri]
         if found := next((server for pattern, server in self._templates if pattern.fullmatch(uri)), None):
             return found
-        having = [name for name, up in self._hub.upstreams.items() if _has(up, "resources")]
+        having = [name for name, up in self._manager.upstreams.items() if _has(up, "resources")]
         return having[0] if len(having) == 1 else None
 
     async def _all(
         self, key: str, request: Callable[..., types.ClientRequest], kind: type[P]
     ) -> AsyncIterator[tuple[str, P]]:
         """Yield what every server lists, once each has been tried; a server that fails to adds nothing."""
-        await self._hub.tried()
-        for name, upstream in self._hub.upstreams.items():
+        await self._manager.tried()
+        for name, upstream in self._manager.upstreams.items():
             if not _has(upstream, "prompts" if key == "prompts" else "resources"):
                 continue
             try:
                 for item in await _pages(upstream, key, request):
                     yield name, kind.model_validate(item, by_name=False)
             except (MCPError, UpstreamError, ValidationError) as error:
-                self._hub.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
+                self._manager.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
 
 
 async def _pages(

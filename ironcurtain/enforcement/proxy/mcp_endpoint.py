@@ -23,7 +23,7 @@ from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
 from ironcurtain.enforcement.proxy.calls.forwarding import Result, ToServer, passed_meta, written_arguments
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.calls.server_requests import (
-    Completion,
+    CompletionRequest,
     PromptGet,
     ResourceRead,
     ServerRequest,
@@ -33,8 +33,8 @@ from ironcurtain.enforcement.proxy.listing import Listing
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
     DISCOVERY_PATIENCE,
     GREETING_PATIENCE,
@@ -49,17 +49,17 @@ _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
 
 class McpEndpoint:
-    """The handlers of the one face, for all servers and both eras."""
+    """The handlers of the one MCP endpoint, for all servers and both eras."""
 
     def __init__(
         self,
-        hub: UpstreamManager,
+        manager: UpstreamManager,
         listing: Listing,
         enforcer: Enforcer,
         clients: Clients,
         held: PendingRequests,
     ) -> None:
-        self._hub, self._listing, self._enforcer = hub, listing, enforcer
+        self._manager, self._listing, self._enforcer = manager, listing, enforcer
         self._clients, self._held = clients, held
         self._listen = ListenHandler(clients.bus)
 
@@ -94,8 +94,8 @@ class McpEndpoint:
         """Start the servers with the first client, and tell it what they can do."""
         if ctx.method == "initialize":
             declared = (ctx.params or {}).get("capabilities")
-            self._hub.start(types.ClientCapabilities.model_validate(declared or {}))
-            await self._hub.greet(GREETING_PATIENCE)
+            self._manager.start(types.ClientCapabilities.model_validate(declared or {}))
+            await self._manager.greet(GREETING_PATIENCE)
             result = await call_next(ctx)
             assert isinstance(result, dict)  # noqa: S101 - the SDK's own handler
             self._clients.arrived(ctx)
@@ -104,7 +104,7 @@ class McpEndpoint:
             )
             return {**result, "capabilities": offered, **self._instructions()}
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and ctx.request_id is not None:
-            self._hub.start(ctx.session.client_capabilities)
+            self._manager.start(ctx.session.client_capabilities)
             level = (ctx.meta or {}).get(types.LOG_LEVEL_META_KEY)
             if level in get_args(types.LoggingLevel):
                 await self._want_logs(cast("types.LoggingLevel", level))
@@ -114,7 +114,7 @@ class McpEndpoint:
         return result
 
     async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:
-        await self._hub.greet(DISCOVERY_PATIENCE)
+        await self._manager.greet(DISCOVERY_PATIENCE)
         return types.DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
             capabilities=self._capabilities(modern=context.protocol_version in MODERN_PROTOCOL_VERSIONS),
@@ -123,7 +123,7 @@ class McpEndpoint:
 
     def _capabilities(self, *, modern: bool) -> types.ServerCapabilities:
         """Return what any server can do; one that is down may be able to do anything."""
-        known = [upstream.capabilities for upstream in self._hub.upstreams.values()]
+        known = [upstream.capabilities for upstream in self._manager.upstreams.values()]
 
         def some(what: str) -> bool:
             return any(each is None or getattr(each, what) is not None for each in known)
@@ -140,7 +140,7 @@ class McpEndpoint:
 
     def _instructions(self) -> dict[str, str]:
         """Return the servers' own instructions, each under its server's name."""
-        said = {name: upstream.instructions for name, upstream in self._hub.upstreams.items()}
+        said = {name: upstream.instructions for name, upstream in self._manager.upstreams.items()}
         text = "\n\n".join(f"[{name}] {words}" for name, words in said.items() if words)
         return {"instructions": text} if text else {}
 
@@ -162,11 +162,11 @@ class McpEndpoint:
     # -- what is decided ------------------------------------------------------------------------
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Result:
-        server, tool = self._hub.route(params.name)
-        upstream = self._hub.upstreams.get(server)
+        server, tool = self._manager.route(params.name)
+        upstream = self._manager.upstreams.get(server)
         digest = await upstream.digest_of(tool) if upstream is not None else None
         arguments = await written_arguments(context, params.arguments)
-        listing = (upstream.catalogue or Catalogue()).listings.get(tool) if upstream is not None else None
+        listing = (upstream.inventory or ToolInventory()).listings.get(tool) if upstream is not None else None
         call = Call(server, tool, arguments, live_digest=digest, live_listing=listing)
         try:
             result = await self._enforce(context, params, ToolCall(call))
@@ -191,11 +191,13 @@ class McpEndpoint:
             params = params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})})
         else:
             server = await self._owner(params.ref.uri)
-        return await self._reserved(context, params, Completion(server_requests.complete(server, params)))
+        return await self._reserved(
+            context, params, CompletionRequest(server_requests.complete(server, params))
+        )
 
     async def _reserved(self, context: Context, params: Any, request: ServerRequest) -> Result:  # noqa: ANN401
         """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
-        await self._hub.tried(request.call.server)
+        await self._manager.tried(request.call.server)
         try:
             return _for_era(context, await self._enforce(context, params, request))
         except RefusedError as refused:
@@ -212,16 +214,18 @@ class McpEndpoint:
         """Decide a request and send it on; or go on with one that its client brings answers for."""
         state = getattr(params, "request_state", None)
         if state is not None:
-            exchange = self._held.take(state, context)
-            if exchange is None:
+            client_request = self._held.take(state, context)
+            if client_request is None:
                 raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
-            return await exchange.resume(context, params.input_responses or {}, self._held)
-        meta = passed_meta(context.meta, self._hub.passes.get(request.call.server, ()))
+            return await client_request.resume(context, params.input_responses or {}, self._held)
+        meta = passed_meta(context.meta, self._manager.passes.get(request.call.server, ()))
         call = replace(request.call, meta=meta)
         is_filtered = self._enforcer.outputs.covers(call.server, call.tool)
-        exchange = ClientRequest(context, call.meta, is_filtered=is_filtered)
-        destination = ToServer(self._hub, self._clients, replace(request, call=call), exchange)
-        return await exchange.answer(partial(self._enforcer.enforce, call, destination, exchange), self._held)
+        client_request = ClientRequest(context, call.meta, is_filtered=is_filtered)
+        destination = ToServer(self._manager, self._clients, replace(request, call=call), client_request)
+        return await client_request.answer(
+            partial(self._enforcer.enforce, call, destination, client_request), self._held
+        )
 
     async def _owner(self, uri: str) -> str:
         owner = await self._listing.owner(uri)
@@ -230,7 +234,7 @@ class McpEndpoint:
         return owner
 
     def _prompt(self, name: str) -> tuple[str, str]:
-        server, own = self._hub.route(name)
+        server, own = self._manager.route(name)
         if not server:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {quoted(name)}.")
         return server, own
@@ -283,7 +287,7 @@ class McpEndpoint:
 
     async def _watch(self, server: str, uri: str, *, wanted: bool) -> None:
         try:
-            await self._hub.upstreams[server].subscribe(uri, wanted=wanted)
+            await self._manager.upstreams[server].subscribe(uri, wanted=wanted)
         except UpstreamError as error:
             raise MCPError(types.INTERNAL_ERROR, f"server {server}: {error.reason}") from None
 
@@ -292,21 +296,23 @@ class McpEndpoint:
         return types.EmptyResult()
 
     async def _want_logs(self, level: types.LoggingLevel) -> None:
-        for name, upstream in self._hub.upstreams.items():
+        for name, upstream in self._manager.upstreams.items():
             try:
                 await upstream.set_log_level(level)
             except (UpstreamError, MCPError) as error:
-                self._hub.say(f"server {name}: it cannot be asked for log messages ({type(error).__name__})")
+                self._manager.say(
+                    f"server {name}: it cannot be asked for log messages ({type(error).__name__})"
+                )
 
     async def _roots_changed(self, _context: Context, _params: object) -> None:
-        for upstream in self._hub.upstreams.values():
+        for upstream in self._manager.upstreams.values():
             await upstream.notify_roots_changed()
 
 
 class _Unsent(Destination):
     """Nowhere: whether a resource may be read is decided, and nothing is sent."""
 
-    async def send(self, arguments: Mapping[str, JsonValue], alone: Alone | None = None) -> Result:  # noqa: ARG002
+    async def send(self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None) -> Result:  # noqa: ARG002
         if alone is not None:
             raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
         return {}

@@ -12,7 +12,7 @@ import anyio
 from ironcurtain.bundle.revision import MANIFEST
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
-from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.errors import (
     AuditError,
     BundleSignatureError,
@@ -79,7 +79,7 @@ class Reloader:
             with anyio.move_on_after(POLL_SECONDS):
                 await self._wanted.wait()
             asked, self._wanted = self._wanted.is_set(), anyio.Event()
-            mark = await aside(partial(_mark, self._bundle))
+            mark = await run_blocking(partial(_mark, self._bundle))
             changed = mark != self._mark
             if asked or (changed and mark is not None and await self._rests(mark)):
                 self._mark, self._retry = mark, _Retry()
@@ -90,20 +90,22 @@ class Reloader:
     async def _rests(self, mark: tuple[int, ...]) -> bool:
         """Tell whether a change is over: a half-written bundle is bad for a moment only."""
         await anyio.sleep(POLL_SECONDS / 4)
-        return await aside(partial(_mark, self._bundle)) == mark
+        return await run_blocking(partial(_mark, self._bundle)) == mark
 
     async def _reload(self) -> None:
         """Enforce what the bundle holds now, if it may be."""
         async with self._turn:
             old = self._policy.current.loaded.revision
             try:
-                policy = await aside(self._load)
+                policy = await run_blocking(self._load)
                 if policy.revision == old:
                     self._retry = _Retry()
                     self._say(f"the bundle is as before: {old}")
                     return
                 _check_serial(policy, self._policy.current.policy, self._bundle)
-                new = await PolicyInstance.start(policy, self._policy.current.recording, wait=_CONVERGENCE)
+                new = await PolicyInstance.start(
+                    policy, self._policy.current.audit_options, wait=_CONVERGENCE
+                )
             except (IronCurtainError, OSError) as error:
                 await self._refused(old, error)
                 return
@@ -142,7 +144,7 @@ class Reloader:
                 if self._policy.current is not current:
                     continue
                 try:
-                    self._replace(await PolicyInstance.start(current.policy, current.recording))
+                    self._replace(await PolicyInstance.start(current.policy, current.audit_options))
                 except (IronCurtainError, OSError) as error:
                     self._say(f"the engine does not start: {_why(error)}; tried again in {pause:g} s")
                     await anyio.sleep(pause)

@@ -12,7 +12,7 @@ from ironcurtain.engine.background import errand
 T = TypeVar("T")
 
 
-async def aside(work: Callable[[], T]) -> T:
+async def run_blocking(work: Callable[[], T]) -> T:
     """Return what some work returns, which must leave nothing half done.
 
     Whoever is cancelled goes on at once. The programs that the work has started are killed then; the thread

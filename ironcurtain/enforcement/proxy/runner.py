@@ -17,21 +17,26 @@ from anyio import to_thread
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.domain import Domain
 from ironcurtain.bundle.origin import origin
-from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, Told, nobody
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, RequestListener, nobody
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
 from ironcurtain.enforcement.approvals.inbox import default_place
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.keys import default_key_path, key_id, make_key
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
-from ironcurtain.enforcement.audit.log_paths import audit_directory, log_place
-from ironcurtain.enforcement.audit.witness import Witness
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance, Recording, Values
+from ironcurtain.enforcement.audit.log_paths import audit_directory, session_log
+from ironcurtain.enforcement.audit.witness import AuditWitness
+from ironcurtain.enforcement.proxy.active_policy import (
+    ActivePolicy,
+    AuditOptions,
+    LoggedValues,
+    PolicyInstance,
+)
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker, OpenRequest
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
-from ironcurtain.enforcement.proxy.calls.turns import Neighbours
+from ironcurtain.enforcement.proxy.calls.turns import OtherProxies
 from ironcurtain.enforcement.proxy.configuration import check_configuration, check_sandbox, load_own
-from ironcurtain.enforcement.proxy.listing import Listing, Narrowed
+from ironcurtain.enforcement.proxy.listing import Listing, NarrowedTools
 from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
 from ironcurtain.enforcement.proxy.reload import Reloader
 from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
@@ -105,7 +110,7 @@ class ProxyOptions:
     client_person: bool = False
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
     observe: bool = False
-    audit_values: Values = "redacted"
+    audit_values: LoggedValues = "redacted"
     audit_redact: frozenset[str] = frozenset()
     audit_max_bytes: int = MAX_BYTES
     telemetry: bool = False
@@ -151,21 +156,21 @@ async def _run(
 ) -> None:
     """Open in order what is needed, serve, and close it in the opposite order."""
     async with AsyncExitStack() as stack:
-        recording = Recording(make_key(default_key_path()), options.audit_values, options.audit_redact)
-        recording.check(policy)
+        audit_options = AuditOptions(make_key(default_key_path()), options.audit_values, options.audit_redact)
+        audit_options.check(policy)
         telemetry = await stack.enter_async_context(_telemetry()) if options.telemetry else None
-        log = await _open_log(options, policy, recording.key, stack)
+        log = await _open_log(options, policy, audit_options.key, stack)
         witness = None
         if options.witness is not None:
-            witness = Witness(options.witness, log.place, recording.key, say)
+            witness = AuditWitness(options.witness, log.paths, audit_options.key, say)
             await to_thread.run_sync(witness.check)
-        first = await PolicyInstance.start(policy, recording)
+        first = await PolicyInstance.start(policy, audit_options)
         live = ActivePolicy(first)
         stack.push_async_callback(_close_current, live)
-        confiner = await to_thread.run_sync(SandboxLauncher.open, config, _grounds(config, policy, options))
+        launcher = await to_thread.run_sync(SandboxLauncher.open, config, _grounds(config, policy, options))
         directory = _approvals(options, live, log, say, stack) if options.approver else None
-        enforcer = replace(_enforcer(options, live, log, confiner, directory), telemetry=telemetry)
-        _announce(options, policy, log, confiner, say)
+        enforcer = replace(_enforcer(options, live, log, launcher, directory), telemetry=telemetry)
+        _announce(options, policy, log, launcher, say)
         gateways = gateways_of(config)
         domain = options.domain
         if domain is not None:
@@ -177,14 +182,14 @@ async def _run(
             admission=Admission(gateways),
             outputs=outputs_of(config, gateways),
         )
-        hub = UpstreamManager(config, enforcer, confiner, Clients(), say, gateways=gateways)
+        manager = UpstreamManager(config, enforcer, launcher, Clients(), say, gateways=gateways)
         with anyio.CancelScope(shield=True):
             started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
             # Our own word, not a value of a call: it says which key the digests that follow are made with.
-            detail = {**started.detail, "digests_by": key_id(recording.key)}
+            detail = {**started.detail, "digests_by": key_id(audit_options.key)}
             await log.event(started.model_copy(update={"detail": detail}))
         try:
-            await _serve(options, hub, signals, witness)
+            await _serve(options, manager, signals, witness)
         finally:
             with anyio.CancelScope(shield=True):
                 await log.event(live.current.recorder.event("stop"))
@@ -193,37 +198,42 @@ async def _run(
 
 
 async def _serve(
-    options: ProxyOptions, hub: UpstreamManager, signals: Signals, witness: Witness | None
+    options: ProxyOptions, manager: UpstreamManager, signals: Signals, witness: AuditWitness | None
 ) -> None:
     """Serve until the client goes; then servers, engine and the last answers end side by side."""
-    enforcer = hub.enforcer
+    enforcer = manager.enforcer
 
     async def replaced(enforced: PolicyInstance) -> None:
         narrowed.follow(enforced)
-        await hub.follow()
+        await manager.follow()
 
     load = partial(load_own, options.load, options.bundle)
-    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, hub.say, replaced)
+    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, manager.say, replaced)
     signals.on_hangup = reloader.want
     async with anyio.create_task_group() as tasks:
-        narrowed = Narrowed(hub, tasks)
-        listing = Listing(hub, narrowed)
-        face = McpEndpoint(hub, listing, enforcer, hub.clients, PendingRequests(tasks)).server()
-        hub.live_in(tasks)
+        narrowed = NarrowedTools(manager, tasks)
+        listing = Listing(manager, narrowed)
+        endpoint = McpEndpoint(manager, listing, enforcer, manager.clients, PendingRequests(tasks)).server()
+        manager.live_in(tasks)
         narrowed.follow(enforcer.policy.current)
         tasks.start_soon(reloader.run)
-        board = StatusWriter(enforcer.log.place.session, hub, listing)
+        board = StatusWriter(enforcer.log.paths.session, manager, listing)
         tasks.start_soon(board.keep)
         if witness is not None:
             tasks.start_soon(witness.keep, lambda: enforcer.log.state)
         if options.http is not None:
             refused = Unauthenticated(enforcer.log, enforcer.policy)
             await serve_http(
-                face, options.http, board.listening, options.clients, tokens=options.tokens, refused=refused
+                endpoint,
+                options.http,
+                board.listening,
+                options.clients,
+                tokens=options.tokens,
+                refused=refused,
             )
         else:
-            async with serve_stdio(hub.gone) as (received, sent):
-                await face.run(received, sent, face.create_initialization_options())
+            async with serve_stdio(manager.gone) as (received, sent):
+                await endpoint.run(received, sent, endpoint.create_initialization_options())
                 tasks.cancel_scope.cancel()
 
 
@@ -258,12 +268,12 @@ def _approvals(
     place, key = default_place()
 
     def is_usable(request: ApprovalRequest) -> bool:
-        return request.session != log.place.session or log.is_usable(request.id, request.asked)
+        return request.session != log.paths.session or log.is_usable(request.id, request.asked)
 
     def redacted(request: ApprovalRequest) -> ApprovalRequest:
         return live.current.recorder.redacted(request)
 
-    told: Told = nobody
+    told: RequestListener = nobody
     if options.on_approval is not None:
         hook = Hook(options.on_approval, redacted, say)
         stack.callback(hook.close)
@@ -276,18 +286,18 @@ def _enforcer(
     options: ProxyOptions,
     live: ActivePolicy,
     log: AuditLog,
-    confiner: SandboxLauncher,
+    launcher: SandboxLauncher,
     directory: ApprovalDirectory | None,
 ) -> Enforcer:
-    asking = OpenRequest(log.place.session, options.patience, options.seconds, options.client_person)
+    asking = OpenRequest(log.paths.session, options.patience, options.seconds, options.client_person)
     return Enforcer(
         policy=live,
-        people=ApprovalBroker(directory, asking),
+        broker=ApprovalBroker(directory, asking),
         log=log,
         breaker=RepeatedCallLimiter(),
-        confined=confiner.state,
-        neighbours=Neighbours(shared_file("turns")),
-        reaching=Reaching(confiner.beyond, confiner.is_apart),
+        confined=launcher.state,
+        neighbours=OtherProxies(shared_file("turns")),
+        reaching=Reaching(launcher.beyond, launcher.is_apart),
         caller=options.caller,
         observe=options.observe,
     )
@@ -297,12 +307,12 @@ async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: As
     """Open the session's log until the stack is closed; a name of our own that is taken gets a number."""
     opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
     if options.session is not None:
-        return await stack.enter_async_context(opened(log_place(audit_directory(), options.session)))
+        return await stack.enter_async_context(opened(session_log(audit_directory(), options.session)))
     site = policy.loaded.site
     meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
     name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
     numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
-    places = [log_place(audit_directory(), each) for each in (name, *numbered)]
+    places = [session_log(audit_directory(), each) for each in (name, *numbered)]
     return await open_first_free((opened(place, patience=0.0) for place in places), stack)
 
 
@@ -324,13 +334,13 @@ def _announce(
     options: ProxyOptions,
     policy: Policy,
     log: AuditLog,
-    confiner: SandboxLauncher,
+    launcher: SandboxLauncher,
     say: Callable[[str], None],
 ) -> None:
     say(f"policy {policy.revision}" + ("" if policy.trusted else f", {policy.signature}: give --verify-key"))
     if policy.nodes:
         say(f"decided by {', '.join(policy.nodes)}")
-    say(f"audit log {log.place.path}")
+    say(f"audit log {log.paths.path}")
     count, seal = log.state
     if count:
         say(f"it goes on after {count} records, the last of which has the seal {seal}")
@@ -338,7 +348,7 @@ def _announce(
         say("OBSERVING ONLY: every call that can be sent is sent; nothing is enforced or protected")
     if not options.approver:
         say("nobody is asked: what the policy escalates is refused")
-    for note in confiner.notes():
+    for note in launcher.notes():
         say(note)
 
 

@@ -15,7 +15,7 @@ from mcp import StdioServerParameters
 
 from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs
-from ironcurtain.enforcement.sandbox.server_workspace import private_place, write_private
+from ironcurtain.enforcement.sandbox.server_workspace import private_workspace, write_private
 from ironcurtain.errors import ServerFailedError
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
@@ -46,7 +46,7 @@ _READ_BY_THE_RUNTIME = re.compile(r"GIT_CONFIG_\w+|(?i:https?_proxy|no_proxy)|JA
 
 
 @dataclass(frozen=True)
-class Contained:
+class ContainedStart:
     """How a contained server is started.
 
     Attributes:
@@ -63,7 +63,7 @@ class Contained:
 @contextmanager
 def contained(
     start: StdioServerParameters, profile: Profile, programs: Programs, *, strict: bool = True
-) -> Iterator[Contained]:
+) -> Iterator[ContainedStart]:
     """Make what a contained start needs; remove it when the server has ended.
 
     Args:
@@ -76,30 +76,33 @@ def contained(
         FileError, OSError: If the private files cannot be made.
     """
     # Where there are no mounts, what is not there is held by a rule of the runtime instead.
-    with private_place(list(profile.deny_write) if programs.bwrap is not None else []) as (place, standing):
+    with private_workspace(list(profile.deny_write) if programs.bwrap is not None else []) as (
+        workspace,
+        standing,
+    ):
         for name in _OPEN:
-            (place / name).mkdir(mode=0o700)
+            (workspace / name).mkdir(mode=0o700)
         directory = Path(start.cwd or Path.cwd())
-        settings = _settings(place, profile, standing, programs, directory)
-        write_private(place / "settings.json", json.dumps(settings))
-        write_private(place / "secret", secrets.token_hex(16))
-        write_private(place / "report", "")
-        write_private(place / "environment", _environment(start))
+        settings = _settings(workspace, profile, standing, programs, directory)
+        write_private(workspace / "settings.json", json.dumps(settings))
+        write_private(workspace / "secret", secrets.token_hex(16))
+        write_private(workspace / "report", "")
+        write_private(workspace / "environment", _environment(start))
         mode = "strict" if strict else "lax"
-        words = [str(_RUNNER), programs.library, str(place), mode, str(directory)]
-        yield Contained(
+        words = [str(_RUNNER), programs.library, str(workspace), mode, str(directory)]
+        yield ContainedStart(
             StdioServerParameters(
                 command=programs.node,
                 args=[*words, start.command, *start.args],
-                env=_our_environment(start, place, programs),
-                cwd=place / "here",
+                env=_our_environment(start, workspace, programs),
+                cwd=workspace / "here",
             ),
-            place / "report",
+            workspace / "report",
             tuple(standing),
         )
 
 
-def _our_environment(start: StdioServerParameters, place: Path, programs: Programs) -> dict[str, str]:
+def _our_environment(start: StdioServerParameters, workspace: Path, programs: Programs) -> dict[str, str]:
     """Return the environment of all that starts the server from outside its sandbox: it is not the server's.
 
     A variable of the server's could make these programs run code of its own (`NODE_OPTIONS`, `LD_PRELOAD`).
@@ -109,8 +112,8 @@ def _our_environment(start: StdioServerParameters, place: Path, programs: Progra
         **{name: value for name, value in given.items() if _READ_BY_THE_RUNTIME.fullmatch(name)},
         "HOME": str(Path.home()),
         "PATH": programs.path,
-        "TMPDIR": str(place / "own"),
-        "CLAUDE_CODE_TMPDIR": str(place / "tmp"),
+        "TMPDIR": str(workspace / "own"),
+        "CLAUDE_CODE_TMPDIR": str(workspace / "tmp"),
     }
 
 
@@ -129,7 +132,7 @@ def _environment(start: StdioServerParameters) -> str:
 
 
 def _settings(
-    place: Path, profile: Profile, standing: list[Path], programs: Programs, directory: Path
+    workspace: Path, profile: Profile, standing: list[Path], programs: Programs, directory: Path
 ) -> dict[str, JsonValue]:
     """Return the runtime's whole configuration: of what is ours a server sees its own part alone."""
     settings: dict[str, JsonValue] = {
@@ -139,18 +142,18 @@ def _settings(
         },
         "filesystem": {
             "denyRead": _literals([*profile.deny_read, runtime_directory()]),
-            "allowRead": _literals([*profile.allow_read, *(place / name for name in _OPEN)]),
-            "allowWrite": _literals([*profile.allow_write, place / "tmp"]),
+            "allowRead": _literals([*profile.allow_read, *(workspace / name for name in _OPEN)]),
+            "allowWrite": _literals([*profile.allow_write, workspace / "tmp"]),
             "denyWrite": _literals(standing or profile.deny_write),
         },
     }
     if programs.bwrap is not None:
-        wrapper = place / "bwrap"
+        wrapper = workspace / "bwrap"
         made = _BWRAP.format(
             bwrap=shlex.quote(programs.bwrap),
             directory=shlex.quote(str(directory)),
             sealed=shlex.join(word for path in profile.sealed for word in ("--remount-ro", str(path))),
-            environment=shlex.quote(str(place / "environment")),
+            environment=shlex.quote(str(workspace / "environment")),
         )
         write_private(wrapper, made)
         wrapper.chmod(0o700)

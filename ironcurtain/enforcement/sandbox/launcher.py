@@ -14,14 +14,14 @@ from anyio import to_thread
 from mcp import StdioServerParameters
 
 from ironcurtain.decision.canonical.resources import Resource
-from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
+from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
 from ironcurtain.enforcement.sandbox.limits import Limits, Mounts, beyond, widened
 from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.program_files import program_places
-from ironcurtain.enforcement.sandbox.programs import Programs, Survey, survey
-from ironcurtain.enforcement.sandbox.reach.planted import Planted, Told
+from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, survey
+from ironcurtain.enforcement.sandbox.reach.planted import NewRepositories, RepositoryWatch
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
-from ironcurtain.enforcement.sandbox.report import Report, Seen, offer
+from ironcurtain.enforcement.sandbox.report import Observation, Report, offer
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
@@ -50,26 +50,26 @@ class Confinement:
 
 
 UNSTARTED = Confinement("none", "the server has not been started")
-Tell = Callable[[str, Seen], Awaitable[None]]
+Tell = Callable[[str, Observation], Awaitable[None]]
 """Is told of a server what was seen of it."""
 
 
 class SandboxLauncher:
     """Starts servers contained as far as the configuration wants it, and knows what was seen of each."""
 
-    def __init__(self, config: ServerConfig, grounds: SandboxInputs, found: Survey) -> None:
+    def __init__(self, config: ServerConfig, inputs: SandboxInputs, found: ProgramSurvey) -> None:
         """Take a survey that the policy is content with; see `open`."""
-        self._config, self._grounds, self._found = config, grounds, found
-        self._reachable = _reachable(config, grounds)
+        self._config, self._inputs, self._found = config, inputs, found
+        self._reachable = _reachable(config, inputs)
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, _Watch] = {}
         self._limits: dict[str, Limits] = {}
         self._makers: dict[_Watch, tuple[Path, ...]] = {}
-        self._told = Told()
+        self._told = NewRepositories()
         self._programs: frozenset[Path] | None = None
 
     @classmethod
-    def open(cls, config: ServerConfig, grounds: SandboxInputs) -> SandboxLauncher:
+    def open(cls, config: ServerConfig, inputs: SandboxInputs) -> SandboxLauncher:
         """Look what this machine can do.
 
         Raises:
@@ -78,7 +78,7 @@ class SandboxLauncher:
         wanted = [
             name for name, server in config.servers.items() if server.command and server.sandbox is not False
         ]
-        found = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, grounds))
+        found = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, inputs))
         if wanted and found.programs is None and config.sandbox.policy == "enforce":
             raise SandboxMissingError(
                 found.sentence,
@@ -86,7 +86,7 @@ class SandboxLauncher:
                 hint="Install what is missing (`ironcurtain doctor` names the commands), or write "
                 '"sandbox": {"policy": "warn"} beside "mcpServers".',
             )
-        return cls(config, grounds, found)
+        return cls(config, inputs, found)
 
     def notes(self) -> list[str]:
         """Return what the person who starts the proxy must know, a line each."""
@@ -149,7 +149,7 @@ class SandboxLauncher:
         """
         if (limits := self._limits.get(name)) is None:
             raise ServerFailedError("the server is not running")
-        made = SandboxLauncher(self._config, widened(name, self._grounds, subjects, limits), self._found)
+        made = SandboxLauncher(self._config, widened(name, self._inputs, subjects, limits), self._found)
         # New repositories are told of once, and every process that could have been asked to make one counts.
         made._told, made._makers, made._programs = self._told, self._makers, self._programs
         return made
@@ -182,8 +182,8 @@ class SandboxLauncher:
             reaches: By server, what it reaches.
             asked: By server, what it could be let reach when a person approves.
         """
-        before = self._grounds
-        self._grounds = now = replace(before, reaches=reaches, asked=asked)
+        before = self._inputs
+        self._inputs = now = replace(before, reaches=reaches, asked=asked)
         return [
             name
             for name in self._config.servers
@@ -193,17 +193,17 @@ class SandboxLauncher:
     def _profile(self, name: str) -> tuple[Profile, Limits]:
         """Return what a server's sandbox lets it do, and the limits of it and of a wider one."""
         if self._programs is None:
-            home = Path(os.path.realpath(self._grounds.home))
+            home = Path(os.path.realpath(self._inputs.home))
             started = [each for each in self._config.servers.values() if each.command]
-            made = [program_places(each, self._grounds.directory, home) for each in started]
+            made = [program_places(each, self._inputs.directory, home) for each in started]
             ours = self._found.programs.places() if self._found.programs else []
             self._programs = frozenset([*ours, *(place for places in made for place in places)])
         runtime = self._found.programs.package() if self._found.programs else None
-        server, grounds = self._config.servers[name], self._grounds
-        profile = build_profile(name, server, grounds, self._programs, runtime)
+        server, inputs = self._config.servers[name], self._inputs
+        profile = build_profile(name, server, inputs, self._programs, runtime)
         usual = asked = Mounts.of(profile)
-        if grounds.reach_asked(name) != grounds.reach(name):
-            asked = Mounts.of(build_profile(name, server, grounds.when_asked(), self._programs, runtime))
+        if inputs.reach_asked(name) != inputs.reach(name):
+            asked = Mounts.of(build_profile(name, server, inputs.when_asked(), self._programs, runtime))
         return profile, Limits(usual, asked)
 
     @asynccontextmanager
@@ -233,7 +233,7 @@ class SandboxLauncher:
         programs, reason = self._found.programs, self._uncontained(server)
         if reason or programs is None:
             self._states[name] = Confinement("none", f"started uncontained: {reason}")
-            await tell(name, Seen("uncontained", reason))
+            await tell(name, Observation("uncontained", reason))
             free = _without_reachable(start, self._reachable)
             async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
                 yield streams
@@ -242,10 +242,10 @@ class SandboxLauncher:
         strict = self._config.sandbox.policy == "enforce"
         async with _inside(start, profile, programs, strict=strict) as inside:
             places = tuple(map(Path, limits.usual.writable))
-            planted = await to_thread.run_sync(Planted, places)
-            watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._grounds.home)
+            planted = await to_thread.run_sync(RepositoryWatch, places)
+            watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._inputs.home)
             self._limits[name] = limits
-            if self._grounds.reach(name).repositories:
+            if self._inputs.reach(name).repositories:
                 self._makers[watch] = places
 
             def ended(why: str) -> None:
@@ -266,7 +266,7 @@ class SandboxLauncher:
                     del self._watched[name], self._limits[name]
                     await watch.tell_all()
 
-    async def _look_again(self, name: str, planted: Planted, tell: Tell) -> None:
+    async def _look_again(self, name: str, planted: RepositoryWatch, tell: Tell) -> None:
         """Look for new repositories as long as a server runs, for a hundredth of the time at most."""
         rest = _LOOK
         while True:
@@ -275,7 +275,7 @@ class SandboxLauncher:
             await self._look(name, planted, tell)
             rest = max(_LOOK, _REST * (anyio.current_time() - began))
 
-    async def _look(self, name: str, planted: Planted, tell: Tell) -> None:
+    async def _look(self, name: str, planted: RepositoryWatch, tell: Tell) -> None:
         look = await to_thread.run_sync(planted.look)
         makers = [place for places in self._makers.values() for place in places]
         for seen in self._told.of(look, makers):
@@ -288,9 +288,9 @@ class SandboxLauncher:
         return "" if self._found.programs is not None else self._found.sentence
 
 
-def _reachable(config: ServerConfig, grounds: SandboxInputs) -> tuple[Path, ...]:
-    session = (Path(os.path.realpath(grounds.sandbox)),) if grounds.sandbox else ()
-    return (*session, *config.writable(grounds.home))
+def _reachable(config: ServerConfig, inputs: SandboxInputs) -> tuple[Path, ...]:
+    session = (Path(os.path.realpath(inputs.sandbox)),) if inputs.sandbox else ()
+    return (*session, *config.writable(inputs.home))
 
 
 def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]) -> StdioServerParameters:
@@ -315,7 +315,7 @@ def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]
 @asynccontextmanager
 async def _inside(
     start: StdioServerParameters, profile: Profile, programs: Programs, *, strict: bool
-) -> AsyncIterator[Contained]:
+) -> AsyncIterator[ContainedStart]:
     """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
     made = contained(start, profile, programs, strict=strict)
     try:
@@ -333,13 +333,13 @@ class _Watch:
     """Reads the report on one started server, and sees whether what it is kept from is still that."""
 
     def __init__(
-        self, name: str, inside: Contained, states: dict[str, Confinement], tell: Tell, home: Path
+        self, name: str, inside: ContainedStart, states: dict[str, Confinement], tell: Tell, home: Path
     ) -> None:
         self._name, self._states, self._tell = name, states, tell
         self._report = Report(inside.report, home)
         self.violations: list[str] = []
         self._held = {path: _identity(path) for path in inside.held}
-        self._untold: list[Seen] = []
+        self._untold: list[Observation] = []
         self.refused = ""
         states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
 
@@ -374,7 +374,7 @@ class _Watch:
         for path in [path for path, was in self._held.items() if _identity(path) != was]:
             del self._held[path]
             what = f"{visible(str(path))} was replaced; the server is kept from it again when it next starts"
-            self._untold.append(Seen("open", what))
+            self._untold.append(Observation("open", what))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

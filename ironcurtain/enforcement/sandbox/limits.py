@@ -157,14 +157,14 @@ class Limits:
         return self.usual.hidden_below(subject.value) <= self.asked.hidden_below(subject.value)
 
 
-def widened(name: str, grounds: SandboxInputs, subjects: Iterable[Resource], limits: Limits) -> SandboxInputs:
-    """Return the grounds of a server that is started for one call.
+def widened(name: str, inputs: SandboxInputs, subjects: Iterable[Resource], limits: Limits) -> SandboxInputs:
+    """Return the inputs of a server that is started for one call.
 
     It looks at directories: use it in a thread.
 
     Args:
         name: The server.
-        grounds: Those of the server that runs.
+        inputs: Those of the server that runs.
         subjects: The resources of the call, all of them permitted or approved.
         limits: What is opened of them is within `asked`.
     """
@@ -177,11 +177,11 @@ def widened(name: str, grounds: SandboxInputs, subjects: Iterable[Resource], lim
     changed = [each for each in paths if each.role.writes and not limits.usual.can_write(each.value)]
     writes = [_place(each, limits.asked) for each in changed]
     hosts = [_host(each.resource) for each in named if isinstance(each.resource, Url)]
-    reach, asked = grounds.reach(name), grounds.reach_asked(name)
+    reach, asked = inputs.reach(name), inputs.reach_asked(name)
     widest = replace(
         reach,
-        reads=_wider(reach.reads, asked.reads, reads, [*reads, *writes], grounds),
-        writes=_wider(reach.writes, asked.writes, writes, writes, grounds),
+        reads=_wider(reach.reads, asked.reads, reads, [*reads, *writes], inputs),
+        writes=_wider(reach.writes, asked.writes, writes, writes, inputs),
         domains=tuple(dict.fromkeys([*reach.domains, *hosts])),
         repositories=reach.repositories or (asked.repositories and bool(changed)),
     )
@@ -190,19 +190,17 @@ def widened(name: str, grounds: SandboxInputs, subjects: Iterable[Resource], lim
     # What a call only reads is not to be changed, though it may lie beside what is.
     unchanged = _beside(beside, [Path(each.value) for each in changed])
     return replace(
-        grounds,
-        reaches={**grounds.reaches, name: widest},
+        inputs,
+        reaches={**inputs.reaches, name: widest},
         asked={},
         hidden=tuple(path for path in unread if not limits.usual.can_read(str(path))),
         held=tuple(path for path in unchanged if not limits.usual.can_write(str(path))),
     )
 
 
-def _wider(
-    usual: Places, asked: Places, more: list[str], opened: list[str], grounds: SandboxInputs
-) -> Places:
+def _wider(usual: Places, asked: Places, more: list[str], opened: list[str], inputs: SandboxInputs) -> Places:
     """Add places; what only needed approval is not closed in them any more."""
-    found = real_paths(usual.never, home=grounds.home, directory=grounds.directory)
+    found = real_paths(usual.never, home=inputs.home, directory=inputs.directory)
     pairs = zip(usual.never, found, strict=True)
     places = [Path(place) for place in opened]
     never = [text for text, path in pairs if text in asked.never or not is_in(path, places)]

@@ -67,7 +67,7 @@ class SandboxInputs:
         return self.asked.get(server, self.reach(server))
 
     def when_asked(self) -> SandboxInputs:
-        """Return the grounds of servers that reach all that a person could approve."""
+        """Return the inputs of servers that reach all that a person could approve."""
         return replace(self, reaches={**self.reaches, **self.asked}, asked={})
 
 
@@ -101,7 +101,7 @@ class Profile:
 def build_profile(
     name: str,
     server: Server,
-    grounds: SandboxInputs,
+    inputs: SandboxInputs,
     programs: Iterable[Path] | None = None,
     runtime: Path | None = None,
 ) -> Profile:
@@ -110,50 +110,50 @@ def build_profile(
     Args:
         name: The server's name, for errors.
         server: Its configuration.
-        grounds: What holds for all.
+        inputs: What holds for all.
         programs: What the programs of all servers are made of; None looks for its own alone.
         runtime: The package of the sandbox runtime, which has to be seen inside.
 
     Raises:
         ServerConfigError: If the configuration opens one of the system's own places.
     """
-    wanted = _Wanted.of(server, grounds)
-    reach, home = grounds.reach(name), _real(grounds.home)
+    wanted = _Wanted.of(server, inputs)
+    reach, home = inputs.reach(name), _real(inputs.home)
     running = runtime_directory()
     # A server has its part of what runs; `contained` hides the rest, also of what is made later.
-    ours = [real for path in [*grounds.own, *grounds.configuration] if (real := _real(path)) != running]
+    ours = [real for path in [*inputs.own, *inputs.configuration] if (real := _real(path)) != running]
     _check_own(name, [*wanted.allow_read, *wanted.allow_write], [*ours, running])
-    secrets = [_real(path) for path in sign_ins(grounds.home)]
-    session = [_real(grounds.sandbox)] if grounds.sandbox and reach.session else []
-    kept = _kept(wanted, [*ours, *secrets, running], session, grounds)
-    opened = opened_by(reach, home, lambda named: _paths(grounds, named), kept)
-    own = program_places(server, grounds.directory, home)
+    secrets = [_real(path) for path in sign_ins(inputs.home)]
+    session = [_real(inputs.sandbox)] if inputs.sandbox and reach.session else []
+    kept = _kept(wanted, [*ours, *secrets, running], session, inputs)
+    opened = opened_by(reach, home, lambda named: _paths(inputs, named), kept)
+    own = program_places(server, inputs.directory, home)
     writable = [*session, *wanted.allow_write, *opened.writable]
     if sys.platform == "darwin":
         _check_running(name, running, writable)
     people = [path for path in personal_places(home) if not (opened.anywhere or is_in(path, opened.reads))]
-    taken = [*opened.hidden, *grounds.hidden]
+    taken = [*opened.hidden, *inputs.hidden]
     shown = [*own, *([runtime] if runtime else []), *opened.reads, *opened.writable]
     shown = [path for path in shown if is_in(path, [*people, *taken])]
     readable = [*wanted.allow_read, *session, *(path for path in shown if not is_in(path, kept.unread))]
     taken = [path for path in taken if path not in readable and path not in writable]
     hidden = [*ours, *secrets, *wanted.deny_read, *people, *taken]
     sealed = [path for path in people if path not in writable]
-    code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=grounds.home)
+    code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=inputs.home)
     closed = [] if reach.repositories else closed_to_strangers(writable)
     closed = [path for path in closed if not any(each.is_relative_to(path) for each in wanted.allow_write)]
     code = [path for path in (*code, *opened.held) if not is_in(path, closed)]
-    protected = [real for path in grounds.protected if (real := _real(path)) != running]
+    protected = [real for path in inputs.protected if (real := _real(path)) != running]
     held = [
         *_once([*protected, *ours], opened.held, [*session, *wanted.allow_write, *opened.writes]),
         *wanted.deny_write,
         *opened.kept,
-        *grounds.held,
+        *inputs.held,
         *closed,
         *[path for path in code if path not in wanted.allow_write],
         *[path for path in (own if programs is None else programs) if is_in(path, opened.writable)],
     ]
-    shared = [*(_real(grounds.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
+    shared = [*(_real(inputs.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
     allowed, denied = _domains(server, reach)
     return Profile(
         allow_read=_existing(readable),
@@ -166,11 +166,11 @@ def build_profile(
     )
 
 
-def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], grounds: SandboxInputs) -> Kept:
+def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], inputs: SandboxInputs) -> Kept:
     return Kept(
         unread=(*closed, *wanted.deny_read),
         unwritten=tuple(wanted.deny_write),
-        projects=tuple({_real(path).parent for path in grounds.configuration}),
+        projects=tuple({_real(path).parent for path in inputs.configuration}),
         session=tuple(session),
     )
 
@@ -194,12 +194,12 @@ class _Wanted:
     deny_write: list[Path]
 
     @classmethod
-    def of(cls, server: Server, grounds: SandboxInputs) -> _Wanted:
+    def of(cls, server: Server, inputs: SandboxInputs) -> _Wanted:
         own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-        both = (grounds.settings, own.filesystem)
+        both = (inputs.settings, own.filesystem)
 
         def paths(key: str) -> list[Path]:
-            return _paths(grounds, (path for each in both for path in getattr(each, key)))
+            return _paths(inputs, (path for each in both for path in getattr(each, key)))
 
         return cls(*(paths(key) for key in ("allow_read", "allow_write", "deny_read", "deny_write")))
 
@@ -227,12 +227,12 @@ def _check_own(name: str, opened: list[Path], kept: list[Path]) -> None:
             )
 
 
-def shown_sign_ins(server: Server, grounds: SandboxInputs) -> list[Path]:
+def shown_sign_ins(server: Server, inputs: SandboxInputs) -> list[Path]:
     """Return the keys and sign-ins that are there and that a server's configuration shows it."""
     own = server.sandbox.filesystem if isinstance(server.sandbox, SandboxSettings) else FilesystemSettings()
-    both = (grounds.settings, own)
-    shown = _paths(grounds, (path for each in both for path in (*each.allow_read, *each.allow_write)))
-    there = _existing(_real(path) for path in sign_ins(grounds.home))
+    both = (inputs.settings, own)
+    shown = _paths(inputs, (path for each in both for path in (*each.allow_read, *each.allow_write)))
+    there = _existing(_real(path) for path in sign_ins(inputs.home))
     inside = [path for path in there if any(path.is_relative_to(each) for each in shown)]
     return [*inside, *(each for each in shown if any(path in each.parents for path in there))]
 
@@ -258,8 +258,8 @@ def _existing(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(sorted({path for path in paths if path.exists()}))
 
 
-def _paths(grounds: SandboxInputs, written: Iterable[str]) -> list[Path]:
-    return real_paths(written, home=grounds.home, directory=grounds.directory)
+def _paths(inputs: SandboxInputs, written: Iterable[str]) -> list[Path]:
+    return real_paths(written, home=inputs.home, directory=inputs.directory)
 
 
 def _real(path: Path) -> Path:

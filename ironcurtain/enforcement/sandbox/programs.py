@@ -63,7 +63,7 @@ class Programs:
 
 
 @dataclass(frozen=True)
-class Survey:
+class ProgramSurvey:
     """What was found.
 
     Attributes:
@@ -82,7 +82,7 @@ class Survey:
 
 def survey(
     program: str | None = None, *, near: Path | None = None, reachable: tuple[Path, ...] = ()
-) -> Survey:
+) -> ProgramSurvey:
     """Look for everything that the sandbox needs, outside what tools and servers can write.
 
     Args:
@@ -91,7 +91,7 @@ def survey(
         reachable: Real paths of directories that tools or servers can write.
     """
     if sys.platform not in {"linux", "darwin"}:
-        return Survey(None, (f"there is no sandbox for {sys.platform}",))
+        return ProgramSurvey(None, (f"there is no sandbox for {sys.platform}",))
     linux = sys.platform == "linux"
     search = ProgramSearch.own(reachable)
     wanted = ("bwrap", "socat", "rg", "node") if linux else ("node",)
@@ -107,8 +107,8 @@ def survey(
     if "bwrap" in found and (refused := _refused(found["bwrap"])):
         missing.append(f"bubblewrap may not make namespaces here ({refused})")
     if missing or library is None:
-        return Survey(None, tuple(missing))
-    return Survey(
+        return ProgramSurvey(None, tuple(missing))
+    return ProgramSurvey(
         Programs(
             node=found["node"],
             library=str(library),

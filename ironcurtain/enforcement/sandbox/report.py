@@ -17,7 +17,7 @@ _COMPILED = "__pycache__"
 _CACHES = (".cache", ".npm", ".node-gyp", ".yarn", ".bun", ".deno", ".local/share/uv", "Library/Caches")
 """Where interpreters and their package managers keep what they can make again, below the home."""
 TOLD = frozenset({"violation", "open", "refused", "repository", "unexamined"})
-"""The kinds of `Seen` that the person at the proxy must know of."""
+"""The kinds of `Observation` that the person at the proxy must know of."""
 _TRIED = {
     "write": "write a file outside",
     "read": "read a denied file",
@@ -27,7 +27,7 @@ _TRIED = {
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """One thing that was seen.
 
     Attributes:
@@ -51,7 +51,7 @@ class Report:
         self._read = 0
         self._rest = b""
 
-    def new(self) -> list[Seen]:
+    def new(self) -> list[Observation]:
         """Return what is new; nothing once the file has gone."""
         try:
             with self._path.open("rb") as file:
@@ -64,7 +64,7 @@ class Report:
         seen = [_seen(json.loads(line)) for line in lines if line]
         return [entry for entry in seen if not self._is_cache(entry)]
 
-    def _is_cache(self, seen: Seen) -> bool:
+    def _is_cache(self, seen: Observation) -> bool:
         """Tell whether an interpreter only wanted to keep what it has made: it goes on without."""
         written = _WRITTEN.fullmatch(seen.text) if seen.kind == "violation" else None
         if written is None:
@@ -73,17 +73,17 @@ class Report:
         return _COMPILED in path.parts or any(path.is_relative_to(cache) for cache in self._caches)
 
 
-def _seen(line: dict[str, JsonValue]) -> Seen:
+def _seen(line: dict[str, JsonValue]) -> Observation:
     held = line.get("observed")
     if isinstance(held, dict):
         open_ = [_TRIED[name] for name, is_held in held.items() if not is_held]
         if open_:
-            return Seen("open", f"a probe in the sandbox could {', '.join(open_)}")
-        return Seen(
+            return Observation("open", f"a probe in the sandbox could {', '.join(open_)}")
+        return Observation(
             "observed", f"a probe in the sandbox could not {', nor '.join(map(_TRIED.__getitem__, held))}"
         )
     kind, text = next(iter(line.items()))
-    return Seen(kind, visible(str(text))[:500])
+    return Observation(kind, visible(str(text))[:500])
 
 
 # -- what mends a refusal ----------------------------------------------------------------------

@@ -26,7 +26,7 @@ _PATHS = TypeAdapter(list[str])
 
 
 @contextmanager
-def private_place(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
+def private_workspace(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
     """Sweep, then yield a new private directory and what to hold in the stead of some places.
 
     This waits for other processes and removes whatever the server leaves: do it in a thread.
@@ -41,11 +41,11 @@ def private_place(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
     """
     for left, lock in private_runtime.abandoned(_KIND):
         _end(left, lock)
-    place, lock = private_runtime.claim(_KIND)
+    workspace, lock = private_runtime.claim(_KIND)
     try:
-        yield place, _stand_in_for(held, place)
+        yield workspace, _stand_in_for(held, workspace)
     finally:
-        _end(place, lock)
+        _end(workspace, lock)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -54,7 +54,7 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _stand_in_for(held: Iterable[Path], place: Path) -> list[Path]:
+def _stand_in_for(held: Iterable[Path], workspace: Path) -> list[Path]:
     """Make stand-ins and note them in the server's directory; return what is there to be held."""
     wanted = sorted({*held}, reverse=True)  # of two with one stand-in the upper counts
     if not wanted:
@@ -63,7 +63,7 @@ def _stand_in_for(held: Iterable[Path], place: Path) -> list[Path]:
         standing = {_standing(path): path for path in wanted}
         shared = _of_the_living() & {str(path) for path in standing}
         new = {path for path in standing if not os.path.lexists(path)}
-        write_private(place / _ABSENT, json.dumps(sorted(shared | {str(path) for path in new})))
+        write_private(workspace / _ABSENT, json.dumps(sorted(shared | {str(path) for path in new})))
         closed = {path for path in new if not _made(path, directory=_is_directory(standing[path], path))}
     return sorted(standing.keys() - closed)
 
@@ -94,32 +94,32 @@ def _made(path: Path, *, directory: bool) -> bool:
 
 def _of_the_living() -> set[str]:
     """Return the stand-ins of all servers that run."""
-    return {path for place in private_runtime.present(_KIND) for path in _listed(place)}
+    return {path for workspace in private_runtime.present(_KIND) for path in _listed(workspace)}
 
 
-def _listed(place: Path) -> list[str]:
+def _listed(workspace: Path) -> list[str]:
     try:
-        return _PATHS.validate_json((place / _ABSENT).read_bytes())
+        return _PATHS.validate_json((workspace / _ABSENT).read_bytes())
     except (OSError, ValueError):  # it was killed before that was written
         return []
 
 
-def _end(place: Path, lock: int) -> None:
+def _end(workspace: Path, lock: int) -> None:
     """Remove the stand-ins that no other server has, then the directory, which may take long."""
     try:
-        _remove_stand_ins(place)
+        _remove_stand_ins(workspace)
     except (OSError, FileError):  # whoever starts the next server tries again
         os.close(lock)
         return
-    private_runtime.remove(place, lock)
+    private_runtime.remove(workspace, lock)
 
 
-def _remove_stand_ins(place: Path) -> None:
-    listed = _listed(place)
+def _remove_stand_ins(workspace: Path) -> None:
+    listed = _listed(workspace)
     if not listed:
         return
     with private_runtime.turn():
-        (place / _ABSENT).unlink()
+        (workspace / _ABSENT).unlink()
         for path in sorted({*listed} - _of_the_living(), reverse=True):
             with suppress(OSError):
                 _remove_stand_in(Path(path))

@@ -17,7 +17,7 @@ from ironcurtain.settings import user_directory
 if TYPE_CHECKING:  # the SDK takes a second to load
     from mcp import StdioServerParameters
 
-    from ironcurtain.enforcement.sandbox.report import Seen
+    from ironcurtain.enforcement.sandbox.report import Observation
     from ironcurtain.servers.stdio_transport import Streams
 
 
@@ -34,11 +34,11 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
     def starter(config: ServerConfig) -> Start:
         from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - as above
 
-        confiner = SandboxLauncher.open(config, _grounds(config))
-        for note in confiner.notes():
+        launcher = SandboxLauncher.open(config, _inputs(config))
+        for note in launcher.notes():
             say(note)
 
-        async def tell(name: str, seen: Seen) -> None:
+        async def tell(name: str, seen: Observation) -> None:
             if seen.kind in {"violation", "open"}:
                 say(f"server {name}: sandbox: {seen.kind}: {seen.text}")
 
@@ -48,14 +48,14 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
             on_words: Callable[[str], None],
             on_end: Callable[[str], None],
         ) -> AbstractAsyncContextManager[Streams]:
-            return confiner.connect(name, program, on_words=on_words, on_end=on_end, tell=tell)
+            return launcher.connect(name, program, on_words=on_words, on_end=on_end, tell=tell)
 
         return start
 
     return starter
 
 
-def _grounds(config: ServerConfig) -> SandboxInputs:
+def _inputs(config: ServerConfig) -> SandboxInputs:
     return SandboxInputs(
         home=Path.home(),
         sandbox=None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ironcurtain.enforcement.audit.keys import read_key
-from ironcurtain.enforcement.audit.log_paths import SUFFIX, log_place, logs_in
+from ironcurtain.enforcement.audit.log_paths import SUFFIX, logs_in, session_log
 from ironcurtain.enforcement.audit.reader import is_written
 from ironcurtain.enforcement.audit.verify import verify
 from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
@@ -47,7 +47,7 @@ def audit(subject: Installation) -> Iterator[Diagnosis]:
         session = log.name.removesuffix(SUFFIX)
         yield from _writer(subject, session)
         try:
-            found = verify(log_place(subject.audit, session), key=key)
+            found = verify(session_log(subject.audit, session), key=key)
         except IronCurtainError as error:
             yield from failed("audit", error)
             continue
@@ -85,7 +85,7 @@ def _room(place: Path) -> Iterator[Diagnosis]:
 
 def _writer(subject: Installation, session: str) -> Iterator[Diagnosis]:
     """Look who writes a log: nobody else can then use the session's name."""
-    if not is_written(log_place(subject.audit, session)) or is_running(_status(session)):
+    if not is_written(session_log(subject.audit, session)) or is_running(_status(session)):
         return
     yield Diagnosis(
         name="audit",

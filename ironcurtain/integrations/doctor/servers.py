@@ -13,7 +13,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
-from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, Survey, survey
+from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, ProgramSurvey, survey
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.report import offer_for
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
@@ -123,7 +123,7 @@ def _tried(told: list[str]) -> Iterator[Diagnosis]:
         yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
 
 
-def containment(config: ServerConfig, found: Survey) -> Iterator[Diagnosis]:
+def containment(config: ServerConfig, found: ProgramSurvey) -> Iterator[Diagnosis]:
     """Hold what this machine can do against what the configuration wants."""
     started = {name: each for name, each in config.servers.items() if each.command}
     wanted = [name for name, each in started.items() if each.sandbox is not False]

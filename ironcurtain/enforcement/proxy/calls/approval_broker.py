@@ -18,7 +18,7 @@ from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, elicited_outcome
 from ironcurtain.enforcement.approvals.grants import Grant, SessionGrants
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, new_request
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can
@@ -64,7 +64,9 @@ class ApprovalBroker:
         """How many requests of this session nobody has settled."""
         return self._directory.waiting_of(self.session) if self._directory is not None else 0
 
-    async def ask(self, judged: EvaluatedCall, exchange: ClientRequest | None) -> tuple[Outcome, str]:
+    async def ask(
+        self, judged: EvaluatedCall, client_request: ClientRequest | None
+    ) -> tuple[ApprovalOutcome, str]:
         """Return what a person says about an escalated call, and the binding that it is good for.
 
         Raises:
@@ -81,25 +83,33 @@ class ApprovalBroker:
         )
         granted = self._grants.covering(judged.decision, judged.prepared, tool)
         if granted is not None:
-            return Outcome(state=ApprovalState.APPROVED, request=granted, scope="session"), request.binding
-        outcome = await self._obtain(request, exchange)
+            return ApprovalOutcome(
+                state=ApprovalState.APPROVED, request=granted, scope="session"
+            ), request.binding
+        outcome = await self._obtain(request, client_request)
         if outcome.approved and outcome.scope == "session":
             grant = Grant.of(judged.decision, judged.prepared, tool)
             if isinstance(grant, Grant) and outcome.request is not None:
                 self._grants.add(grant, outcome.request)
         return outcome, request.binding
 
-    async def _obtain(self, request: ApprovalRequest, exchange: ClientRequest | None) -> Outcome:
+    async def _obtain(
+        self, request: ApprovalRequest, client_request: ClientRequest | None
+    ) -> ApprovalOutcome:
         if self._directory is None:
-            return Outcome(state=ApprovalState.NO_APPROVER, reason="Nobody is there to be asked.")
-        async with _telling(exchange):
-            if exchange is not None and self._asking.client_person and can(exchange.capabilities, _ELICIT):
-                return await self._elicit(request, exchange, self._directory)
+            return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason="Nobody is there to be asked.")
+        async with _telling(client_request):
+            if (
+                client_request is not None
+                and self._asking.client_person
+                and can(client_request.capabilities, _ELICIT)
+            ):
+                return await self._elicit(request, client_request, self._directory)
             return await self._directory.obtain(request, self._asking.patience)
 
     async def _elicit(
-        self, request: ApprovalRequest, exchange: ClientRequest, directory: ApprovalDirectory
-    ) -> Outcome:
+        self, request: ApprovalRequest, client_request: ClientRequest, directory: ApprovalDirectory
+    ) -> ApprovalOutcome:
         """Ask at the client; whoever answers first, there or in the directory, settles the request."""
         try:
             earlier = await directory.take(request.binding)
@@ -107,19 +117,21 @@ class ApprovalBroker:
                 return earlier
             id_ = await directory.ask(request)
             with anyio.move_on_after(self._asking.patience):
-                outcome = await _answer(request, exchange)
+                outcome = await _answer(request, client_request)
                 if outcome is not None and await directory.settle(id_, outcome):
                     return outcome.model_copy(update={"request": id_})
             settled = await directory.take(request.binding)
         except (ApprovalsError, OSError) as error:
             return no_approver(error)
-        return settled or Outcome(state=ApprovalState.PENDING, request=id_, reason="It waits for an answer.")
+        return settled or ApprovalOutcome(
+            state=ApprovalState.PENDING, request=id_, reason="It waits for an answer."
+        )
 
 
-async def _answer(request: ApprovalRequest, exchange: ClientRequest) -> Outcome | None:
+async def _answer(request: ApprovalRequest, client_request: ClientRequest) -> ApprovalOutcome | None:
     """Return what the client's person said; None where the client asked nobody."""
     try:
-        said = await exchange.ask(_form(request))
+        said = await client_request.ask(_form(request))
     except ValueError:  # what came back is no answer of the protocol
         return elicited_outcome(request, "", None, by=_CLIENT_PERSON)
     if not isinstance(said, types.ElicitResult):
@@ -139,9 +151,9 @@ _ELICIT = types.ElicitRequest(params=types.ElicitRequestFormParams(message="", r
 
 
 @asynccontextmanager
-async def _telling(exchange: ClientRequest | None) -> AsyncIterator[None]:
+async def _telling(client_request: ClientRequest | None) -> AsyncIterator[None]:
     """Report progress while a person is waited for, so that a client knows that the call is alive."""
-    on_progress = exchange.on_progress if exchange is not None else None
+    on_progress = client_request.on_progress if client_request is not None else None
     if on_progress is None:
         yield
         return

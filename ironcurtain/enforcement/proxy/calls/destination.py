@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.system.frozen import JsonValue
 
 
@@ -17,7 +17,7 @@ class Destination(ABC):
 
     @abstractmethod
     async def send(
-        self, arguments: Mapping[str, JsonValue], alone: Alone | None = None
+        self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
     ) -> dict[str, JsonValue]:
         """Send the canonical arguments; return the result as it came.
 

@@ -40,15 +40,21 @@ from ironcurtain.enforcement.proxy.calls.refusal import (
     view_of,
 )
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
-from ironcurtain.enforcement.proxy.calls.turns import Neighbours, Paths, Turns, UnsettledError, path_subjects
-from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.calls.turns import (
+    CallPaths,
+    OtherProxies,
+    Turns,
+    UnsettledError,
+    path_subjects,
+)
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
 from ironcurtain.enforcement.proxy.status.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
-    Alone,
     Reaching,
+    SeparateCall,
     paths_of,
     sent_apart,
     subjects_of,
@@ -97,7 +103,7 @@ class Enforcer:
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
         telemetry: Is told what is recorded, too.
-        pace: Counts the decisions.
+        rate: Counts the decisions.
         neighbours: Does that for the calls of other proxies.
         turns: Keeps calls that change paths apart from those that rely on them.
         principal: Whom the agent acts for, unless its request shows another; None where nobody said.
@@ -107,16 +113,16 @@ class Enforcer:
     """
 
     policy: ActivePolicy
-    people: ApprovalBroker
+    broker: ApprovalBroker
     log: AuditLog
     breaker: RepeatedCallLimiter
     confined: Callable[[str], Confinement]
-    neighbours: Neighbours
+    neighbours: OtherProxies
     reaching: Reaching = field(default_factory=Reaching)
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
     observe: bool = False
     telemetry: Telemetry | None = None
-    pace: RateCounter = field(default_factory=RateCounter)
+    rate: RateCounter = field(default_factory=RateCounter)
     turns: Turns = field(default_factory=Turns)
     principal: Principal | None = None
     limited: Callable[[Principal], Principal] = _unlimited
@@ -127,14 +133,14 @@ class Enforcer:
         self,
         call: Call,
         destination: Destination,
-        exchange: ClientRequest | None = None,
+        client_request: ClientRequest | None = None,
     ) -> dict[str, JsonValue]:
         """Let a call happen, or not.
 
         Args:
             call: The call as it arrived, without an id, caller and client.
             destination: Where it goes; sent to at most once, with exactly the arguments that were judged.
-            exchange: The client's request behind it, through which a person can be asked.
+            client_request: The client's request behind it, through which a person can be asked.
 
         Returns:
             The server's result.
@@ -145,8 +151,8 @@ class Enforcer:
             MCPError: The server's own error.
         """
         id_ = secrets.token_hex(8)
-        client = exchange.client_name if exchange is not None else call.client
-        principal = self.principal_of(exchange)
+        client = client_request.client_name if client_request is not None else call.client
+        principal = self.principal_of(client_request)
         caller = principal.facts() if principal is not None else self.caller
         arrived = replace(call, id=id_, caller=caller, client=client)
         refused = await self.admission.check(call.server, call.tool, call.arguments, principal)
@@ -160,10 +166,10 @@ class Enforcer:
         judged = within_reach(judged, self.reaching)
         for _ in range(_MOST_TRIES):
             if judged.escalated and judged.approval is None:
-                judged = await self._ask(judged, exchange, destination)
+                judged = await self._ask(judged, client_request, destination)
             if not judged.forwarded or judged.prepared is None:
                 return await self._carry_out(judged, destination, id_)
-            paths = Paths.of(judged.prepared)
+            paths = CallPaths.of(judged.prepared)
             try:
                 async with (
                     self.turns.turn(paths, judged.since) as disturbed,
@@ -177,9 +183,9 @@ class Enforcer:
                 break
         return await self._carry_out(unsettled(judged), destination, id_)
 
-    def principal_of(self, exchange: ClientRequest | None) -> Principal | None:
+    def principal_of(self, client_request: ClientRequest | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
-        shown = exchange.principal if exchange is not None else None
+        shown = client_request.principal if client_request is not None else None
         found = shown if shown is not None else self.principal
         return self.limited(found) if found is not None else None
 
@@ -189,7 +195,7 @@ class Enforcer:
         if judged.approval is None:
             return again
         assert judged.prepared is not None and judged.annotation is not None  # noqa: S101, PT018 - it was approved
-        session = self.people.session
+        session = self.broker.session
         binding = binding_of(judged.decision, judged.prepared, judged.annotation, session=session)
         if not _same(again, binding, session):
             void = judged.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
@@ -219,7 +225,7 @@ class Enforcer:
                 prepared, near = (
                     (prepare(call, loaded), False)
                     if is_quick(call, loaded)
-                    else await aside(partial(_prepare_slowly, call, loaded))
+                    else await run_blocking(partial(_prepare_slowly, call, loaded))
                 )
                 prepare_ms = _since(began)
                 decision = await judge(prepared, loaded, asking.ask)
@@ -240,12 +246,12 @@ class Enforcer:
         )
 
     async def _ask(
-        self, judged: EvaluatedCall, exchange: ClientRequest | None, destination: Destination
+        self, judged: EvaluatedCall, client_request: ClientRequest | None, destination: Destination
     ) -> EvaluatedCall:
         """Ask a person; an approval is good only for what is still the same call under the same policy."""
         began = time.perf_counter()
         try:
-            outcome, binding = await self.people.ask(judged, exchange)
+            outcome, binding = await self.broker.ask(judged, client_request)
             again = await self._again(judged, destination) if outcome.approved else judged
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
@@ -269,7 +275,7 @@ class Enforcer:
         )
         if not outcome.approved:
             return replace(_after(judged, approval, cast("AgentState", state)), phases=phases)
-        if not _same(again, binding, self.people.session):
+        if not _same(again, binding, self.broker.session):
             void = approval.model_copy(update={"state": "void"})
             return replace(_after(judged, void, "void"), phases=phases)
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
@@ -297,7 +303,7 @@ class Enforcer:
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(judged, id_))) from error
-        self.pace.count()
+        self.rate.count()
         if self.telemetry is not None:
             self.telemetry.decision(record)
 
@@ -314,7 +320,7 @@ class Enforcer:
             await watched.begin()
             sending = partial(destination.send, judged.sent or judged.decision.arguments or {})
             if judged.alone:
-                result = await sending(Alone(id_, subjects_of(judged), watched.ready))
+                result = await sending(SeparateCall(id_, subjects_of(judged), watched.ready))
             else:
                 result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
             await watched.end()
@@ -337,11 +343,11 @@ class Enforcer:
         )
         return result
 
-    def _relied_on(self, judged: EvaluatedCall) -> Paths | None:
+    def _relied_on(self, judged: EvaluatedCall) -> CallPaths | None:
         """Return the paths that a call was judged over; None where it has none, or nothing is enforced."""
         if self.observe or judged.prepared is None or not path_subjects(judged.prepared):
             return None
-        return Paths.of(judged.prepared)
+        return CallPaths.of(judged.prepared)
 
     async def _violated(self, judged: EvaluatedCall, id_: str, what: str, **more: JsonValue) -> None:
         """Record that a call is not what was judged by now."""
@@ -363,7 +369,7 @@ class Enforcer:
 def _prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:
     """Do steps 1 to 5, and tell whether the call's paths lie where a later look takes no time."""
     prepared = prepare(call, loaded)
-    return prepared, isinstance(prepared, Prepared) and are_near(Paths.of(prepared))
+    return prepared, isinstance(prepared, Prepared) and are_near(CallPaths.of(prepared))
 
 
 def _why(error: Exception) -> str:

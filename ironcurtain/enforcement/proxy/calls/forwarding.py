@@ -19,7 +19,7 @@ from ironcurtain.enforcement.proxy.transport.client_requests import ClientReques
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.system import json_text
@@ -63,23 +63,23 @@ class ToServer(Destination):
     """The server of one request, sent once: whatever its answer says, a call may have had its effect.
 
     Attributes:
-        hub: All servers.
+        manager: All servers.
         clients: Are told meanwhile for whom the server works.
         request: What is sent.
-        exchange: The client's request, through which the client can be asked.
+        client_request: The client's request, through which the client can be asked.
     """
 
-    hub: UpstreamManager
+    manager: UpstreamManager
     clients: Clients
     request: ServerRequest
-    exchange: ClientRequest
+    client_request: ClientRequest
 
     @property
     def is_tool(self) -> bool:  # type: ignore[override] # a fact of the request
         """Whether it is a call of a tool."""
         return self.request.is_tool
 
-    async def send(self, arguments: Mapping[str, JsonValue], alone: Alone | None = None) -> Result:
+    async def send(self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None) -> Result:
         """Send it, to a server process of its own where that is wanted.
 
         Raises:
@@ -89,15 +89,15 @@ class ToServer(Destination):
         call = self.request.call
         send_to = partial(self._send_to, arguments)
         if alone is not None:
-            return await self.hub.apart.send(call, alone, self.exchange, send_to)
-        if (upstream := self.hub.upstreams.get(call.server)) is None:
+            return await self.manager.apart.send(call, alone, self.client_request, send_to)
+        if (upstream := self.manager.upstreams.get(call.server)) is None:
             raise UpstreamError(_NOT_RUNNING)
-        with self.clients.served_by(call.server, self.exchange):
+        with self.clients.served_by(call.server, self.client_request):
             return await send_to(upstream)
 
     async def current_digest(self, known: str) -> str | None:  # noqa: ARG002 - the server is asked
         """Return the digest of the tool as its server lists it now."""
-        upstream = self.hub.upstreams.get(self.request.call.server)
+        upstream = self.manager.upstreams.get(self.request.call.server)
         return await upstream.digest_of(self.request.call.tool) if upstream is not None else None
 
     async def _send_to(self, arguments: Mapping[str, JsonValue], upstream: Upstream | LocalServer) -> Result:
@@ -109,16 +109,16 @@ class ToServer(Destination):
         more: dict[str, Any] = {}
         # A server of the stateless era asks by answering: each round brings the answers to its questions.
         for _ in range(_MOST_ROUNDS):
-            message = self.request.message(arguments, {"_meta": _meta(upstream, self.exchange), **more})
-            result = await upstream.request(message, on_progress=self.exchange.on_server_progress)
+            message = self.request.message(arguments, {"_meta": _meta(upstream, self.client_request), **more})
+            result = await upstream.request(message, on_progress=self.client_request.on_server_progress)
             if result.get("resultType") != "input_required":
                 return _unstamped(result)
-            more = await _answers(self.hub, upstream, result, self.exchange)
+            more = await _answers(self.manager, upstream, result, self.client_request)
         raise UpstreamError("the server asked for more input without end")
 
 
 async def _answers(
-    hub: UpstreamManager, upstream: Upstream | LocalServer, result: Result, exchange: ClientRequest
+    manager: UpstreamManager, upstream: Upstream | LocalServer, result: Result, client_request: ClientRequest
 ) -> dict[str, Any]:
     """Return what a server of the stateless era is to be sent along with its request the next time."""
     try:
@@ -127,7 +127,7 @@ async def _answers(
         raise UpstreamError("the server's answer is not of the protocol") from None
     answers: dict[str, Any] = {}
     for key, request in asked.items():
-        answer = upstream.roots.answered(await hub.ask(upstream.name, request, exchange))
+        answer = upstream.roots.answered(await manager.ask(upstream.name, request, client_request))
         if isinstance(answer, types.ErrorData):
             raise MCPError.from_error_data(answer)
         answers[key] = answer
@@ -150,19 +150,19 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
         raise MCPError(types.INVALID_PARAMS, "The request's _meta is no strict JSON.") from None
 
 
-def _meta(upstream: Upstream | LocalServer, exchange: ClientRequest) -> dict[str, Any] | None:
+def _meta(upstream: Upstream | LocalServer, client_request: ClientRequest) -> dict[str, Any] | None:
     """Return the `_meta` to send on: what was let through, and the trace that the call belongs to.
 
     Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the
     protocol needs, a token for progress included.
     """
-    given: Mapping[str, Any] = exchange.context.meta or {}
+    given: Mapping[str, Any] = client_request.context.meta or {}
     meta: dict[str, Any] = {
         name: given[name]
         for name, form in _TRACE.items()
         if isinstance(given.get(name), str) and form.fullmatch(given[name])
     }
-    meta |= exchange.passed
+    meta |= client_request.passed
     if upstream.modern and upstream.log_level is not None:
         meta[types.LOG_LEVEL_META_KEY] = upstream.log_level
     return meta or None

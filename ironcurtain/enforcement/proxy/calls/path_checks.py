@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ironcurtain.decision.canonical.paths import ancestors
-from ironcurtain.enforcement.proxy.calls.turns import Paths
-from ironcurtain.enforcement.proxy.run_blocking import aside
+from ironcurtain.enforcement.proxy.calls.turns import CallPaths
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 
 Marks = Mapping[str, os.stat_result | None]
@@ -43,7 +43,7 @@ class ElsewhereError(Exception):
         self.path = path
 
 
-def are_near(paths: Paths) -> bool:
+def are_near(paths: CallPaths) -> bool:
     """Tell whether nothing at the paths and on the way to them can keep us waiting. It may wait itself."""
     try:
         marks = [_mark(path) for path in _way(paths)]
@@ -52,7 +52,7 @@ def are_near(paths: Paths) -> bool:
     return all(_system(mark.st_dev) in _NEAR for mark in marks if mark is not None)
 
 
-def look(paths: Paths) -> Marks:
+def look(paths: CallPaths) -> Marks:
     """Return what stands at the paths and on the way to them, settled: a later change of it will show.
 
     Raises:
@@ -68,24 +68,24 @@ def look(paths: Paths) -> Marks:
         time.sleep(_TICK)
 
 
-async def look_aside(paths: Paths, *, near: bool) -> Marks:
+async def look_aside(paths: CallPaths, *, near: bool) -> Marks:
     """Do what `look` does, in a thread where it could take long; `near` as `are_near` told."""
     if near:
         marks, unsettled = _look_once(paths)
         if unsettled is None:
             return marks
-    return await aside(partial(look, paths))
+    return await run_blocking(partial(look, paths))
 
 
-async def look_again_aside(paths: Paths, before: Marks, *, near: bool) -> None:
+async def look_again_aside(paths: CallPaths, before: Marks, *, near: bool) -> None:
     """Do what `look_again` does, in a thread where it could take long."""
     if near:
         look_again(paths, before)
     else:
-        await aside(partial(look_again, paths, before))
+        await run_blocking(partial(look_again, paths, before))
 
 
-def look_again(paths: Paths, before: Marks) -> None:
+def look_again(paths: CallPaths, before: Marks) -> None:
     """See that nothing on the way was swapped since `look`, but for what the call itself may change.
 
     Raises:
@@ -97,11 +97,11 @@ def look_again(paths: Paths, before: Marks) -> None:
             raise ElsewhereError(path)
 
 
-def _way(paths: Paths) -> list[str]:
+def _way(paths: CallPaths) -> list[str]:
     return sorted({each for path in paths.all for each in ancestors(path)})
 
 
-def _look_once(paths: Paths) -> tuple[Marks, str | None]:
+def _look_once(paths: CallPaths) -> tuple[Marks, str | None]:
     """Return what stands there, and a place that was moved so lately that a later move may not show."""
     now = _clock()
     marks = {path: _mark(path) for path in _way(paths)}
@@ -188,7 +188,7 @@ class Watched:
     Each look raises `UpstreamError` then.
     """
 
-    def __init__(self, paths: Paths | None, tell: Tell, *, near: bool) -> None:
+    def __init__(self, paths: CallPaths | None, tell: Tell, *, near: bool) -> None:
         """Watch these, if any; `near` where a look at them never takes long."""
         self._paths, self._tell, self._near = paths, tell, near
         self._before: Marks = {}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.analysis.explain.report import AgentView
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.approvals.messages import ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalState
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
@@ -75,7 +75,7 @@ def error_result(text: str) -> dict[str, JsonValue]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def state_of(outcome: Outcome) -> str:
+def state_of(outcome: ApprovalOutcome) -> str:
     """Return what an outcome other than an approval is called towards agent and log."""
     return "denied" if outcome.state is ApprovalState.APPROVED else outcome.state.value
 

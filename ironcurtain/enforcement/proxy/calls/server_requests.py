@@ -76,7 +76,7 @@ class PromptGet(ServerRequest):
         return types.GetPromptRequest(params=params)
 
 
-class Completion(ServerRequest):
+class CompletionRequest(ServerRequest):
     """`completion/complete`."""
 
     def message(self, arguments: Mapping[str, JsonValue], envelope: Mapping[str, Any]) -> types.ClientRequest:

@@ -3,7 +3,7 @@
 A server is sent real paths. What could still lead one elsewhere is a change of a directory on its way, by
 another call of the agent's: so from judging to the answer no call changes what another one relies on.
 
-`Turns` orders the calls of one proxy. `Neighbours` orders those of all proxies of one user, with locks in a
+`Turns` orders the calls of one proxy. `OtherProxies` orders those of all proxies of one user, with locks in a
 file that they share, which the kernel releases with the process that holds them. A byte of the file stands
 for a path. What a call relies on is locked for reading, what it changes for writing. A tree that a call sees
 whole is locked in one of many bytes of its own, so that several may see it; what changes something below
@@ -44,7 +44,7 @@ class UnsettledError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class CallPaths:
     """The real paths that a call was judged over.
 
     Attributes:
@@ -58,7 +58,7 @@ class Paths:
     trees: frozenset[str]
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Paths:
+    def of(cls, prepared: Prepared) -> CallPaths:
         """Return the paths of a prepared call."""
         found = path_subjects(prepared)
         return cls(
@@ -67,7 +67,7 @@ class Paths:
             frozenset(subject.value for subject in found if subject.recursive),
         )
 
-    def meets(self, other: Paths) -> bool:
+    def meets(self, other: CallPaths) -> bool:
         """Tell whether one of two calls may change what the other one relies on."""
         return _disturbs(self, other) or _disturbs(other, self)
 
@@ -81,7 +81,7 @@ def path_subjects(prepared: Prepared) -> list[Resource]:
     ]
 
 
-def _disturbs(one: Paths, other: Paths) -> bool:
+def _disturbs(one: CallPaths, other: CallPaths) -> bool:
     """Tell whether what one call changes lies on the way to a path of the other, or in a tree of it."""
     if not one.changed:
         return False
@@ -96,8 +96,8 @@ class Turns:
     """Who may go on: the calls that are between judging and answer, and what was changed lately."""
 
     def __init__(self) -> None:
-        self._active: set[Paths] = set()
-        self._changes: deque[tuple[int, Paths]] = deque(maxlen=_MOST_REMEMBERED)
+        self._active: set[CallPaths] = set()
+        self._changes: deque[tuple[int, CallPaths]] = deque(maxlen=_MOST_REMEMBERED)
         self._count = 0
         self._released = anyio.Event()
 
@@ -106,7 +106,7 @@ class Turns:
         return self._count
 
     @asynccontextmanager
-    async def turn(self, paths: Paths, since: int) -> AsyncIterator[bool]:
+    async def turn(self, paths: CallPaths, since: int) -> AsyncIterator[bool]:
         """Wait until no other call disturbs this one, and let none begin to until it is over.
 
         Args:
@@ -136,7 +136,7 @@ class Turns:
             self._released.set()
             self._released = anyio.Event()
 
-    def _was_disturbed(self, paths: Paths, since: int) -> bool:
+    def _was_disturbed(self, paths: CallPaths, since: int) -> bool:
         if self._count - since > _MOST_REMEMBERED:
             return bool(paths.all)
         later = takewhile(lambda change: change[0] > since, reversed(self._changes))
@@ -152,7 +152,7 @@ _POLL = 0.005
 _drawn = Random()  # noqa: S311 - for who tries when, no secret
 
 
-class Neighbours:
+class OtherProxies:
     """The locks of this proxy among those of others. Elsewhere than on Linux there are none.
 
     Args:
@@ -163,7 +163,7 @@ class Neighbours:
         self._file = file
 
     @asynccontextmanager
-    async def turn(self, paths: Paths) -> AsyncIterator[None]:
+    async def turn(self, paths: CallPaths) -> AsyncIterator[None]:
         """Wait until no other proxy disturbs what a call was judged over, and let none begin to.
 
         Raises:
@@ -182,7 +182,7 @@ class Neighbours:
         finally:
             os.close(held)
 
-    def _locked(self, paths: Paths) -> int | None:
+    def _locked(self, paths: CallPaths) -> int | None:
         """Take all locks of a call; return what holds them, or None where another proxy has one."""
         try:
             handle = os.open(self._file, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -200,7 +200,7 @@ class Neighbours:
         return None
 
 
-def _ways(paths: Paths) -> Iterator[tuple[int, int, int]]:
+def _ways(paths: CallPaths) -> Iterator[tuple[int, int, int]]:
     """Yield the kind, start and length of the locks of what a call changes and relies on."""
     for path in paths.changed:
         yield fcntl.F_WRLCK, _number(path), 1

@@ -29,13 +29,13 @@ class StatusWriter:
 
     Args:
         session: The session's name.
-        hub: The servers, and through them who decides.
+        manager: The servers, and through them who decides.
         listing: What the client sees of their tools.
     """
 
-    def __init__(self, session: str, hub: UpstreamManager, listing: Listing) -> None:
+    def __init__(self, session: str, manager: UpstreamManager, listing: Listing) -> None:
         self._path = status_directory() / f"{session}.json"
-        self._session, self._hub, self._listing, self._since = session, hub, listing, now()
+        self._session, self._manager, self._listing, self._since = session, manager, listing, now()
         self._http: str | None = None
         self._shown: ProxyStatus | None = None
         self._trouble = self._fault = ""
@@ -43,7 +43,7 @@ class StatusWriter:
     def listening(self, url: str) -> None:
         """Say, here and on standard error, where clients reach the proxy over HTTP."""
         self._http = url
-        self._hub.say(f"listening on {url}")
+        self._manager.say(f"listening on {url}")
 
     async def keep(self) -> None:
         """Write whatever changes, until cancelled; then take the file away."""
@@ -77,14 +77,14 @@ class StatusWriter:
 
     def _say_trouble(self, trouble: str) -> None:
         if trouble and trouble != self._trouble:
-            self._hub.say(f"every call is refused: {trouble}")
+            self._manager.say(f"every call is refused: {trouble}")
         elif self._trouble and not trouble:
-            self._hub.say("calls are recorded again")
+            self._manager.say("calls are recorded again")
         self._trouble = trouble
 
     async def status(self) -> ProxyStatus:
         """Return what is so now."""
-        enforcer = self._hub.enforcer
+        enforcer = self._manager.enforcer
         engine = enforcer.policy.current.engine
         return ProxyStatus(
             session=self._session,
@@ -92,16 +92,16 @@ class StatusWriter:
             since=self._since,
             revision=enforcer.policy.current.loaded.revision,
             observe=enforcer.observe,
-            servers=tuple(map(self._server, self._hub.upstreams)),
-            pending=enforcer.people.waiting,
-            decisions=enforcer.pace.of_last_minute,
+            servers=tuple(map(self._server, self._manager.upstreams)),
+            pending=enforcer.broker.waiting,
+            decisions=enforcer.rate.of_last_minute,
             trouble=enforcer.log.trouble,
             nodes=await engine.states() if isinstance(engine, RemoteEngine) else (),
             http=self._http,
         )
 
     def _server(self, name: str) -> ServerStatus:
-        upstream = self._hub.upstreams[name]
+        upstream = self._manager.upstreams[name]
         tools, hidden = self._listing.count(name)
         starting = upstream.starting
         up = upstream.capabilities is not None and not starting
@@ -116,4 +116,4 @@ class StatusWriter:
         fault = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
         if fault != self._fault:
             self._fault = fault
-            self._hub.say(printable(f"`ironcurtain status` cannot be told: {fault}"))
+            self._manager.say(printable(f"`ironcurtain status` cannot be told: {fault}"))

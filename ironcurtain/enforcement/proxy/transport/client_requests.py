@@ -226,26 +226,26 @@ class PendingRequests:
         self.tasks = tasks
         self._held: dict[str, ClientRequest] = {}
 
-    def keep(self, exchange: ClientRequest) -> str:
+    def keep(self, client_request: ClientRequest) -> str:
         """Keep a call; return the token for its retry."""
         while len(self._held) >= _MOST_SUSPENDED:
             self._held.pop(next(iter(self._held))).abandon()
         token = secrets.token_urlsafe(24)
-        self._held[token] = exchange
+        self._held[token] = client_request
         self.tasks.start_soon(self._expire, token)
         return token
 
     def take(self, token: str, context: ServerRequestContext[Any, Any]) -> ClientRequest | None:
         """Return the call that a retry belongs to; None if there is none, or it is another request."""
-        exchange = self._held.get(token)
-        if exchange is None or exchange.binding != _binding(context.method, context.params or {}):
+        client_request = self._held.get(token)
+        if client_request is None or client_request.binding != _binding(context.method, context.params or {}):
             return None
         return self._held.pop(token)
 
     async def _expire(self, token: str) -> None:
         await anyio.sleep(ANSWER_SECONDS)
-        if (exchange := self._held.pop(token, None)) is not None:
-            exchange.abandon()
+        if (client_request := self._held.pop(token, None)) is not None:
+            client_request.abandon()
 
 
 def _binding(method: str, params: Mapping[str, Any]) -> str:

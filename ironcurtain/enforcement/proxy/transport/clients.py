@@ -73,14 +73,14 @@ class Clients:
         return client
 
     @contextmanager
-    def served_by(self, server: str, exchange: ClientRequest) -> Iterator[None]:
+    def served_by(self, server: str, client_request: ClientRequest) -> Iterator[None]:
         """Note that a server works for a request, so that what it sends meanwhile finds its client."""
         exchanges = self._exchanges.setdefault(server, [])
-        exchanges.append(exchange)
+        exchanges.append(client_request)
         try:
             yield
         finally:
-            exchanges.remove(exchange)
+            exchanges.remove(client_request)
 
     def exchange_of(self, server: str) -> ClientRequest | None:
         """Return the newest request that a server works for."""
@@ -89,7 +89,7 @@ class Clients:
 
     def is_ambiguous(self, server: str) -> bool:
         """Tell whether a server works for several clients: whom it asks something cannot be told then."""
-        return len({exchange.client for exchange in self._exchanges.get(server, ())}) > 1
+        return len({client_request.client for client_request in self._exchanges.get(server, ())}) > 1
 
     async def tell_changed(self, what: str) -> None:
         """Tell every client that a list changed."""

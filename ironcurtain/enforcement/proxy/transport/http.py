@@ -24,8 +24,8 @@ from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, Htt
 from ironcurtain.enforcement.proxy.transport.http_clients import (
     ON_SOCKET,
     UNASKED,
+    ClientAuthentication,
     HttpClients,
-    Known,
     Refused,
 )
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
@@ -96,7 +96,7 @@ async def serve_http(
     """Serve until cancelled.
 
     Args:
-        server: The face.
+        server: The endpoint.
         address: Where to listen.
         listening: Told the URL once clients can connect.
         clients: Who may connect, by their tokens; None asks nobody. A Unix socket is for its user alone.
@@ -114,7 +114,9 @@ async def serve_http(
     if taken is not None:
         names = tuple(f"{name}:{taken.getsockname()[1]}" for name in names)
         url = f"http://{names[0]}{PATH}"
-    knowing = partial(Known, clients=None if address.path else clients, tokens=tokens, refused=refused)
+    knowing = partial(
+        ClientAuthentication, clients=None if address.path else clients, tokens=tokens, refused=refused
+    )
     named = partial(knowing, name=ON_SOCKET if address.path else UNASKED)
     running = _Quiet(_config(server, address, names, named, limits))
     async with anyio.create_task_group() as tasks:

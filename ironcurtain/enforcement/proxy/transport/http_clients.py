@@ -110,7 +110,7 @@ def is_ours(connection: socket.socket, own: int) -> bool:
 
 
 @dataclass
-class Known:
+class ClientAuthentication:
     """Lets requests through of which it is known whose they are; each session is its client's alone.
 
     Attributes:

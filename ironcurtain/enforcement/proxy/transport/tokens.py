@@ -27,7 +27,7 @@ from ironcurtain.system.files import load, read_regular
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import quoted, visible
 
-Key: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+PublicKey: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
 
 SKEW = 60
 _MOST_BYTES = 16 << 10
@@ -53,7 +53,7 @@ class Tokens:
     path: Path
     say: Callable[[str], None] = lambda _: None
     _settings: TokenSettings | None = None
-    _keys: dict[str, tuple[Algorithm, Key]] = field(default_factory=dict)
+    _keys: dict[str, tuple[Algorithm, PublicKey]] = field(default_factory=dict)
     _seen: tuple[object, ...] = ()
     _trouble: str = ""
 
@@ -144,7 +144,7 @@ class Tokens:
             raise BadTokenError(f"a token that does not count ({type(error).__name__})") from None
         return claims
 
-    def _chosen(self, header: Mapping[str, object]) -> tuple[Algorithm, Key]:
+    def _chosen(self, header: Mapping[str, object]) -> tuple[Algorithm, PublicKey]:
         """Return the key that a token is to be held against, and the algorithm that this one is good for."""
         if "crit" in header:
             raise BadTokenError("a token with critical extensions")
@@ -178,7 +178,7 @@ def _principal(claims: Mapping[str, JsonValue], settings: TokenSettings) -> Prin
     return Principal(sub, frozenset(map(str, permissions)), settings.allow_destructive)
 
 
-def _key(path: Path, algorithm: Algorithm) -> Key:
+def _key(path: Path, algorithm: Algorithm) -> PublicKey:
     """Read a public key.
 
     Raises:
@@ -210,7 +210,7 @@ def _key(path: Path, algorithm: Algorithm) -> Key:
     }[algorithm]
     if isinstance(found, rsa.RSAPublicKey) and found.key_size < _LEAST_BITS:
         is_good = False
-    if not is_good or not isinstance(found, Key):
+    if not is_good or not isinstance(found, PublicKey):
         raise GatewayError(
             f"it is no key for {quoted(algorithm)}",
             where=str(path),

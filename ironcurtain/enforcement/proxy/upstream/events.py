@@ -7,7 +7,7 @@ from typing import Protocol
 
 import mcp_types as types
 
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class UpstreamEvents(Protocol):
     async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
         """Hand on a log message."""
 
-    async def seen(self, server: str, seen: Seen) -> None:
+    async def seen(self, server: str, seen: Observation) -> None:
         """Record what was seen of a server's sandbox."""
 
     def say(self, text: str) -> None:

@@ -15,7 +15,7 @@ from ironcurtain.enforcement.proxy.calls.outputs import Outputs
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue, catalogue_of
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory, inventory_of
 from ironcurtain.gateway.calling import NOTES, ToolFailedError, call_tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.module import load_gateway
@@ -36,7 +36,7 @@ class LocalServer:
         self.name, self._gateway, self._events = name, gateway, events
         self.roots = RootsTold(())
         self.log_level: types.LoggingLevel | None = None
-        self.catalogue: Catalogue | None = None
+        self.inventory: ToolInventory | None = None
         self._workers = Workers()
         self._ready = anyio.Event()
 
@@ -58,10 +58,10 @@ class LocalServer:
     async def run(self) -> None:
         """Read the tools, and keep the workers for as long as this is not cancelled."""
         listed = [types.Tool.model_validate(each, by_name=False) for each in self._gateway.listings()]
-        self.catalogue = await to_thread.run_sync(catalogue_of, self.name, listed)
+        self.inventory = await to_thread.run_sync(inventory_of, self.name, listed)
         self._ready.set()
-        self._events.say(f"server {self.name}: {counted(len(self.catalogue.tools), 'tool')} of its own")
-        for problem in self.catalogue.problems:
+        self._events.say(f"server {self.name}: {counted(len(self.inventory.tools), 'tool')} of its own")
+        for problem in self.inventory.problems:
             self._events.say(f"server {self.name}: {problem}")
         await self._events.changed(self.name, "tools")
         _keep_output_away()
@@ -80,7 +80,7 @@ class LocalServer:
     async def digest_of(self, tool: str) -> str | None:
         """Return the digest of a tool; empty where there is none of that name."""
         await self._ready.wait()
-        return self.catalogue.digests.get(tool, "") if self.catalogue is not None else None
+        return self.inventory.digests.get(tool, "") if self.inventory is not None else None
 
     async def request(
         self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None

@@ -47,7 +47,7 @@ _POLL = 0.02
 
 
 @dataclass(frozen=True)
-class Alone:
+class SeparateCall:
     """A call that is sent to a server process of its own.
 
     Attributes:
@@ -138,24 +138,24 @@ def paths_of(judged: EvaluatedCall) -> list[Resource]:
 
 
 async def explained(
-    confiner: SandboxLauncher, server: str, subjects: Sequence[Resource], send: Send
+    launcher: SandboxLauncher, server: str, subjects: Sequence[Resource], send: Send
 ) -> dict[str, JsonValue]:
     """Send a call; say in the result of one that failed what its server's sandbox had to do with it.
 
     Args:
-        confiner: Knows the sandbox.
+        launcher: Knows the sandbox.
         server: The server.
         subjects: The paths of the call.
         send: Sends it.
     """
-    before = len(confiner.violations(server))
+    before = len(launcher.violations(server))
     result = await send()
     content = result.get("content")
-    if result.get("isError") is not True or not isinstance(content, list) or not confiner.contains(server):
+    if result.get("isError") is not True or not isinstance(content, list) or not launcher.contains(server):
         return result
-    words = confiner.across_mounts(server, [subject.value for subject in subjects if subject.role.writes])
+    words = launcher.across_mounts(server, [subject.value for subject in subjects if subject.role.writes])
     is_held = any(_HELD.search(str(block)) for block in content)
-    if seen := await _refused(confiner, server, before, seconds=_PATIENCE if is_held else 0):
+    if seen := await _refused(launcher, server, before, seconds=_PATIENCE if is_held else 0):
         words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"
     if not words and is_held:
         words = (
@@ -168,9 +168,9 @@ async def explained(
     return {**result, "content": [*content, {"type": "text", "text": said}]}
 
 
-async def _refused(confiner: SandboxLauncher, server: str, before: int, *, seconds: float) -> list[str]:
+async def _refused(launcher: SandboxLauncher, server: str, before: int, *, seconds: float) -> list[str]:
     """Return what a server was refused meanwhile, of which the sandbox may tell a moment after the answer."""
     end = anyio.current_time() + seconds
-    while not (seen := confiner.violations(server)[before:]) and anyio.current_time() < end:  # noqa: ASYNC110 - it is told of in no other way
+    while not (seen := launcher.violations(server)[before:]) and anyio.current_time() < end:  # noqa: ASYNC110 - it is told of in no other way
         await anyio.sleep(_POLL)
     return seen

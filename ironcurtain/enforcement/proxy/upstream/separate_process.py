@@ -19,16 +19,16 @@ from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, explained
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall, explained
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
-if TYPE_CHECKING:  # the hub has one of these
+if TYPE_CHECKING:  # the manager has one of these
     from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 
 MOST = 4
@@ -43,12 +43,12 @@ Sending = Callable[[Upstream], Awaitable[dict[str, JsonValue]]]
 class Apart:
     """Starts server processes for single calls, a few of each server at a time."""
 
-    def __init__(self, hub: UpstreamManager, confiner: SandboxLauncher) -> None:
-        self._hub, self._confiner = hub, confiner
-        self._rooms = {name: anyio.Semaphore(MOST) for name in hub.processes}
+    def __init__(self, manager: UpstreamManager, launcher: SandboxLauncher) -> None:
+        self._manager, self._launcher = manager, launcher
+        self._rooms = {name: anyio.Semaphore(MOST) for name in manager.processes}
 
     async def send(
-        self, call: Call, alone: Alone, exchange: ClientRequest, sending: Sending
+        self, call: Call, alone: SeparateCall, client_request: ClientRequest, sending: Sending
     ) -> dict[str, JsonValue]:
         """Start a process of a call's server, hold its tool against the judged one, send, and end it.
 
@@ -62,17 +62,17 @@ class Apart:
         if waited.cancelled_caught:
             raise UpstreamError(f"{MOST} of its processes for single calls run already")
         try:
-            confiner = await self._confiner_for(call.server, alone.subjects)
+            launcher = await self._confiner_for(call.server, alone.subjects)
             paths = [each.value for each in alone.subjects if each.role.category == "path"]
-            events = _Events(self._hub, exchange, alone)
-            usual = self._hub.processes[call.server]
-            made = usual.for_one_call(events, confiner, paths)
+            events = _Events(self._manager, client_request, alone)
+            usual = self._manager.processes[call.server]
+            made = usual.for_one_call(events, launcher, paths)
 
             async def work() -> dict[str, JsonValue]:
                 if usual.roots.asked_for:
                     made.roots.expect()
-                await alone.ready(_difference(call, made.catalogue or Catalogue()))
-                return await explained(confiner, call.server, [*alone.subjects], partial(sending, made))
+                await alone.ready(_difference(call, made.inventory or ToolInventory()))
+                return await explained(launcher, call.server, [*alone.subjects], partial(sending, made))
 
             return await made.once(work)
         finally:
@@ -80,19 +80,19 @@ class Apart:
 
     async def _confiner_for(self, server: str, subjects: Sequence[Resource]) -> SandboxLauncher:
         try:
-            return await to_thread.run_sync(self._confiner.for_one_call, server, subjects)
+            return await to_thread.run_sync(self._launcher.for_one_call, server, subjects)
         except IronCurtainError as error:
             raise UpstreamError(error.what) from None
         except OSError as error:
             raise UpstreamError(f"what it names cannot be looked at: {visible(str(error))}") from None
 
 
-def _difference(call: Call, catalogue: Catalogue) -> str:
+def _difference(call: Call, inventory: ToolInventory) -> str:
     """Say that a process lists another tool than the one that was judged; nothing if it is the same."""
     judged = (call.live_digest, call.live_listing)
     if call.live_digest is None:  # it is about no tool of the server
         return ""
-    listed = (catalogue.digests.get(call.tool), catalogue.listings.get(call.tool))
+    listed = (inventory.digests.get(call.tool), inventory.listings.get(call.tool))
     return (
         "" if listed == judged else "the process that was started for it lists another tool than was judged"
     )
@@ -101,17 +101,17 @@ def _difference(call: Call, catalogue: Catalogue) -> str:
 class _Events:
     """What the process may cause: all of it belongs to the one call and its client."""
 
-    def __init__(self, hub: UpstreamManager, exchange: ClientRequest, alone: Alone) -> None:
-        self._hub, self._exchange, self._alone = hub, exchange, alone
+    def __init__(self, manager: UpstreamManager, client_request: ClientRequest, alone: SeparateCall) -> None:
+        self._manager, self._client_request, self._alone = manager, client_request, alone
 
     async def ask(self, server: str, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error
-        return await self._hub.ask(server, request, self._exchange)
+        return await self._manager.ask(server, request, self._client_request)
 
     async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
-        await self._hub.logged(server, params, self._exchange)
+        await self._manager.logged(server, params, self._client_request)
 
-    async def seen(self, server: str, seen: Seen) -> None:
-        await self._hub.seen(server, seen, decision=self._alone.id)
+    async def seen(self, server: str, seen: Observation) -> None:
+        await self._manager.seen(server, seen, decision=self._alone.id)
 
     async def changed(self, server: str, what: str) -> None:
         """Nobody is told: the lists of the server that goes on running are the ones that count."""

@@ -9,13 +9,13 @@ from mcp.client.session import ClientRequestContext
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveCatalogue
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveToolInventory
 
 
-class Heard:
+class ServerMessages:
     """The callbacks of one connection to a server. The SDK gives `context` by name."""
 
-    def __init__(self, name: str, events: UpstreamEvents, tools: LiveCatalogue, roots: RootsTold) -> None:
+    def __init__(self, name: str, events: UpstreamEvents, tools: LiveToolInventory, roots: RootsTold) -> None:
         self._name, self._events, self._tools, self._roots = name, events, tools, roots
 
     async def message(self, message: types.ServerNotification | Exception) -> None:

@@ -27,7 +27,7 @@ _MOST_FIRST = 20 * MAX_TOOLS
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class ToolInventory:
     """One reading of a server's tool list.
 
     Attributes:
@@ -43,7 +43,7 @@ class Catalogue:
     problems: tuple[str, ...] = ()
 
 
-async def read_tools(server: str, session: ClientSession) -> Catalogue:
+async def read_tools(server: str, session: ClientSession) -> ToolInventory:
     """Read all pages of a server's tool list.
 
     Raises:
@@ -57,11 +57,11 @@ async def read_tools(server: str, session: ClientSession) -> Catalogue:
         listed += page.tools
         cursor = page.next_cursor
         if cursor is None or len(listed) > MAX_TOOLS:
-            return await to_thread.run_sync(catalogue_of, server, listed)
+            return await to_thread.run_sync(inventory_of, server, listed)
     raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
 
 
-def catalogue_of(server: str, listed: Sequence[types.Tool]) -> Catalogue:
+def inventory_of(server: str, listed: Sequence[types.Tool]) -> ToolInventory:
     """Keep the usable tools: one with a bad schema or a second one of a name costs itself, not its server."""
     tools: dict[str, types.Tool] = {}
     digests: dict[str, str] = {}
@@ -85,7 +85,7 @@ def catalogue_of(server: str, listed: Sequence[types.Tool]) -> Catalogue:
             tools[tool.name] = tool
             digests[tool.name] = tool_digest(listing)
             listings[tool.name] = listing.listing_digest or ""
-    return Catalogue(tools, digests, listings, _few(problems))
+    return ToolInventory(tools, digests, listings, _few(problems))
 
 
 def _few(problems: Sequence[str]) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def _few(problems: Sequence[str]) -> tuple[str, ...]:
     return (*problems[:_MOST_TOLD], *([f"and {more:,} more like these"] if more > 0 else []))
 
 
-class LiveCatalogue:
+class LiveToolInventory:
     """What a server lists, read again whenever it says that it changed.
 
     Attributes:
@@ -101,7 +101,7 @@ class LiveCatalogue:
     """
 
     def __init__(self, server: str, events: UpstreamEvents, limits: UpstreamLimits) -> None:
-        self.current: Catalogue | None = None
+        self.current: ToolInventory | None = None
         self._server, self._events, self._limits = server, events, limits
         # What clients were first told of each tool, by its name and digest.
         self._first: dict[tuple[str, str], str] = {}
@@ -134,10 +134,10 @@ class LiveCatalogue:
         said, self._news = self._said, anyio.Event()
         offered = session.server_capabilities
         none = offered is None or offered.tools is None
-        self.current = Catalogue() if none else self._held(await read_tools(self._server, session))
+        self.current = ToolInventory() if none else self._held(await read_tools(self._server, session))
         self._done(said)
 
-    def _held(self, found: Catalogue) -> Catalogue:
+    def _held(self, found: ToolInventory) -> ToolInventory:
         """Hold what clients are told of each tool against what they were told of it first.
 
         An annotation need not pin titles, hints, output schemas and icons. A tool of which these change
@@ -195,7 +195,7 @@ class LiveCatalogue:
             fault = cause(error)
         else:
             return ""
-        self.current = Catalogue()
+        self.current = ToolInventory()
         self._done(said)
         return fault
 

@@ -27,8 +27,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents, UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
-from ironcurtain.enforcement.proxy.upstream.server_messages import Heard
-from ironcurtain.enforcement.proxy.upstream.tool_inventory import Catalogue, LiveCatalogue
+from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveToolInventory, ToolInventory
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
@@ -58,18 +58,18 @@ class Upstream:
         name: str,
         config: ServerConfig,
         events: UpstreamEvents,
-        confiner: SandboxLauncher,
+        launcher: SandboxLauncher,
         limits: UpstreamLimits,
         more_roots: Iterable[str] = (),
     ) -> None:
         self.name = name
         self._config, self._server = config, config.servers[name]
         self._events, self._limits = events, limits
-        self._confiner = confiner
+        self._launcher = launcher
         self._session: ClientSession | None = None
         self._up, self._tried, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
         self._subscriptions_changed = anyio.Event()
-        self._tools = LiveCatalogue(name, events, limits)
+        self._tools = LiveToolInventory(name, events, limits)
         self._reason = "it has not been started"
         self._ended_for = ""
         self._wanted: types.ClientCapabilities = types.ClientCapabilities()
@@ -81,7 +81,7 @@ class Upstream:
     # -- what others see ------------------------------------------------------------------------
 
     @property
-    def catalogue(self) -> Catalogue | None:
+    def inventory(self) -> ToolInventory | None:
         """What it listed last; None if it was never up."""
         return self._tools.current
 
@@ -130,7 +130,7 @@ class Upstream:
             with anyio.move_on_after(self._limits.patience):
                 await self._up.wait()
         await self._tools.settled(self._limits.start)
-        return self.catalogue.digests.get(tool, "") if self.catalogue is not None else None
+        return self.inventory.digests.get(tool, "") if self.inventory is not None else None
 
     async def request(
         self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
@@ -221,10 +221,10 @@ class Upstream:
             pause = min(pause * 2, self._limits.longest_pause)
 
     def for_one_call(
-        self, events: UpstreamEvents, confiner: SandboxLauncher, more_roots: Iterable[str]
+        self, events: UpstreamEvents, launcher: SandboxLauncher, more_roots: Iterable[str]
     ) -> Upstream:
         """Return the same server, to be started once, contained otherwise and with more roots."""
-        made = Upstream(self.name, self._config, events, confiner, self._limits, more_roots)
+        made = Upstream(self.name, self._config, events, launcher, self._limits, more_roots)
         made.log_level, made._wanted = self.log_level, self._wanted
         return made
 
@@ -285,8 +285,8 @@ class Upstream:
         self._starting = False
         self._up.set()
         self._tried.set()
-        catalogue = self.catalogue or Catalogue()
-        protocol, count = client.session.protocol_version, len(catalogue.tools)
+        inventory = self.inventory or ToolInventory()
+        protocol, count = client.session.protocol_version, len(inventory.tools)
         self._events.say(f"server {self.name}: {counted(count, 'tool')}, protocol {protocol}")
         # The tool that was meant may be another one, whose answers then leave whole.
         for tool in sorted(self._server.output.keys() - catalogue.digests.keys()):
@@ -321,7 +321,7 @@ class Upstream:
         self._ended.set()
 
     def _client(self, transport: Any) -> Client:  # noqa: ANN401 - the SDK's transports have no common public type
-        heard = Heard(self.name, self._events, self._tools, self.roots)
+        heard = ServerMessages(self.name, self._events, self._tools, self.roots)
         return Client(
             transport,
             mode="auto",
@@ -348,7 +348,7 @@ class Upstream:
             ended.set()
 
         start = await to_thread.run_sync(parameters, self.name, self._config)
-        return self._confiner.connect(
+        return self._launcher.connect(
             self.name, start, on_words=self._on_words, on_end=on_end, tell=self._events.seen
         )
 

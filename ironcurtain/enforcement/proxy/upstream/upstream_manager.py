@@ -21,13 +21,13 @@ from ironcurtain.enforcement.proxy.transport.client_requests import ClientReques
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Alone, Send, explained
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Send, SeparateCall, explained
 from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
 from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of, reaches
-from ironcurtain.enforcement.sandbox.report import TOLD, Seen, offer_for
+from ironcurtain.enforcement.sandbox.report import TOLD, Observation, offer_for
 from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.verdict import Verdict
@@ -49,7 +49,7 @@ class UpstreamManager:
         self,
         config: ServerConfig,
         enforcer: Enforcer,
-        confiner: SandboxLauncher,
+        launcher: SandboxLauncher,
         clients: Clients,
         say: Callable[[str], None],
         limits: UpstreamLimits | None = None,
@@ -65,7 +65,7 @@ class UpstreamManager:
         self._tasks: TaskGroup | None = None
         self._gone = anyio.Event()
         self.processes = {
-            name: Upstream(name, config, self, confiner, self._limits)
+            name: Upstream(name, config, self, launcher, self._limits)
             for name, server in config.servers.items()
             if server.command or server.url
         }
@@ -73,14 +73,14 @@ class UpstreamManager:
             **self.processes,
             **{name: LocalServer(name, each, self) for name, each in (gateways or {}).items()},
         }
-        self._confiner = confiner
-        self.apart = Apart(self, confiner)
+        self._launcher = launcher
+        self.apart = Apart(self, launcher)
         self.passes = {name: server.pass_meta for name, server in config.servers.items()}
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
 
         for name in self.upstreams:
-            # With names as they may be, nothing else could give two tools one name on the face.
+            # With names as they may be, nothing else could give two tools one name at the endpoint.
             if f"{name}_" in self.upstreams:
                 raise ServerConfigError(
                     f"tools of {quoted(name)} and {quoted(name + '_')} could have one name",
@@ -119,7 +119,7 @@ class UpstreamManager:
     async def follow(self) -> None:
         """Let another policy decide what servers may know of the client; tell the clients of other tools."""
         content = self.enforcer.policy.current.content
-        changed = self._confiner.follow(*reaches(content, self.upstreams, observe=self.enforcer.observe))
+        changed = self._launcher.follow(*reaches(content, self.upstreams, observe=self.enforcer.observe))
         if self._started:
             for upstream in self.upstreams.values():
                 wanted = self._wanted(upstream.name, self._client)
@@ -137,7 +137,7 @@ class UpstreamManager:
                 await self.upstreams[name].tried()
 
     def route(self, name: str) -> tuple[str, str]:
-        """Return server and own name behind a name on the face; the server is empty where there is none."""
+        """Return the server and the name there of what clients see; an empty server where there is none."""
         known = [server for server in self.upstreams if name.startswith(server + SEPARATOR)]
         server = max(known, key=len, default="")
         return (server, name[len(server) + len(SEPARATOR) :]) if server else ("", name)
@@ -163,25 +163,27 @@ class UpstreamManager:
     # -- what servers cause ---------------------------------------------------------------------
 
     async def ask(
-        self, server: str, request: types.InputRequest, exchange: ClientRequest | None = None
+        self, server: str, request: types.InputRequest, client_request: ClientRequest | None = None
     ) -> Any:  # noqa: ANN401 - a result or its error
         """Answer what a server asks of the client, if policy and client let it.
 
         Args:
             server: Who asks.
             request: What it asks.
-            exchange: The client's request that it asks about; None where the server does not say.
+            client_request: The client's request that it asks about; None where the server does not say.
         """
-        if exchange is None:
+        if client_request is None:
             if self.clients.is_ambiguous(server):
                 return _error("The server works for several clients, so none of them can be asked.")
-            exchange = self.clients.exchange_of(server)
+            client_request = self.clients.exchange_of(server)
         if isinstance(request, types.ListRootsRequest):
-            return await self._roots(server, request, exchange)
+            return await self._roots(server, request, client_request)
         call = server_requests.asked_of_client(server, request)
 
         try:
-            answer = await self.enforcer.enforce(call, _ToClient(self, call.tool, exchange), exchange)
+            answer = await self.enforcer.enforce(
+                call, _ToClient(self, call.tool, client_request), client_request
+            )
         except RefusedError as refused:
             return _error(refused.view.text)
         except MCPError as error:
@@ -193,10 +195,10 @@ class UpstreamManager:
         return result.model_validate(answer)
 
     async def _roots(
-        self, server: str, request: types.ListRootsRequest, exchange: ClientRequest | None
+        self, server: str, request: types.ListRootsRequest, client_request: ClientRequest | None
     ) -> Any:  # noqa: ANN401
         """Return the client's roots where it has some; else the directories that the policy allows."""
-        said = await self.deliver(request, exchange)
+        said = await self.deliver(request, client_request)
         if not isinstance(said, types.ListRootsResult):
             enforced = self.enforcer.policy.current
             around = enforced.loaded.surroundings(server)
@@ -212,18 +214,18 @@ class UpstreamManager:
             return await send()
         paths = [subject.value for subject in subjects]
         async with upstream.roots.during(paths, upstream.notify_roots_changed):
-            return await explained(self._confiner, server, subjects, send)
+            return await explained(self._launcher, server, subjects, send)
 
-    async def deliver(self, request: types.InputRequest, exchange: ClientRequest | None) -> Any:  # noqa: ANN401
+    async def deliver(self, request: types.InputRequest, client_request: ClientRequest | None) -> Any:  # noqa: ANN401
         """Ask the client, whatever the policy says of it; return its result or an error."""
-        if exchange is not None:
-            return await exchange.ask(request)
+        if client_request is not None:
+            return await client_request.ask(request)
         client = await self.clients.only_one()
         if client is None or not can(client.session.client_capabilities, request):
             return _error("No client can be asked.")
         return await deliver(client.session, request)
 
-    async def seen(self, server: str, seen: Seen, decision: str | None = None) -> None:
+    async def seen(self, server: str, seen: Observation, decision: str | None = None) -> None:
         """Record what was seen of a server's sandbox; say what the person at the proxy must know.
 
         A log that cannot be written refuses calls; it is no reason to end a server.
@@ -245,12 +247,12 @@ class UpstreamManager:
         except AuditError as error:
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text} (not recorded: {error.what})")
 
-    async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - the face is one
+    async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - clients see one endpoint
         """Tell the clients, if they have seen a list."""
         if self._listed:
             await self.clients.tell_changed(what)
 
-    async def updated(self, server: str, uri: str) -> None:  # noqa: ARG002 - URIs are the same on the face
+    async def updated(self, server: str, uri: str) -> None:  # noqa: ARG002 - clients see the same URIs
         """Tell the clients that subscribed to a resource."""
         await self.clients.tell_updated(uri)
 
@@ -258,7 +260,7 @@ class UpstreamManager:
         self,
         server: str,
         params: types.LoggingMessageNotificationParams,
-        exchange: ClientRequest | None = None,
+        client_request: ClientRequest | None = None,
     ) -> None:
         """Hand a log message on, under its server's name: with the request that it belongs to, or to all.
 
@@ -267,9 +269,9 @@ class UpstreamManager:
         if self.enforcer.outputs.silences(server):
             return
         name = f"{server}/{params.logger}" if params.logger else server
-        exchange = exchange or self.clients.exchange_of(server)
-        if exchange is not None:
-            context = exchange.context
+        client_request = client_request or self.clients.exchange_of(server)
+        if client_request is not None:
+            context = client_request.context
             await context.session.send_log_message(params.level, params.data, name, context.request_id)
             return
         for client in self.clients.standing():
@@ -280,16 +282,18 @@ class UpstreamManager:
 class _ToClient(Destination):
     """The client, for what a server asks of it; `tool` is the reserved tool that this is decided as."""
 
-    hub: UpstreamManager
+    manager: UpstreamManager
     tool: str
-    exchange: ClientRequest | None
+    client_request: ClientRequest | None
 
     async def send(
         self,
         arguments: Mapping[str, JsonValue],
-        alone: Alone | None = None,  # noqa: ARG002 - no server gets it
+        alone: SeparateCall | None = None,  # noqa: ARG002 - no server gets it
     ) -> dict[str, JsonValue]:
-        said = await self.hub.deliver(server_requests.question_of(self.tool, arguments), self.exchange)
+        said = await self.manager.deliver(
+            server_requests.question_of(self.tool, arguments), self.client_request
+        )
         if isinstance(said, types.ErrorData):
             raise MCPError.from_error_data(said)
         answer: dict[str, JsonValue] = said.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from ironcurtain.enforcement.sandbox.reach.opened import is_in
 from ironcurtain.enforcement.sandbox.reach.repositories import git_directories
-from ironcurtain.enforcement.sandbox.report import Seen
+from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.system.text import quoted
 
 _MOST_TOLD = 100
@@ -37,7 +37,7 @@ class Look:
     ceased: bool
 
 
-class Planted:
+class RepositoryWatch:
     """The git directories where one server can write. It walks through them: use it in a thread."""
 
     def __init__(self, places: Iterable[Path]) -> None:
@@ -70,14 +70,14 @@ def _identities(places: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
     return found
 
 
-class Told:
+class NewRepositories:
     """The new repositories that were told of, for all servers: nothing says which of them made one."""
 
     def __init__(self) -> None:
         """Nothing has been told."""
         self._told: set[Path] = set()
 
-    def of(self, look: Look, makers: Iterable[Path]) -> list[Seen]:
+    def of(self, look: Look, makers: Iterable[Path]) -> list[Observation]:
         """Return what is to be told after a look.
 
         Args:
@@ -85,15 +85,17 @@ class Told:
             makers: Where running servers can write that have tools for repositories: there a new one is
                 no violation, since one of these may have been asked to make it.
         """
-        seen = [Seen("unexamined", _TOO_MANY)] if look.ceased else []
+        seen = [Observation("unexamined", _TOO_MANY)] if look.ceased else []
         let = tuple(makers)
         self._told -= look.gone
         # Those that a server may have been asked to make must not keep others from being named.
         new = sorted((is_in(path, let), path) for path in look.new - self._told)
         self._told |= look.new
-        seen += [Seen(_kind(is_let), _words(path)) for is_let, path in new[:_MOST_TOLD]]
+        seen += [Observation(_kind(is_let), _words(path)) for is_let, path in new[:_MOST_TOLD]]
         if more := new[_MOST_TOLD:]:
-            seen.append(Seen(_kind(more[0][0]), f"{len(more):,} more new repositories, which are not named"))
+            seen.append(
+                Observation(_kind(more[0][0]), f"{len(more):,} more new repositories, which are not named")
+            )
         return seen
 
 

@@ -62,14 +62,14 @@ def closed_to_strangers(roots: Iterable[Path]) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Searched:
+class RepositorySearch:
     """Directories that were searched in full, and what is code in the repositories there, there or not."""
 
     roots: tuple[Path, ...]
     code: tuple[Path, ...]
 
 
-def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTORIES) -> Searched:
+def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTORIES) -> RepositorySearch:
     """Search directories as `code_of_repositories` does, but for so many directories in all.
 
     Args:
@@ -86,7 +86,7 @@ def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTO
         if seen.count < seen.most:
             whole.append(root)
             code |= below
-    return Searched(tuple(whole), tuple(sorted(code)))
+    return RepositorySearch(tuple(whole), tuple(sorted(code)))
 
 
 @dataclass

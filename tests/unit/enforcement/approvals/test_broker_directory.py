@@ -10,7 +10,7 @@ import pytest
 from support.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState, Outcome
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalOutcome, ApprovalState
 from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.anyio
@@ -94,7 +94,7 @@ def test_another_argument_or_session_is_another_call() -> None:
 
 async def test_of_equal_calls_one_uses_the_answer(place: Rendezvous) -> None:
     request = written()
-    outcomes: list[Outcome] = []
+    outcomes: list[ApprovalOutcome] = []
 
     async def call() -> None:
         outcomes.append(await directory.obtain(written(), 1.0))
@@ -118,7 +118,7 @@ async def test_two_programs_use_an_answer_once(place: Rendezvous) -> None:
         with place.open() as second:
             assert second.waiting == 1
             assert place.answer(request) == "recorded"
-            found: list[Outcome | None] = []
+            found: list[ApprovalOutcome | None] = []
 
             async def take(directory: ApprovalDirectory) -> None:
                 found.append(await directory.take(request.binding))
@@ -168,7 +168,7 @@ async def test_settled_another_way(place: Rendezvous) -> None:
     request = written()
     with place.open() as directory:
         id_ = await directory.ask(request)
-        yes = Outcome(state=ApprovalState.APPROVED, by="the client's person")
+        yes = ApprovalOutcome(state=ApprovalState.APPROVED, by="the client's person")
         assert await directory.settle(id_, yes)
         assert not await directory.settle(id_, yes)
         assert place.answer(request) == "gone"
@@ -179,7 +179,7 @@ async def test_an_id_serves_once(place: Rendezvous) -> None:
     request = written()
     with place.open() as directory:
         await directory.ask(request)
-        await directory.settle(request.id, Outcome(state=ApprovalState.DENIED))
+        await directory.settle(request.id, ApprovalOutcome(state=ApprovalState.DENIED))
         with pytest.raises(FileExistsError):
             await directory.ask(request)
         assert directory.waiting == 0

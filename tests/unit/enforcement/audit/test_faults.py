@@ -15,7 +15,7 @@ import pytest
 from support.audited import KEY, decided, write_log
 
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.log_paths import LogPlace, log_place
+from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.reader import follow, parse_line, read_records
 from ironcurtain.enforcement.audit.record_types import EventRecord
 from ironcurtain.enforcement.audit.verify import verify
@@ -24,7 +24,7 @@ from ironcurtain.errors import AuditError
 ROOT = Path(__file__).parents[4]
 
 
-def refused_after(place: LogPlace, harm: object) -> list[str]:
+def refused_after(place: LogPaths, harm: object) -> list[str]:
     """Write one record, do harm, try to write two more; return what was said about them."""
 
     async def write() -> list[str]:
@@ -42,7 +42,7 @@ def refused_after(place: LogPlace, harm: object) -> list[str]:
 
 
 def test_file_replaced(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     def replace() -> None:
         place.path.rename(tmp_path / "old")
@@ -53,7 +53,7 @@ def test_file_replaced(tmp_path: Path) -> None:
 
 
 def test_file_replaced_by_a_link(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     def link() -> None:
         place.path.rename(tmp_path / "old")
@@ -63,12 +63,12 @@ def test_file_replaced_by_a_link(tmp_path: Path) -> None:
 
 
 def test_file_removed(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
     assert refused_after(place, place.path.unlink) == ["work.jsonl was removed"] * 2
 
 
 def test_head_replaced(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     def replace() -> None:
         text = place.head.read_bytes()
@@ -80,7 +80,7 @@ def test_head_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 100])
 def test_file_truncated(size: int, tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
     said = refused_after(place, lambda: os.truncate(place.path, size))
     assert said == ["work.jsonl was changed by somebody else"] * 2
     found = verify(place, key=KEY)
@@ -90,7 +90,7 @@ def test_file_truncated(size: int, tmp_path: Path) -> None:
 
 
 def test_somebody_else_appended(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     def append() -> None:
         with place.path.open("ab") as stream:
@@ -132,7 +132,7 @@ def test_a_head_of_another_key_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_the_disk_fails_while_it_is_full_and_goes_on_afterwards(small_disk: Path) -> None:
-    place = log_place(small_disk / "audit", "work")
+    place = session_log(small_disk / "audit", "work")
     ballast = small_disk / "ballast"
 
     async def write() -> tuple[int, list[str]]:
@@ -208,10 +208,10 @@ WRITER = textwrap.dedent("""
     from pathlib import Path
     from support.audited import KEY, decided
     from ironcurtain.enforcement.audit.log import AuditLog
-    from ironcurtain.enforcement.audit.log_paths import log_place
+    from ironcurtain.enforcement.audit.log_paths import session_log
 
     async def write():
-        async with AuditLog(log_place(Path(sys.argv[1]), "work"), key=KEY) as log:
+        async with AuditLog(session_log(Path(sys.argv[1]), "work"), key=KEY) as log:
             number = 0
             while True:
                 await asyncio.gather(*(log.decision(decided(number + n)) for n in range(20)))
@@ -223,7 +223,7 @@ WRITER = textwrap.dedent("""
 
 
 def test_crash_killed_writer_loses_nothing_that_was_told_to_be_written(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(tmp_path)], env=environment, stdout=subprocess.PIPE, text=True

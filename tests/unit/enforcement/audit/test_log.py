@@ -14,7 +14,7 @@ import pytest
 from support.audited import KEY, TIME, decided, ended, write_log
 
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
-from ironcurtain.enforcement.audit.log_paths import LogPlace, find_log, log_place, place_of
+from ironcurtain.enforcement.audit.log_paths import LogPaths, find_log, log_at, session_log
 from ironcurtain.enforcement.audit.reader import is_written, read_lines, read_records
 from ironcurtain.enforcement.audit.record_types import GENESIS, EventRecord
 from ironcurtain.enforcement.audit.verify import verify
@@ -51,7 +51,7 @@ def test_a_directory_that_others_can_write_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_decision_is_on_the_disk_when_it_returns(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     async def write() -> list[int]:
         lengths = []
@@ -65,7 +65,7 @@ def test_a_decision_is_on_the_disk_when_it_returns(tmp_path: Path) -> None:
 
 
 def test_a_result_is_written_with_the_next_decision_and_without_one_soon(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     async def write() -> list[list[str]]:
         found: list[list[str]] = []
@@ -88,29 +88,29 @@ def test_a_result_is_written_with_the_next_decision_and_without_one_soon(tmp_pat
 def test_a_second_writer_is_refused_and_many_logs_are_not(tmp_path: Path) -> None:
     async def write() -> str:
         async with (
-            AuditLog(log_place(tmp_path, "one")) as log,
-            AuditLog(log_place(tmp_path, "two")) as other,
+            AuditLog(session_log(tmp_path, "one")) as log,
+            AuditLog(session_log(tmp_path, "two")) as other,
         ):
-            assert is_written(log.place)
+            assert is_written(log.paths)
             await asyncio.gather(log.decision(decided(1)), other.decision(decided(1)))
             with pytest.raises(AuditError) as caught:
-                async with AuditLog(log_place(tmp_path, "one")):
+                async with AuditLog(session_log(tmp_path, "one")):
                     pass
             await log.decision(decided(2))
         return caught.value.what
 
     assert asyncio.run(write()) == "another process is writing this audit log"
-    assert verify(log_place(tmp_path, "one")).lines == 2
-    assert not is_written(log_place(tmp_path, "one"))
+    assert verify(session_log(tmp_path, "one")).lines == 2
+    assert not is_written(session_log(tmp_path, "one"))
 
 
-def write_two(directory: Path) -> list[LogPlace]:
+def write_two(directory: Path) -> list[LogPaths]:
     return [write_log(directory, 1, session=name) for name in ("one", "two")]
 
 
-async def opened(places: list[LogPlace], stack: AsyncExitStack) -> str:
+async def opened(places: list[LogPaths], stack: AsyncExitStack) -> str:
     logs = [AuditLog(place, key=KEY, patience=0.0) for place in places]
-    return (await open_first_free(logs, stack)).place.session
+    return (await open_first_free(logs, stack)).paths.session
 
 
 def test_two_who_start_at_once_get_a_log_each_and_a_third_none(tmp_path: Path) -> None:
@@ -140,26 +140,26 @@ def test_whoever_only_looks_does_not_make_a_log_busy(tmp_path: Path) -> None:
     assert asyncio.run(start()) == "one"
 
 
-def changed(place: LogPlace) -> None:
+def changed(place: LogPaths) -> None:
     place.path.write_bytes(place.path.read_bytes().replace(b"Files may be read.", b"Files can be read."))
 
 
-def without_its_head(place: LogPlace) -> None:
+def without_its_head(place: LogPaths) -> None:
     place.head.unlink()
 
 
-def open_to_others(place: LogPlace) -> None:
+def open_to_others(place: LogPaths) -> None:
     place.path.parent.chmod(0o777)
 
 
-def a_directory(place: LogPlace) -> None:
+def a_directory(place: LogPaths) -> None:
     place.path.unlink()
     place.path.mkdir()
 
 
 @pytest.mark.parametrize("fault", [changed, without_its_head, open_to_others, a_directory])
 def test_a_log_that_cannot_be_trusted_is_not_left_for_another(
-    tmp_path: Path, fault: Callable[[LogPlace], None]
+    tmp_path: Path, fault: Callable[[LogPaths], None]
 ) -> None:
     places = write_two(tmp_path)
     fault(places[0])
@@ -205,7 +205,7 @@ def test_a_removed_last_segment_is_truncation(tmp_path: Path) -> None:
 
 def test_a_closed_log_refuses(tmp_path: Path) -> None:
     async def write() -> None:
-        async with AuditLog(log_place(tmp_path, "work")) as log:
+        async with AuditLog(session_log(tmp_path, "work")) as log:
             await log.decision(decided(1))
         with pytest.raises(AuditError, match="closed"):
             await log.decision(decided(2))
@@ -216,7 +216,7 @@ def test_a_closed_log_refuses(tmp_path: Path) -> None:
 
 
 def test_whoever_stops_waiting_does_not_stop_the_others(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     async def write() -> None:
         async with AuditLog(place) as log:
@@ -232,7 +232,7 @@ def test_whoever_stops_waiting_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_session_still_writes_what_waits_and_gives_up_the_log(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     async def write() -> None:
         with anyio.CancelScope() as scope:
@@ -247,7 +247,7 @@ def test_a_cancelled_session_still_writes_what_waits_and_gives_up_the_log(tmp_pa
 
 
 def test_missing_results_are_reported(tmp_path: Path) -> None:
-    place = log_place(tmp_path, "work")
+    place = session_log(tmp_path, "work")
 
     async def write() -> None:
         async with AuditLog(place) as log:
@@ -266,7 +266,7 @@ def test_missing_results_are_reported(tmp_path: Path) -> None:
 )
 def test_names_that_could_lead_elsewhere_are_refused(session: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        log_place(tmp_path, session)
+        session_log(tmp_path, session)
 
 
 def test_finding_a_log(tmp_path: Path) -> None:
@@ -285,9 +285,9 @@ def test_a_copy_without_its_head_says_that_truncation_cannot_be_checked(tmp_path
     place = write_log(tmp_path, 3)
     copy = tmp_path / "elsewhere.jsonl"
     copy.write_bytes(place.path.read_bytes())
-    found = verify(place_of(copy))
+    found = verify(log_at(copy))
     assert (found.intact, found.truncation) == (True, "cannot be checked")
-    assert len(list(read_lines(place_of(copy)))) == 6
+    assert len(list(read_lines(log_at(copy)))) == 6
 
 
 def test_the_head_needs_its_key(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ import pytest
 from mcp import StdioServerParameters
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.enforcement.sandbox.contained_process import Contained, contained
+from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import Profile
-from ironcurtain.enforcement.sandbox.programs import Programs, Survey
-from ironcurtain.enforcement.sandbox.report import Report, Seen
-from ironcurtain.enforcement.sandbox.server_workspace import private_place
+from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
+from ironcurtain.enforcement.sandbox.report import Observation, Report
+from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
 from ironcurtain.system.private_runtime import runtime_directory, turn
 
 PROGRAMS = Programs(
@@ -58,7 +58,7 @@ def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> No
         }
 
 
-def held_in(inside: Contained) -> set[str]:
+def held_in(inside: ContainedStart) -> set[str]:
     """Return what the runtime is told to hold."""
     settings = json.loads((inside.report.parent / "settings.json").read_text())
     held = settings["filesystem"]["denyWrite"]
@@ -83,7 +83,7 @@ def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> 
 
 def test_what_people_put_into_a_stand_in_stays(tmp_path: Path) -> None:
     asked = tmp_path / "questions" / "1.json"
-    with private_place([asked.parent]):
+    with private_workspace([asked.parent]):
         asked.write_text("the user's own")
     assert asked.exists()
 
@@ -122,17 +122,17 @@ def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(t
     scene = Scene(tmp_path.resolve() / "scene")
     config = scene.config()
     grounds = replace(scene.grounds(config), protected=(scene.inside / "absent.yaml",))
-    confiner = SandboxLauncher(config, grounds, Survey(PROGRAMS))
-    started, seen, told = anyio.Event(), anyio.Event(), list[Seen]()
+    launcher = SandboxLauncher(config, grounds, ProgramSurvey(PROGRAMS))
+    started, seen, told = anyio.Event(), anyio.Event(), list[Observation]()
 
-    async def tell(_name: str, one: Seen) -> None:
+    async def tell(_name: str, one: Observation) -> None:
         told.append(one)
         seen.set()
 
     async def start() -> None:
         program = StdioServerParameters(command="x", cwd=tmp_path)
         said = scene.said.append
-        async with confiner.connect("escaping", program, on_words=said, on_end=said, tell=tell):
+        async with launcher.connect("escaping", program, on_words=said, on_end=said, tell=tell):
             started.set()
             await seen.wait()
 
@@ -168,9 +168,9 @@ def test_a_server_that_cannot_be_contained_is_not_started(tmp_path: Path) -> Non
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ironcurtain.enforcement.sandbox.server_workspace import private_place
+from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
 
-with private_place([Path(sys.argv[1])]) as (place, _):
+with private_workspace([Path(sys.argv[1])]) as (place, _):
     (place / "tmp").mkdir()
     (place / "tmp" / "file").write_text("left")
     print(place, flush=True)

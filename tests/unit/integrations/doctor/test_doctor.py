@@ -18,7 +18,7 @@ from support.policies import rule, tool, write_bundle, write_servers
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.bundle.signing.signature import sign
-from ironcurtain.enforcement.sandbox.programs import Programs, Survey
+from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
 from ironcurtain.integrations.doctor import program
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
@@ -225,26 +225,26 @@ def test_drift(well: Installation) -> None:
     ],
 )
 def test_the_sandbox(missing: str, fix: str, tmp_path: Path) -> None:
-    def says(policy: str, found: Survey, server: dict[str, object]) -> Diagnosis:
+    def says(policy: str, found: ProgramSurvey, server: dict[str, object]) -> Diagnosis:
         path = tmp_path / "mcp-servers.json"
         path.write_text(json.dumps({"mcpServers": {"notes": server}, "sandbox": {"policy": policy}}))
         (one,) = containment(load_servers(path), found)
         return one
 
-    lacking = Survey(None, (missing,))
+    lacking = ProgramSurvey(None, (missing,))
     held = says("enforce", lacking, {"command": "x"})
     assert (held.status, held.what) == ("fail", missing)
     assert fix in held.fix
     assert says("warn", lacking, {"command": "x"}).status == "warn"
     assert says("enforce", lacking, {"command": "x", **UNCONTAINED}).status == "warn"
-    whole = Survey(Programs(shutil.which("node") or "", "srt"))
+    whole = ProgramSurvey(Programs(shutil.which("node") or "", "srt"))
     assert says("enforce", whole, {"command": "x"}).status == "ok"
 
 
 def test_uncontained_servers_are_named_in_the_order_of_their_file(tmp_path: Path) -> None:
     names = [f"server{number}" for number in range(9)]
     path = write_servers(tmp_path, {name: {"command": "x", **UNCONTAINED} for name in names})
-    found = containment(load_servers(path), Survey(None))
+    found = containment(load_servers(path), ProgramSurvey(None))
     assert [each.what.split()[1] for each in found] == names
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.enforcement.proxy.calls.path_checks import are_near
-from ironcurtain.enforcement.proxy.calls.turns import Paths
+from ironcurtain.enforcement.proxy.calls.turns import CallPaths
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kinds of file systems are known on Linux")
 
 
-def paths(*places: Path | str) -> Paths:
-    return Paths(frozenset(map(str, places)), frozenset(), frozenset())
+def paths(*places: Path | str) -> CallPaths:
+    return CallPaths(frozenset(map(str, places)), frozenset(), frozenset())
 
 
 def system_of(place: Path) -> str:

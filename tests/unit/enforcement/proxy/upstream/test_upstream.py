@@ -144,7 +144,7 @@ async def test_a_list_that_cannot_be_read_leaves_no_tool_and_is_tried_again() ->
         failures, machine.on_list, machine.tools = 2, fail, [offer("a", x={}), offer("b")]
         await machine.announce()
         await until(lambda: "cannot be read" in str(machine.said))
-        await until(lambda: upstream.catalogue and "b" in upstream.catalogue.tools)
+        await until(lambda: upstream.inventory and "b" in upstream.inventory.tools)
         assert await upstream.digest_of("a") not in {old, "", None}
     assert len([line for line in machine.said if "tried again in" in line]) == 2
     # At its start, when the list was lost, and when it was there again.
@@ -205,13 +205,13 @@ async def test_a_list_without_end_is_cut_and_does_not_hold_up_others() -> None:
     async with running(machine) as upstream:
         await listed.wait()
         turns = 0
-        while upstream.catalogue is None:
+        while upstream.inventory is None:
             await anyio.sleep(0.002)
             turns += 1
         assert turns > 10
-        assert len(upstream.catalogue.tools) == 998
-        assert "lists more than 1,000 tools; the others cannot be called" in upstream.catalogue.problems
-        assert 'lists two tools named "c0"; neither can be called' in upstream.catalogue.problems
+        assert len(upstream.inventory.tools) == 998
+        assert "lists more than 1,000 tools; the others cannot be called" in upstream.inventory.problems
+        assert 'lists two tools named "c0"; neither can be called' in upstream.inventory.problems
 
 
 async def no_answer(machine: Machine, upstream: Upstream) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironcurtain.enforcement.sandbox.reach.planted import Look, Told
+from ironcurtain.enforcement.sandbox.reach.planted import Look, NewRepositories
 
 WORK, NOTES = Path("/work"), Path("/notes")
 
@@ -18,7 +18,7 @@ def look(new: frozenset[Path], gone: frozenset[Path] = frozenset()) -> Look:
 
 
 def test_a_repository_hidden_behind_a_hundred_others_is_counted() -> None:
-    seen = Told().of(look(many(WORK, 103)), ())
+    seen = NewRepositories().of(look(many(WORK, 103)), ())
     assert len(seen) == 101
     assert {each.kind for each in seen} == {"violation"}
     assert seen[-1].text == "3 more new repositories, which are not named"
@@ -26,14 +26,14 @@ def test_a_repository_hidden_behind_a_hundred_others_is_counted() -> None:
 
 def test_what_a_server_was_let_make_hides_nothing() -> None:
     made = NOTES / "made/.git"
-    seen = Told().of(look(many(WORK, 200) | {made}), [WORK])
+    seen = NewRepositories().of(look(many(WORK, 200) | {made}), [WORK])
     assert [each.kind for each in seen].count("violation") == 1
     assert str(made) in seen[0].text
     assert (seen[-1].kind, seen[-1].text[:4]) == ("repository", "101 ")
 
 
 def test_what_was_counted_is_not_told_again() -> None:
-    told, new = Told(), many(WORK, 103)
+    told, new = NewRepositories(), many(WORK, 103)
     told.of(look(new), ())
     assert told.of(look(new), ()) == []
     assert len(told.of(look(frozenset({WORK / "102/.git"}), gone=frozenset({WORK / "102/.git"})), ())) == 1
