@@ -289,7 +289,7 @@ class Upstream:
         protocol, count = client.session.protocol_version, len(inventory.tools)
         self._events.say(f"server {self.name}: {counted(count, 'tool')}, protocol {protocol}")
         # The tool that was meant may be another one, whose answers then leave whole.
-        for tool in sorted(self._server.output.keys() - catalogue.digests.keys()):
+        for tool in sorted(self._server.output.keys() - inventory.digests.keys()):
             self._events.say(
                 f"server {self.name}: an output policy is for {quoted(tool)}, which it does not have"
             )
