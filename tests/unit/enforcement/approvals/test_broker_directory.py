@@ -10,7 +10,7 @@ import pytest
 from support.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalOutcome, ApprovalState
+from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.anyio

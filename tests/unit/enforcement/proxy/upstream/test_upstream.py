@@ -34,7 +34,7 @@ def offer(name: str, **properties: Any) -> types.Tool:
 
 
 class Machine:
-    """Where the server runs, what it does, and what the proxy is told: in place of confiner and hub.
+    """Where the server runs, what it does, and what the proxy is told: in place of launcher and manager.
 
     Attributes:
         tools: What the server lists.
@@ -66,7 +66,7 @@ class Machine:
         await self.on_list()
         return types.ListToolsResult(tools=self.tools)
 
-    # -- as a confiner ----------------------------------------------------------------------------
+    # -- as a launcher ----------------------------------------------------------------------------
 
     @asynccontextmanager
     async def connect(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
