@@ -20,23 +20,21 @@ from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.changes import published_annotations
 from ironcurtain.compiler.annotate.reserved_tools import with_reserved_tools
-from ironcurtain.compiler.baseline import record_policy
-from ironcurtain.compiler.clause_record import (
+from ironcurtain.compiler.known import shipped_collection
+from ironcurtain.compiler.lists.lists import resolve_lists
+from ironcurtain.compiler.lists.resolve import ListSite
+from ironcurtain.compiler.llm.question import Provider
+from ironcurtain.compiler.load.clause_record import (
     forget_noted,
     id_changes,
     note_clauses,
     published_policy,
     with_former,
 )
-from ironcurtain.compiler.known import shipped_collection
-from ironcurtain.compiler.lists.lists import resolve_lists
-from ironcurtain.compiler.lists.resolve import ListSite
-from ironcurtain.compiler.llm.question import Provider
 from ironcurtain.compiler.load.ground_truth import GroundTruth
 from ironcurtain.compiler.load.linter import remaining
 from ironcurtain.compiler.load.load import Inputs, load_inputs
 from ironcurtain.compiler.load.sources import Sources, shown_path
-from ironcurtain.compiler.policy_builder import PolicyBuilder, without_rules
 from ironcurtain.compiler.progress import Progress, Stages
 from ironcurtain.compiler.publish.outputs import Documents, archives, files, origin
 from ironcurtain.compiler.publish.publish import only_one, publish
@@ -54,7 +52,9 @@ from ironcurtain.compiler.render.custom_modules import CustomModule, check_modul
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
 from ironcurtain.compiler.scenarios.generated import Ground, generate_calls
 from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
+from ironcurtain.compiler.verify.baseline import record_policy
 from ironcurtain.compiler.verify.gate_judgement import Gate, judge
+from ironcurtain.compiler.verify.policy_builder import PolicyBuilder, without_rules
 from ironcurtain.compiler.verify.repair import RepairDraft, Settled, settle
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.stability import Compared, compare

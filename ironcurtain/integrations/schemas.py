@@ -23,8 +23,8 @@ from ironcurtain.analysis.replay.report import Replay
 from ironcurtain.bundle.domain import Domain
 from ironcurtain.bundle.provenance_model import Statement
 from ironcurtain.compiler.annotate.confirmations import Confirmations
-from ironcurtain.compiler.clause_record import NotedClauses
 from ironcurtain.compiler.llm.question import Answer
+from ironcurtain.compiler.load.clause_record import NotedClauses
 from ironcurtain.compiler.load.linter import LintReport
 from ironcurtain.compiler.questions.open_questions import OpenQuestions, WaitingQuestions
 from ironcurtain.compiler.render.input_schema import policy_input_schema

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.compiler.annotate.questions import all_listed, batches
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
-from ironcurtain.compiler.llm.schema_text import schema_text
+from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to, schema_text
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules

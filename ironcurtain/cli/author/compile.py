@@ -18,11 +18,11 @@ from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from ironcurtain.cli.options.project import Project
-    from ironcurtain.compiler.baseline import Baseline
     from ironcurtain.compiler.build import Built
     from ironcurtain.compiler.llm.ledger import Ledger
     from ironcurtain.compiler.load.sources import Sources
     from ironcurtain.compiler.progress import Progress
+    from ironcurtain.compiler.verify.baseline import Baseline
     from ironcurtain.compiler.verify.gate_judgement import Gate, GateOutcome
     from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.reading import Standards

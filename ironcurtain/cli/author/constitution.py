@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from ironcurtain.cli.options.project import Project
-from ironcurtain.compiler.clause_ids import NOTHING_KNOWN, KnownClauses
-from ironcurtain.compiler.clause_record import known_clauses
+from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses
+from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.load.load import read_constitution
 

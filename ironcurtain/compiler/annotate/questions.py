@@ -12,18 +12,31 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from pydantic import ValidationError
 
-from ironcurtain.compiler.annotate.answer_schema import annotation_schema
 from ironcurtain.compiler.annotate.checks import tool_problems
+from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.known import Changed
 from ironcurtain.compiler.llm.question import Check, Question
 from ironcurtain.compiler.questions.answers import BatchedQuestion
-from ironcurtain.compiler.questions.schema_parts import entries, objects, read_answer
+from ironcurtain.compiler.questions.schema_parts import (
+    BOOLEAN,
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    entries,
+    objects,
+    one_of,
+    read_answer,
+    reference,
+    with_definitions,
+)
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.roles import NONE, Registry
-from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
+from ironcurtain.model.annotations import Codec, IdentifierRole, ToolAnnotation
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system import json_text
@@ -246,3 +259,74 @@ def _proposal_problems(
     carried = [each for a in annotation.args if a.name == name for each in a.possible_roles if each != NONE]
     if carried:
         yield f"the role {quoted(role.name)} is proposed for {quoted(name)}, which is {carried[0]} already"
+
+
+def annotation_schema(tools: Sequence[ToolListing], registry: Registry, *, servers: Sequence[str]) -> Schema:
+    """Return the schema for a batch of tools; with several servers each entry names its own."""
+    places = sorted({leaf.name for tool in tools for leaf in schema_leaves(tool.input_schema)})
+    definitions: Schema = {
+        "place": one_of(places) if places else STRING,
+        "roles": array_of(one_of(role.name for role in registry.all)),
+        "scalar": {"anyOf": [STRING, {"type": "number"}, BOOLEAN]},
+    }
+    name = reference("place")
+    identifiers = [role.name for role in registry.resources if role.category == "identifier"]
+    of_server: Schema = {"server": one_of(servers)} if len(servers) > 1 else {}
+    tool = closed_object(
+        required={
+            **of_server,
+            "tool": one_of(dict.fromkeys(tool.name for tool in tools)),
+            "side_effects": BOOLEAN,
+            "contained": BOOLEAN,
+            "comment": STRING,
+            "args": array_of(_argument(places)),
+        },
+        optional={
+            "composites": array_of(
+                closed_object({"role": one_of(identifiers), "join": array_of(name), "with": STRING})
+            ),
+            "proposed_roles": array_of(_proposal(name)),
+        },
+    )
+    return with_definitions(closed_object({"tools": array_of(tool)}), definitions)
+
+
+def _argument(places: Sequence[str]) -> Schema:
+    name, roles, scalar = reference("place"), reference("roles"), reference("scalar")
+    branch = closed_object(
+        required={"arg": name, "roles": roles},
+        optional={"equals": scalar, "in": array_of(scalar), "present": BOOLEAN},
+    )
+    return closed_object(
+        required={"name": name},
+        optional={
+            "roles": roles,
+            "conditional": closed_object({"default": roles, "when": array_of(branch)}),
+            "required": BOOLEAN,
+            "codec": one_of(get_args(Codec)),
+            "relative_to": _base(places),
+            "recursive": BOOLEAN,
+            "repository": BOOLEAN,
+            "assume_scheme": STRING,
+        },
+    )
+
+
+def _base(places: Sequence[str]) -> Schema:
+    """Return what `relative_to` can name: a place by its name, and a top-level one by its pointer too."""
+    names = [place for place in places if not place.startswith("/")]
+    pointers = ["/" + name.replace("~", "~0").replace("/", "~1") for name in names]
+    return {"anyOf": [reference("place"), one_of(pointers)]} if pointers else reference("place")
+
+
+def _proposal(name: Schema) -> Schema:
+    return closed_object(
+        required={
+            "arg": name,
+            "name": STRING,
+            "description": STRING,
+            "guidance": STRING,
+            "case": one_of(["exact", "fold"]),
+        },
+        optional={"separator": STRING, "decode": one_of(["none", "percent"]), "numbers": BOOLEAN},
+    )

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -30,6 +33,7 @@ FILE_NAME = "config.json"
 
 ServiceName: TypeAlias = Literal["anthropic", "openai", "google"]
 Money: TypeAlias = Annotated[Decimal, Field(ge=0, le=10_000, strict=False)]
+_DATED = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
 
 
 @dataclass(frozen=True)
@@ -219,3 +223,37 @@ def _is_here(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+class PriceTable(Frozen):
+    """The table.
+
+    Attributes:
+        date: When the prices were looked up: `YYYY-MM-DD`.
+        models: Price by `provider:model`.
+    """
+
+    date: str
+    models: dict[str, Price]
+
+
+@cache
+def shipped() -> PriceTable:
+    """Return the table that is part of this version."""
+    data = resources.files("ironcurtain.compiler.llm").joinpath("prices.json").read_bytes()
+    return PriceTable.model_validate_json(json_text.canonical(json_text.parse(data)))
+
+
+def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
+    """Return the price of `provider:model`, or None if nobody told; the user's own prices come first.
+
+    A dated id (`claude-opus-4-5-20251101`) has the price of the undated one.
+    """
+    undated = _DATED.sub("", model)
+    candidates = (
+        own.get(model),
+        own.get(undated),
+        shipped().models.get(model),
+        shipped().models.get(undated),
+    )
+    return next((price for price in candidates if price is not None), None)

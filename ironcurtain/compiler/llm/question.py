@@ -213,3 +213,22 @@ def answer_to(question: Question, content: JsonValue, *, provider: str, model: s
 def _given(question: Digest, provider: str, model: str | None, content: JsonValue) -> Digest:
     given = {"question": question, "provider": provider, "model": model, "content": content}
     return json_text.digest(given)
+
+
+def schema_text(schema: dict[str, JsonValue]) -> str:
+    """Return a schema with one line for each member and definition; indented in full it is thrice as long."""
+    members = [
+        f'"{key}": {_lines(value) if key == "$defs" else _line(value)}'
+        for key, value in sorted(schema.items())
+    ]
+    return "{" + ",\n".join(members) + "}"
+
+
+def _lines(definitions: JsonValue) -> str:
+    if not isinstance(definitions, dict):
+        return _line(definitions)
+    return "{" + ",\n".join(f'"{name}": {_line(each)}' for name, each in definitions.items()) + "}"
+
+
+def _line(value: JsonValue) -> str:
+    return json_text.canonical(value).decode()

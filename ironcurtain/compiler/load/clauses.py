@@ -14,14 +14,13 @@ a heading of ours that says that they supersede the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ironcurtain.compiler.clause_ids import NOTHING_KNOWN, KnownClauses, Said, clause_ids
-from ironcurtain.compiler.load.sentences import sentence_spans
+from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses, Said, clause_ids
 from ironcurtain.errors import ClauseIdError, FileError
 from ironcurtain.model.policy import Clause
 from ironcurtain.system.text import quoted
@@ -34,6 +33,30 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _WRITTEN = re.compile(r"\s*\{#(?P<id>[^{}\s]+)\}(?=\s|$)")
 _LISTS = {"bullet_list", "ordered_list"}
+_ASIDE = re.compile(r"(?<!`)`+[^`]+`+|\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\]\([^()\s]*\)|<[^<>\s]*>")
+_CLOSING = r"[\"'\u201d\u2019)\]*_]*"
+_INNER_STOP = re.compile(rf"[.!?\u2026](?!{_CLOSING}$)")
+_END = re.compile(
+    rf"(?<![.!?\u2026])(?P<stop>[.!?\u2026]+){_CLOSING}"
+    r"(?=\s+(?:[\"'\u201c\u2018(\[*_]*(?P<next>[^\W_a-z]\w*)|[`@~/]\S))"
+)
+_BLANKS = re.compile(r"\s*")
+_LAST_WORD = re.compile(r"[\w.]*\Z")
+_LONGEST_ABBREVIATION = 8
+_NEVER_LAST = re.compile(
+    r"e\.g|i\.e|vs|cf|mrs?|ms|dr|prof|st|nos?|approx|max|min|fig|sec|art|ch|pp?|vol|ca|dept|est|ext|tel"
+)
+_SELDOM_LAST = re.compile(r"etc|inc|ltd|co|corp|jr|sr|[ap]\.m|u\.s|u\.k|e\.u|[^\W\d_]")
+_BEGINS = re.compile(
+    r"a|all|an|any|and|as|both|but|do|each|every|for|her|his|however|if|in|its?|never|no|not|on|only|or"
+    r"|otherwise|our|shall|some|such|that|the|their|then|there|these|they|this|those|to|unless|we|when|where"
+    r"|your?"
+)
+"""Words by which a sentence begins, where the one before it seems to end in an abbreviation."""
+
+_LABEL = re.compile(r"[*_]{1,3}[^*_]+[*_]{1,3}|(?:\w+\s)?\d+(?:\.\d+)*\.|\w+\.")
+"""What names the sentence behind it: `**Returns.**`, `Step 3.`, `Returns.`"""
+_KNOWN = {"hr", "html_block"}
 
 
 @dataclass(frozen=True)
@@ -224,3 +247,83 @@ def _lines(token: Token) -> tuple[int, int]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where each sentence of a paragraph begins and ends; the blanks between them belong to none."""
+    masked = _ASIDE.sub(lambda aside: _INNER_STOP.sub("x", aside[0]), text)
+    spans: list[tuple[int, int]] = []
+    begin = _after_blanks(text, 0)
+    for end in _END.finditer(masked):
+        if _is_abbreviation(masked, end) or _LABEL.fullmatch(text[begin : end.end()]):
+            continue
+        spans.append((begin, end.end()))
+        begin = _after_blanks(text, end.end())
+    last = len(text.rstrip())
+    return (*spans, (begin, last)) if begin < last else tuple(spans)
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a paragraph, each in one line."""
+    return tuple(" ".join(text[begin:end].split()) for begin, end in sentence_spans(text))
+
+
+def _is_abbreviation(text: str, end: re.Match[str]) -> bool:
+    """Tell whether what seems to end a sentence only ends an abbreviation."""
+    if end["stop"] != ".":
+        return False
+    found = _LAST_WORD.search(text[max(0, end.start() - _LONGEST_ABBREVIATION) : end.start()])
+    word = found[0].lower() if found else ""
+    if _NEVER_LAST.fullmatch(word):
+        return True
+    return bool(_SELDOM_LAST.fullmatch(word)) and not _BEGINS.fullmatch((end["next"] or "").lower())
+
+
+def _after_blanks(text: str, begin: int) -> int:
+    found = _BLANKS.match(text, begin)
+    return found.end() if found else begin
+
+
+def unread_lines(text: str, source: str, clauses: Sequence[PlacedClause]) -> Iterator[str]:
+    """Yield a line, with its place in `source`, for each piece that `unread` tells of."""
+    for number, what in unread(text, clauses):
+        yield f"{source}:{number}: {what}"
+
+
+def unread(text: str, clauses: Sequence[PlacedClause]) -> Iterator[tuple[int, str]]:
+    """Yield each piece of a constitution that no clause holds and no clause stands below.
+
+    Args:
+        text: The constitution.
+        clauses: The clauses that were read from it.
+
+    Yields:
+        The 1-based line, and what is to be said of it.
+    """
+    tokens = MarkdownIt("commonmark").parse(text)
+    begins = sorted(placed.lines[0] for placed in clauses)
+    read = {line for placed in clauses for line in range(*placed.lines)}
+    headings = [token for token in tokens if token.type == "heading_open" and token.map]
+    for token in tokens:
+        if token.map and (token.type in _KNOWN or token in headings):
+            read |= set(range(*token.map))
+    lines = text.splitlines()
+    found = dict(_idle_headings(headings, begins, lines))
+    found |= {n: "is not read as text" for n, line in enumerate(lines) if line.strip() and n not in read}
+    for number, why in sorted(found.items()):
+        yield number + 1, f"{quoted(lines[number].strip())} is no clause: it {why}"
+
+
+def _idle_headings(
+    headings: Sequence[Token], begins: Sequence[int], lines: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    for place, token in enumerate(headings):
+        above = (later for later in headings[place + 1 :] if int(later.tag[1:]) <= int(token.tag[1:]))
+        begin = _line(token)
+        end = next((_line(later) for later in above), len(lines))
+        if not any(begin < line < end for line in begins):
+            yield begin, "is a heading, and no sentence stands below it"
+
+
+def _line(token: Token) -> int:
+    return token.map[0] if token.map else 0

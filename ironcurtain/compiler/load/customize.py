@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ironcurtain.compiler.llm.question import Question
-from ironcurtain.compiler.load.clauses import PlacedClause, read_user_clauses
+from ironcurtain.compiler.load.clauses import PlacedClause, read_user_clauses, sentences
 from ironcurtain.compiler.load.linter import Finding, lint
-from ironcurtain.compiler.load.sentences import sentences
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.analysis.engine.evaluate import prepare_scenarios
-from ironcurtain.compiler.clause_ids import KnownClauses
-from ironcurtain.compiler.clause_record import missing_clause
+from ironcurtain.compiler.load.clause_ids import KnownClauses
+from ironcurtain.compiler.load.clause_record import missing_clause
 from ironcurtain.compiler.scenarios.checks import Unreachable, unreachable
-from ironcurtain.compiler.verify.cited_clauses import clause_mend, clause_words
-from ironcurtain.compiler.verify.report import Mismatch
+from ironcurtain.compiler.verify.report import Mismatch, clause_mend, clause_words
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.errors import Place, ScenarioError, raise_all
 from ironcurtain.model.policy import Clause

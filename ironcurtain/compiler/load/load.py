@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
-from ironcurtain.compiler.clause_ids import NOTHING_KNOWN, KnownClauses
-from ironcurtain.compiler.clause_record import known_clauses
 from ironcurtain.compiler.lists.edit import read_lists
-from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses
+from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses
+from ironcurtain.compiler.load.clause_record import known_clauses
+from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses, unread_lines
 from ironcurtain.compiler.load.linter import Finding, contradictions, lint
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
-from ironcurtain.compiler.load.unread import unread_lines
 from ironcurtain.errors import raise_all
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists

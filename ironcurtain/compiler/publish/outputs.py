@@ -10,10 +10,10 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
 from ironcurtain.bundle.provenance_model import Provenance, Source
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
-from ironcurtain.compiler.baseline import Baseline
 from ironcurtain.compiler.load.load import Inputs
-from ironcurtain.compiler.policy_analysis import FILE_NAME
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.verify.baseline import Baseline
+from ironcurtain.compiler.verify.policy_analysis import FILE_NAME
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists

@@ -7,11 +7,13 @@ limit must stand in it. People who write rules by hand may do otherwise; a model
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ironcurtain.analysis.engine.rules.predicates import rule_atom
+from ironcurtain.analysis.engine.rules.wording import atom_words
 from ironcurtain.analysis.findings.kinds.open_allows import is_limited
-from ironcurtain.compiler.annotate.conditional_checks import states_absence
+from ironcurtain.compiler.annotate.checks import states_absence
 from ironcurtain.compiler.annotate.schema_leaves import Leaf, required_arguments, schema_leaves
 from ironcurtain.compiler.rules.checks import concerned_tools
 from ironcurtain.compiler.rules.values import value_mistakes
@@ -192,3 +194,28 @@ def _demanded(tool: ToolAnnotation) -> set[str]:
         *required_arguments(tool.input_schema or {}),
         *(argument.name for argument in tool.args if argument.required),
     }
+
+
+def condition_words(rule: Rule) -> str:
+    """Return all conditions of a rule but its server, in one line."""
+    return "; ".join(_conditions(rule.if_, rule.then)) or "none"
+
+
+def _conditions(condition: If, then: Verdict) -> Iterator[str]:
+    if condition.tool:
+        yield f"tool {_any_of(condition.tool)}"
+    if condition.side_effects is not None:
+        yield "the tool has side effects" if condition.side_effects else "the tool has no side effects"
+    if condition.roles:
+        yield f"role {_any_of(condition.roles)}"
+    for one in condition.role_conditions:
+        none = " or none" if one.or_none else ""
+        yield f"{_any_of(one.roles)} in {_any_of(one.patterns)}{none}"
+    yield from (atom_words(rule_atom("args", test, then)) for test in condition.args or ())
+    yield from (atom_words(rule_atom("caller", test, then)) for test in condition.caller or ())
+    if condition.in_sandbox:
+        yield "in the sandbox, too"
+
+
+def _any_of(names: Iterable[str]) -> str:
+    return " or ".join(visible(name) for name in names)

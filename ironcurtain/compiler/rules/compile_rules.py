@@ -20,14 +20,13 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
-from ironcurtain.compiler.rules.allow_checks import rule_mistakes, unlimited, unlimited_text
+from ironcurtain.compiler.rules.allow_checks import condition_words, rule_mistakes, unlimited, unlimited_text
 from ironcurtain.compiler.rules.answer_schema import rules_schema
 from ironcurtain.compiler.rules.checks import check_policy, concerned_tools
 from ironcurtain.compiler.rules.clause_coverage import claims, coverage_mistakes, quote_mistake
 from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, route_clauses, told_clauses
 from ironcurtain.compiler.rules.directories import mentioned_directories, unknown_directories
 from ironcurtain.compiler.rules.previous_rules import previous_rules
-from ironcurtain.compiler.rules.wording import condition_words
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, SeveralErrors, UnconfirmedRuleError, raise_all
 from ironcurtain.model.annotations import Annotations, ToolAnnotation

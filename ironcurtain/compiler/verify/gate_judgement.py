@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ironcurtain.compiler.baseline import Baseline
 from ironcurtain.compiler.progress import Progress
+from ironcurtain.compiler.verify.baseline import Baseline
 from ironcurtain.compiler.verify.gate_report import GateReport
 from ironcurtain.compiler.verify.report import Check, Verification
 from ironcurtain.errors import VerificationError

@@ -13,8 +13,8 @@ from typing import get_args
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.forecast.report import Profile
 from ironcurtain.compiler.annotate.confirmations import Confirmations
+from ironcurtain.compiler.load.clauses import unread
 from ironcurtain.compiler.load.linter import Finding, lint
-from ironcurtain.compiler.load.unread import unread
 from ironcurtain.errors import FileError, IronCurtainError, Place
 from ironcurtain.integrations.editor.answer import answer_mistakes
 from ironcurtain.integrations.editor.mistake import Mistake, of_error

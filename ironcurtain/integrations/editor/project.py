@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ironcurtain.compiler.annotate.changes import published_annotations
-from ironcurtain.compiler.clause_record import known_clauses, published_policy
+from ironcurtain.compiler.load.clause_record import known_clauses, published_policy
 from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses
 from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
 from ironcurtain.errors import IronCurtainError

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 
-from ironcurtain.compiler.clause_record import known_clauses
+from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.ground_truth import GroundTruth
-from ironcurtain.compiler.policy_builder import without_rules
 from ironcurtain.compiler.questions.open_questions import parse_answers, with_answers
 from ironcurtain.compiler.render.assemble import Release
+from ironcurtain.compiler.verify.policy_builder import without_rules
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.editor.mistake import Mistake, of_error
 from ironcurtain.integrations.editor.project import EditedProject

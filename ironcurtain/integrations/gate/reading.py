@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.compiler.policy_analysis import FILE_NAME, Evidence
+from ironcurtain.compiler.verify.policy_analysis import FILE_NAME, Evidence
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.document import Document
@@ -25,7 +25,9 @@ from ironcurtain.settings import Settings, find_settings, load_settings
 from ironcurtain.system.files import has_content, load, read_bytes
 
 if TYPE_CHECKING:
-    from ironcurtain.compiler.baseline import Baseline  # a part of a compile, which a gate does not load
+    from ironcurtain.compiler.verify.baseline import (
+        Baseline,  # a part of a compile, which a gate does not load
+    )
 
 _PROVENANCE = "provenance.json"
 _WAIVERS = "waivers.yaml"

@@ -10,7 +10,7 @@ from support.called import ROOT, one_tool, prepared
 from support.policies import rule, tool
 
 from ironcurtain.compiler.annotate import questions
-from ironcurtain.compiler.annotate.answer_schema import annotation_schema
+from ironcurtain.compiler.annotate.questions import annotation_schema
 from ironcurtain.compiler.render.input_schema import policy_input_schema
 from ironcurtain.decision.canonical.arguments import BRANCH_NAME, GIT_REMOTE
 from ironcurtain.decision.roles import BUILT_IN, Registry

@@ -12,10 +12,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ironcurtain.compiler.llm.access import FILE_NAME, SERVICES, Service, access_to, load_user_config
+from ironcurtain.compiler.llm.access import (
+    FILE_NAME,
+    SERVICES,
+    Service,
+    access_to,
+    load_user_config,
+    price_of,
+)
 from ironcurtain.compiler.llm.call import Endpoint
 from ironcurtain.compiler.llm.ledger import Ledger
-from ironcurtain.compiler.llm.prices import price_of
 from ironcurtain.compiler.llm.providers import manual
 from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Provider, Question
 from ironcurtain.compiler.llm.structured_completion import PATIENCE, ModelProvider, Patience

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ironcurtain.compiler.llm.chat import read_document
 from ironcurtain.compiler.llm.earlier import Changes, Earlier, changes
-from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Question, answer_to, schema_text
 from ironcurtain.compiler.llm.question_files import (
     ANSWER,
     PREVIOUS,
@@ -27,7 +27,6 @@ from ironcurtain.compiler.llm.question_files import (
     waiting_lines,
     waiting_question,
 )
-from ironcurtain.compiler.llm.schema_text import schema_text
 from ironcurtain.errors import BadAnswerError, FileError, IronCurtainError, OpenQuestionError, raise_all
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, atomic_write, read_text

@@ -13,7 +13,7 @@ from ironcurtain.compiler.llm import http
 from ironcurtain.compiler.llm.access import Access
 from ironcurtain.compiler.llm.call import CallError, Reply, Request, Stop, Streamed
 from ironcurtain.compiler.llm.providers.strict import relaxed, strict
-from ironcurtain.compiler.llm.schema_text import schema_text
+from ironcurtain.compiler.llm.question import schema_text
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"

@@ -10,9 +10,8 @@ from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.rules.checks import did_you_mean
 from ironcurtain.compiler.verify import report
-from ironcurtain.compiler.verify.cited_clauses import clause_mend, clause_words
 from ironcurtain.compiler.verify.gate_report import Check, Problem
-from ironcurtain.compiler.verify.report import Mismatch
+from ironcurtain.compiler.verify.report import Mismatch, clause_mend, clause_words
 from ironcurtain.integrations.gate.places import SCENARIOS, scenario_place
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text

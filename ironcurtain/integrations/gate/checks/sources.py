@@ -77,7 +77,7 @@ def _with_clause(problem: Problem, subject: PolicyUnderReview) -> Problem:
     if not has_content(path):
         return problem
     # Reading Markdown is a tenth of a gate's time, so only a change pays for it.
-    from ironcurtain.compiler.clause_record import known_clauses  # noqa: PLC0415
+    from ironcurtain.compiler.load.clause_record import known_clauses  # noqa: PLC0415
     from ironcurtain.compiler.load.load import read_constitution  # noqa: PLC0415
 
     read = read_constitution(path, None, subject.root, known_clauses(subject.published))[1]

@@ -20,8 +20,8 @@ from ironcurtain.analysis.matrix.matrix import decision_matrix
 from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.compiler.policy_analysis import Evidence
 from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.compiler.verify.policy_analysis import Evidence
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand

@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.compiler.llm.access import SERVICES, Price, UserConfig, access_to, load_user_config
-from ironcurtain.compiler.llm.prices import price_of, shipped
+from ironcurtain.compiler.llm.access import (
+    SERVICES,
+    Price,
+    UserConfig,
+    access_to,
+    load_user_config,
+    price_of,
+    shipped,
+)
 from ironcurtain.errors import FileError, FormatError, IronCurtainError, ModelFailedError, SeveralErrors
 
 CANARY = "sk-canary-0123456789"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ironcurtain.compiler.llm.question import MAX_MISTAKE_LINES, grouped
-from ironcurtain.compiler.llm.schema_text import schema_text
+from ironcurtain.compiler.llm.question import MAX_MISTAKE_LINES, grouped, schema_text
 from ironcurtain.system import json_text
 
 

@@ -9,8 +9,8 @@ import pytest
 from fixtures.tiny_project import write_project
 from unit.compiler.load.test_load import sources
 
-from ironcurtain.compiler.clause_ids import KnownClauses
-from ironcurtain.compiler.clause_record import (
+from ironcurtain.compiler.load.clause_ids import KnownClauses
+from ironcurtain.compiler.load.clause_record import (
     NOTED_FILE,
     forget_noted,
     id_changes,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedRule
-from ironcurtain.compiler.clause_ids import KnownClauses
 from ironcurtain.compiler.lists.lists import check_lists
 from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.load.clause_ids import KnownClauses
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import Compiled, RuleContext, compile_rules, rule_prefix

@@ -10,11 +10,11 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import CustomModule
 from ironcurtain.compiler.render.policy_tests import with_policy_tests
-from ironcurtain.compiler.scenarios.assumed_relations import assumed_relations
 from ironcurtain.compiler.scenarios.generated import call_id
 from ironcurtain.compiler.verify.repair import RepairDraft, Tried
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.relations import SANDBOX, forest
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
@@ -91,3 +91,13 @@ def without_rules(annotations: Annotations, release: Release, world: DescribedWo
     empty = CompiledPolicy(format="ironcurtain/policy/v1", rules=())
     bundle = assemble(empty, annotations, registry=Registry(annotations.roles), release=release)
     return load_described(bundle, world)
+
+
+def assumed_relations(bundle: Bundle, world: DescribedWorld) -> dict[str, str]:
+    """Return the forest of the bundle's path patterns and the sandbox in a described world."""
+    policy = load_described(bundle, world)
+    places = dict(policy.patterns.directories)
+    sandbox = policy.boundaries("").sandbox
+    if sandbox is not None:
+        places[SANDBOX] = sandbox
+    return forest(places)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from ironcurtain.compiler.policy_analysis import Evidence
-from ironcurtain.compiler.policy_builder import PolicyBuilder
 from ironcurtain.compiler.scenarios.generated import Ground, call_key, generate_calls, record
+from ironcurtain.compiler.verify.policy_analysis import Evidence
+from ironcurtain.compiler.verify.policy_builder import PolicyBuilder
 from ironcurtain.compiler.verify.repair import Settled
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import with_records

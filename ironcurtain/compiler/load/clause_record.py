@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from ironcurtain.compiler.clause_ids import KnownClauses
+from ironcurtain.compiler.load.clause_ids import KnownClauses
 from ironcurtain.compiler.rules.checks import did_you_mean
 from ironcurtain.model.policy import Clause, CompiledPolicy
 from ironcurtain.system import json_text
