@@ -22,7 +22,7 @@ from ironcurtain.compiler.annotate.changes import published_annotations
 from ironcurtain.compiler.annotate.reserved_tools import with_reserved_tools
 from ironcurtain.compiler.known import shipped_collection
 from ironcurtain.compiler.lists.lists import resolve_lists
-from ironcurtain.compiler.lists.resolve import ListSite
+from ironcurtain.compiler.lists.resolve import ListContext
 from ironcurtain.compiler.llm.question import Provider
 from ironcurtain.compiler.load.clause_record import (
     forget_noted,
@@ -50,12 +50,12 @@ from ironcurtain.compiler.questions.open_questions import (
 from ironcurtain.compiler.render.assemble import Release
 from ironcurtain.compiler.render.custom_modules import CustomModule, check_modules, read_modules
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
-from ironcurtain.compiler.scenarios.generated import Ground, generate_calls
+from ironcurtain.compiler.scenarios.generated import GenerationContext, generate_calls
 from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
 from ironcurtain.compiler.verify.baseline import record_policy
-from ironcurtain.compiler.verify.gate_judgement import Gate, judge
+from ironcurtain.compiler.verify.gate_judgement import Gate, apply_gate
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder, without_rules
-from ironcurtain.compiler.verify.repair import RepairDraft, Settled, settle
+from ironcurtain.compiler.verify.repair import RepairDraft, RepairResult, repair
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.stability import Compared, compare
 from ironcurtain.compiler.verify.verify import report_lines
@@ -144,7 +144,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
     """
     stages = Stages(progress, STAGES)
     starter = contained_visits(partial(_note, progress))
-    book = AnswerCache(sources.output / "answers", sources.pending, options.provider, refresh=options.refresh)
+    cache = AnswerCache(sources.answers, sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
             inputs = _inputs(sources, options)
@@ -152,62 +152,62 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             summary += [counted(len(inputs.clauses), "clause"), counted(len(truth.scenarios), "scenario")]
         with stages.stage("annotate") as summary:
             tools = _list_tools(inputs, options, starter, sources.output, progress)
-            annotated = _annotate(inputs, tools, options, sources.output, book)
+            annotated = _annotate(inputs, tools, options, sources.output, cache)
             annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
             structure = _structure(annotations, truth, options.release(opa))
             listed = counted(sum(map(len, tools.values())), "tool")
             summary.append(f"{listed} of {counted(len(tools), 'server')}")
         with stages.stage("compile rules") as summary:
             context = _rule_context(inputs, annotations, options, sources.output)
-            compiled = compile_rules(context, book)
+            compiled = compile_rules(context, cache)
             summary.append(counted(len(compiled.policy.rules), "rule"))
         with stages.stage("resolve lists") as summary:
-            site = _list_site(inputs, tools, starter, annotations, options)
+            sources_of_lists = _list_context(inputs, tools, starter, annotations, options)
             may_ask = options.provider is not None and not options.offline
-            resolved = resolve_lists(inputs.lists, compiled.policy, site, book, ask=may_ask)
+            resolved = resolve_lists(inputs.lists, compiled.policy, sources_of_lists, cache, ask=may_ask)
             summary.append(counted(len(resolved.lists.lists), "list"))
         with stages.stage("scenarios") as summary:
             custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
-            workshop = PolicyBuilder(annotations, resolved.lists, truth.document, custom, release, opa)
-            intent = _intent(inputs, workshop, structure, book, options)
+            builder = PolicyBuilder(annotations, resolved.lists, truth.document, custom, release, opa)
+            intent = _intent(inputs, builder, structure, cache, options)
             summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
-            adviser = book if options.repair else book.kept_only()
-            settled = settle(RepairDraft(compiled.policy, intent.scenarios), workshop, context, adviser)
+            adviser = cache if options.repair else cache.kept_only()
+            settled = repair(RepairDraft(compiled.policy, intent.scenarios), builder, context, adviser)
             told = (f"{check.name} {check.count}" for check in settled.tried.verification.checks)
             summary.extend((*told, counted(settled.rounds, "correction")))
         with stages.stage("compare and record") as summary:
-            _require_demanded(settled, truth, progress, book)
-            compared = _compare(settled.draft.policy, options, context, workshop, book)
+            _require_demanded(settled, truth, progress, cache)
+            compared = _compare(settled.draft.policy, options, context, builder, cache)
             _require_no_questions(settled, compared, sources, inputs, progress)
-            recorded = record_policy(settled, workshop, inputs.guarantees)
-            verification = judge(recorded, options.gate, progress, inputs.unread)
+            recorded = record_policy(settled, builder, inputs.guarantees)
+            verification = apply_gate(recorded, options.gate, progress, inputs.unread)
             policy = with_former(settled.draft.policy, inputs.published)
             documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
-            bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, book, documents))
+            bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, cache, documents))
             summary += [counted(options.runs, "run"), f"{counted(recorded.calls, 'call')} recorded"]
             summary.append(f"revision {bundle.revision}")
         with stages.stage("publish") as summary:
-            summary.append(f"{_publish(bundle, documents, sources, options, book)} files")
+            summary.append(f"{_publish(bundle, documents, sources, options, cache)} files")
     later = (each.notes for each in (resolved, intent, settled, compared, recorded))
     notes = [*annotated.notes, *compiled.findings, *itertools.chain.from_iterable(later)]
-    return Built(bundle, verification, _findings(inputs, documents, bundle, notes, book))
+    return Built(bundle, verification, _findings(inputs, documents, bundle, notes, cache))
 
 
 def _publish(
-    bundle: Bundle, documents: Documents, sources: Sources, options: Options, book: AnswerCache
+    bundle: Bundle, documents: Documents, sources: Sources, options: Options, cache: AnswerCache
 ) -> int:
     """Publish the result, close all questions, and return how many files it has."""
-    result = {**archives(bundle, options.sign), **files(bundle, documents, book)}
+    result = {**archives(bundle, options.sign), **files(bundle, documents, cache)}
     publish(sources.output, result)
     forget_noted(sources.pending.parent)
-    book.published()
+    cache.published()
     write_open(_open_file(sources), ())
     return len(result)
 
 
 def _findings(
-    inputs: Inputs, documents: Documents, bundle: Bundle, notes: Iterable[str], book: AnswerCache
+    inputs: Inputs, documents: Documents, bundle: Bundle, notes: Iterable[str], cache: AnswerCache
 ) -> tuple[str, ...]:
     """Return what a person should know: of the inputs, of the stages, of the result."""
     return (
@@ -217,7 +217,7 @@ def _findings(
         *notes,
         *documents.verification.warnings,
         *(each.line for each in disagreements(PolicyContent.of(bundle), inputs.servers)),
-        *book.notes,
+        *cache.notes,
     )
 
 
@@ -278,11 +278,11 @@ def _list_tools(
     )
 
 
-def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, book: AnswerCache) -> Annotated:
+def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, cache: AnswerCache) -> Annotated:
     previous, declared = published_annotations(output), declared_annotations(inputs.servers)
     known = shipped_collection()
     annotated = annotate(
-        tools, options.roles, inputs.confirmations, book, previous=previous, known=known, declared=declared
+        tools, options.roles, inputs.confirmations, cache, previous=previous, known=known, declared=declared
     )
     annotated.require_roles()
     return annotated
@@ -300,10 +300,10 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, ou
     )
 
 
-def _list_site(
+def _list_context(
     inputs: Inputs, tools: Tools, starter: ServerLauncher, annotations: Annotations, options: Options
-) -> ListSite:
-    return ListSite(
+) -> ListContext:
+    return ListContext(
         servers=inputs.servers,
         tools=tools,
         starter=starter,
@@ -322,43 +322,42 @@ def _custom_modules(sources: Sources, opa: Opa, annotations: Annotations) -> Seq
 
 
 def _intent(
-    inputs: Inputs, workshop: PolicyBuilder, structure: LoadedPolicy, book: AnswerCache, options: Options
+    inputs: Inputs, builder: PolicyBuilder, structure: LoadedPolicy, cache: AnswerCache, options: Options
 ) -> Intent:
     if options.intent is False:
         return Intent((), ())
-    context = IntentContext(inputs.clauses, workshop.annotations, workshop.lists, workshop.fixed, structure)
-    return ask_intent(context, book, ask=bool(options.intent) or "intent" in options.refresh)
-
-
-def _ground(workshop: PolicyBuilder, policies: Iterable[CompiledPolicy]) -> Ground:
-    return Ground(workshop.annotations, tuple(policies), workshop.lists, workshop.world)
+    context = IntentContext(inputs.clauses, builder.annotations, builder.lists, builder.fixed, structure)
+    return ask_intent(context, cache, ask=bool(options.intent) or "intent" in options.refresh)
 
 
 def _compare(
-    policy: CompiledPolicy, options: Options, context: RuleContext, workshop: PolicyBuilder, book: AnswerCache
+    policy: CompiledPolicy, options: Options, context: RuleContext, builder: PolicyBuilder, cache: AnswerCache
 ) -> Compared:
     """Compile the rules again, as often as the options say, and compare the results with the policy."""
     policies = [policy]
     for number in range(2, options.runs + 1):
-        again = book.run(number, options.second or options.provider)
+        again = cache.run(number, options.second or options.provider)
         policies.append(compile_rules(context, again).policy)
-    book.refreshed()
+    cache.refreshed()
     if len(policies) == 1:
         return Compared(0, (), ())
-    calls = generate_calls(_ground(workshop, policies)).calls
-    decide = [partial(workshop.attempt, workshop.bundle(each)) for each in policies]
-    return compare(decide, calls, workshop.fixed.scenarios)
+    assumed = GenerationContext(builder.annotations, tuple(policies), builder.lists, builder.world)
+    calls = generate_calls(assumed).calls
+    decide = [partial(builder.attempt, builder.bundle(each)) for each in policies]
+    return compare(decide, calls, builder.fixed.scenarios)
 
 
 def _open_file(sources: Sources) -> Path:
     return sources.pending.parent / OPEN_FILE
 
 
-def _require_demanded(settled: Settled, truth: GroundTruth, progress: Progress, book: AnswerCache) -> None:
+def _require_demanded(
+    settled: RepairResult, truth: GroundTruth, progress: Progress, cache: AnswerCache
+) -> None:
     """Fail if something is wrong that no answer of a person could put right."""
     verification = settled.tried.verification
     if not verification.ok:
-        book.refreshed()  # its answers are of no use: the next refresh asks anew
+        cache.refreshed()  # its answers are of no use: the next refresh asks anew
     wrong = [mismatch for mismatch in verification.mismatches if mismatch.origin != "intent"]
     if wrong or not verification.mismatches:
         for note in settled.notes if not verification.ok else ():
@@ -381,7 +380,7 @@ def _require_verified(verification: Verification, progress: Progress) -> None:
 
 
 def _require_no_questions(
-    settled: Settled, compared: Compared, sources: Sources, inputs: Inputs, progress: Progress
+    settled: RepairResult, compared: Compared, sources: Sources, inputs: Inputs, progress: Progress
 ) -> None:
     """Keep open questions for `ironcurtain answer`, and publish nothing while there are some."""
     questions = (*settled.questions, *compared.questions)

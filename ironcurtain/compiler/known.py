@@ -36,7 +36,7 @@ _NOT_ANSWERED = {"schema_digest", "listing_digest", "input_schema", "confirmed",
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTool:
     """A tool of the collection.
 
     Attributes:
@@ -83,14 +83,14 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedTool:
     """A tool that is not in the collection as it is, and the one of it that it was.
 
     Attributes:
         changes: What differs, one phrase each.
     """
 
-    known: Known
+    known: KnownTool
     changes: tuple[str, ...]
 
 
@@ -109,18 +109,18 @@ class Collection:
         """
         return tuple(load(path, KnownServer) for path in sorted(self._directory.glob("*.json")))
 
-    def find(self, tool: ToolListing) -> Known | None:
+    def find(self, tool: ToolListing) -> KnownTool | None:
         """Return the annotation of a tool as it is now, or None if there is none for it."""
         digest = tool_digest(tool)
         found = self._by_digest.get(digest) or self._varied(tool)
         return self._known(*found) if found else None
 
-    def of_digest(self, digest: str | None) -> Known | None:
+    def of_digest(self, digest: str | None) -> KnownTool | None:
         """Return the annotation of a tool by its digest, as `find` does for what varies in no way."""
         found = self._by_digest.get(digest or "")
         return self._known(*found) if found else None
 
-    def changed(self, tool: ToolListing, beside: Sequence[ToolListing]) -> Changed | None:
+    def changed(self, tool: ToolListing, beside: Sequence[ToolListing]) -> ChangedTool | None:
         """Return what a tool was that is not in the collection as it is; None if nothing is like it.
 
         Args:
@@ -138,7 +138,7 @@ class Collection:
             return None
         _, listed, server = max(like, key=lambda each: each[0])
         annotation = self._by_digest[tool_digest(listed)][1]
-        return Changed(self._known(server, annotation), tuple(_differences(listed, tool)))
+        return ChangedTool(self._known(server, annotation), tuple(_differences(listed, tool)))
 
     def listed(self, server: KnownServer, version: str) -> tuple[ToolListing, ...]:
         """Return the tools of a version, as they were recorded."""
@@ -157,7 +157,7 @@ class Collection:
     def _by_digest(self) -> Mapping[str, tuple[KnownServer, ToolAnnotation]]:
         return {tool.schema_digest or "": (server, tool) for server in self.servers for tool in server.tools}
 
-    def _known(self, server: KnownServer, annotation: ToolAnnotation) -> Known:
+    def _known(self, server: KnownServer, annotation: ToolAnnotation) -> KnownTool:
         digest = annotation.schema_digest
         version = next(
             (
@@ -168,7 +168,7 @@ class Collection:
             server.versions[-1],
         )
         number = version.partition("~")[0]
-        return Known(annotation, server, f"{server.package.registry}:{server.package.name}@{number}")
+        return KnownTool(annotation, server, f"{server.package.registry}:{server.package.name}@{number}")
 
     def _varied(self, tool: ToolListing) -> tuple[KnownServer, ToolAnnotation] | None:
         """Find a tool that differs only in what each machine fills in for itself."""

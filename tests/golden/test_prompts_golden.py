@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.compiler.annotate.questions import all_listed, batches
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to, schema_text
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to, schema_text
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
@@ -53,7 +53,7 @@ class Recorder:
         keep(answer)
         return [answer]
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         return ()
 
     def published(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
 from ironcurtain.decision.canonical import pointers
 from support.published_values import Values, changed, containers, extremes
 
@@ -71,7 +71,7 @@ class TestMaker:
             fact, op = self._random.choice(_REFERRED), self._random.choice(["equals", "not_equals"])
             yield {"name": fact, "op": op, "value": {"arg": name}}
 
-    def _test(self, leaf: Leaf) -> dict[str, Any]:
+    def _test(self, leaf: SchemaLeaf) -> dict[str, Any]:
         random = self._random
         value = self._values.value(random, leaf.schema)
         name = leaf.name
@@ -143,7 +143,7 @@ def _expression(random: Random, text: str) -> str:
     )
 
 
-def _is_free(tool: Mapping[str, Any], leaf: Leaf) -> bool:
+def _is_free(tool: Mapping[str, Any], leaf: SchemaLeaf) -> bool:
     """Tell whether rules may test a place: nothing at, above or below it has a resource role."""
     return not any(
         argument.get("roles") != ["none"]

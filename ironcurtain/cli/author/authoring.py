@@ -14,7 +14,7 @@ from ironcurtain.compiler.llm.providers.choose import provider_for
 from ironcurtain.compiler.questions.answers import AnswerCache
 
 
-def answer_book(project: Project, kept: str, model: str | None, ledger: Ledger) -> AnswerCache:
+def answer_cache(project: Project, kept: str, model: str | None, ledger: Ledger) -> AnswerCache:
     """Return the answers of questions that belong to no published result.
 
     Args:

@@ -14,7 +14,7 @@ from ironcurtain.system.text import printable, visible
 if TYPE_CHECKING:
     from ironcurtain.cli.options.project import Project
     from ironcurtain.compiler.load.clauses import PlacedClause
-    from ironcurtain.compiler.load.customize import Proposal
+    from ironcurtain.compiler.load.customize import GuidanceProposal
     from ironcurtain.compiler.questions.answers import AnswerCache
 
 _KEPT = "kept-customize"
@@ -52,7 +52,7 @@ def command(
     Exit: 0 written, or nothing to change, 1 you declined, 2 wrong options or files,
     3 the model fails, 4 a question waits for a person.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.author.authoring import answer_book, spending
+    from ironcurtain.cli.author.authoring import answer_cache, spending
     from ironcurtain.cli.author.constitution import project_clauses
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.cli.output import terminal
@@ -70,8 +70,8 @@ def command(
     own = _existing(file)
     said = " ".join(wish) or click.prompt("What shall change?", err=True)
     with spending(max_cost) as ledger:
-        book = answer_book(project, _KEPT, model, ledger)
-        found = _converse(base, own, file.name, said, book)
+        cache = answer_cache(project, _KEPT, model, ledger)
+        found = _converse(base, own, file.name, said, cache)
     if found.remark:
         click.echo(printable(found.remark), err=True)
     for finding in found.findings:
@@ -85,7 +85,7 @@ def command(
     if not yes and not click.confirm("Write this?", default=False, err=True):
         return Exit.NO
     atomic_write(file, found.text.encode(), mode=0o600)
-    book.published()
+    cache.published()
     _say_what_reads_it(project, file)
     return Exit.YES
 
@@ -96,22 +96,25 @@ def printable_lines(text: str) -> str:
 
 
 def _converse(
-    base: tuple[PlacedClause, ...], own: str, source: str, said: str, book: AnswerCache
-) -> Proposal:
+    base: tuple[PlacedClause, ...], own: str, source: str, said: str, cache: AnswerCache
+) -> GuidanceProposal:
     """Ask until there are edits, passing questions on to the person where there is a terminal."""
     from ironcurtain.cli.output import terminal
-    from ironcurtain.compiler.load.customize import Turn, customize_question, proposal
+    from ironcurtain.compiler.load.customize import ConversationTurn, customize_question, proposal
 
-    conversation = [Turn(who="person", said=said)]
+    conversation = [ConversationTurn(who="person", said=said)]
     for _ in range(_MAX_TURNS):
-        (answer,) = book.ask([customize_question(base, own, source, conversation)])
+        (answer,) = cache.ask([customize_question(base, own, source, conversation)])
         found = proposal(answer.content, own, source)
         if not found.question:
             return found
         if not terminal.is_there():
             break
         reply = click.prompt(printable(found.question), err=True)
-        conversation += [Turn(who="helper", said=found.question), Turn(who="person", said=reply)]
+        conversation += [
+            ConversationTurn(who="helper", said=found.question),
+            ConversationTurn(who="person", said=reply),
+        ]
     raise OpenQuestionError(found.question, hint="Say it in the wish, and run the command again.")
 
 

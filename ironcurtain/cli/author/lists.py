@@ -14,7 +14,7 @@ from ironcurtain.system.text import counted, printable, quoted, visible
 if TYPE_CHECKING:
     from ironcurtain.cli.options.project import Project
     from ironcurtain.compiler.lists.edit import Edited
-    from ironcurtain.compiler.lists.resolve import ListSite
+    from ironcurtain.compiler.lists.resolve import ListContext
     from ironcurtain.model.lists import Lists, NamedList
 
 _TYPE = click.option(
@@ -162,7 +162,7 @@ def refresh(
     Exit: 0 refreshed, 2 wrong lists or files, 3 a server or model fails,
     4 a tool has to be confirmed, or a question waits for a person.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.author.authoring import answer_book, spending
+    from ironcurtain.cli.author.authoring import answer_cache, spending
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.compiler.lists.resolve import refresh as refresh_lists
 
@@ -172,19 +172,19 @@ def refresh(
     if not chosen:
         raise UsageError("no list was resolved before", hint="Name the lists to resolve.")
     with spending(max_cost) as ledger:
-        book = answer_book(project, _KEPT, model, ledger)
-        edited = refresh_lists(lists, chosen, _site(project, confirm, ask_again=ask_again), book)
+        cache = answer_cache(project, _KEPT, model, ledger)
+        edited = refresh_lists(lists, chosen, _list_context(project, confirm, ask_again=ask_again), cache)
     if dry_run:
         return _say(edited)
     status = _write(project, edited)
-    book.published()
+    cache.published()
     return status
 
 
-def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListSite:
+def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListContext:
     from ironcurtain.cli.author.constitution import project_clauses
     from ironcurtain.cli.run.connecting import visits
-    from ironcurtain.compiler.lists.resolve import ListSite
+    from ironcurtain.compiler.lists.resolve import ListContext
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.config import load_servers
@@ -193,7 +193,7 @@ def _site(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListS
 
     servers, starter = load_servers(project.path("servers")), visits()
     annotations = project.path("output") / "tool-annotations.json"
-    return ListSite(
+    return ListContext(
         servers=servers,
         tools=list_tools(servers, starter),
         starter=starter,

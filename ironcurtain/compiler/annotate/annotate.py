@@ -14,16 +14,16 @@ from ironcurtain.compiler.annotate.checks import check_annotations
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.compiler.annotate.heuristics import check_heuristics, heuristic_notes
-from ironcurtain.compiler.annotate.proposed_roles import Proposal, open_proposals
+from ironcurtain.compiler.annotate.proposed_roles import RoleProposal, open_proposals
 from ironcurtain.compiler.annotate.questions import (
-    Listed,
+    ServerTool,
     all_listed,
     batches,
     read_annotation,
     tool_question,
 )
 from ironcurtain.compiler.annotate.tool_texts import text_findings
-from ironcurtain.compiler.known import SHIPPED, Collection, Known
+from ironcurtain.compiler.known import SHIPPED, Collection, KnownTool
 from ironcurtain.compiler.llm.question import MANUAL, Answer, Question
 from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
 from ironcurtain.decision.roles import Registry
@@ -51,7 +51,7 @@ class Annotated:
 
     annotations: Annotations
     notes: tuple[str, ...]
-    proposals: tuple[Proposal, ...] = ()
+    proposals: tuple[RoleProposal, ...] = ()
 
     def require_roles(self) -> None:
         """Make sure that no proposed role is open, before rules are asked for that would need it.
@@ -66,7 +66,7 @@ def annotate(
     tools: Tools,
     roles: Sequence[IdentifierRole],
     confirmations: Confirmations,
-    book: AnswerCache,
+    cache: AnswerCache,
     *,
     previous: Annotations | None = None,
     known: Collection | None = None,
@@ -78,7 +78,7 @@ def annotate(
         tools: The tool lists, by server.
         roles: Identifier roles that the project adds.
         confirmations: What people confirmed.
-        book: Where answers come from.
+        cache: Where answers come from.
         previous: The published annotations, which new ones must not weaken unseen.
         known: Annotations of well-known servers, which are taken before anybody is asked.
         declared: Annotations of gateways, whose definitions say them: nobody is asked about their tools.
@@ -95,7 +95,7 @@ def annotate(
     registry = Registry(roles)
     notes = [note for one in all_listed(tools) for note in text_findings(one.server, one.tool)]
     listed = all_listed({server: listed for server, listed in tools.items() if server not in own})
-    answers = _ask(listed, registry, book, known)
+    answers = _ask(listed, registry, cache, known)
     found = {server: list(own[server].tools) if server in own else [] for server in tools}
     for one, answer in zip(listed, answers, strict=True):
         reviewed = known.find(one.tool) if known is not None and answer.provider == SHIPPED else None
@@ -123,36 +123,36 @@ def annotate(
 
 
 def _ask(
-    listed: Sequence[Listed], registry: Registry, book: AnswerCache, known: Collection | None
+    listed: Sequence[ServerTool], registry: Registry, cache: AnswerCache, known: Collection | None
 ) -> list[Answer]:
     """Return one answer for each tool, in their order; what is neither kept nor known is asked in batches."""
     parts = [tool_question(one, registry) for one in listed]
     by_digest = {part.digest: one for part, one in zip(parts, listed, strict=True)}
-    if known is not None and not book.asks_anew("annotate"):
-        _take_known(parts, listed, registry, book, known)
+    if known is not None and not cache.asks_anew("annotate"):
+        _take_known(parts, listed, registry, cache, known)
 
     def join(missing: Sequence[Question]) -> list[BatchedQuestion]:
         return batches([_as_reviewed(by_digest[part.digest], listed, known) for part in missing], registry)
 
-    return book.ask_joint(parts, join)
+    return cache.ask_joint(parts, join)
 
 
 def _take_known(
     parts: Sequence[Question],
-    listed: Sequence[Listed],
+    listed: Sequence[ServerTool],
     registry: Registry,
-    book: AnswerCache,
+    cache: AnswerCache,
     known: Collection,
 ) -> None:
     """Answer from the collection what no kept answer answers: a project's own annotation wins."""
     for one, part in zip(listed, parts, strict=True):
-        found = None if book.has(part) else known.find(one.tool)
+        found = None if cache.has(part) else known.find(one.tool)
         content = found.answer(registry) if found else None
         if found and not part.mistakes(content):
-            book.take(part, content, provider=SHIPPED, model=found.package)
+            cache.take(part, content, provider=SHIPPED, model=found.package)
 
 
-def _as_reviewed(one: Listed, listed: Sequence[Listed], known: Collection | None) -> Listed:
+def _as_reviewed(one: ServerTool, listed: Sequence[ServerTool], known: Collection | None) -> ServerTool:
     """Return a tool with what it was in the collection, where it is another now."""
     if known is None:
         return one
@@ -160,7 +160,7 @@ def _as_reviewed(one: Listed, listed: Sequence[Listed], known: Collection | None
     return replace(one, changed=known.changed(one.tool, beside))
 
 
-def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: Known | None) -> ToolAnnotation:
+def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: KnownTool | None) -> ToolAnnotation:
     """Say of an annotation that it ships with the product, with what was confirmed when it was reviewed."""
     if answer.provider != SHIPPED:
         return tool
@@ -169,7 +169,9 @@ def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: Known | None) -> To
     return tool.model_copy(update={**told, **confirmed})
 
 
-def _corrected(one: Listed, answer: Answer, reviewed: Known | None, registry: Registry) -> Iterator[str]:
+def _corrected(
+    one: ServerTool, answer: Answer, reviewed: KnownTool | None, registry: Registry
+) -> Iterator[str]:
     """Say where the collection speaks otherwise of a tool now than when its answer was kept."""
     if reviewed is not None and reviewed.answer(registry) != answer.content:
         yield (
@@ -215,7 +217,7 @@ def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) 
     return tool.model_copy(update={"confirmed": (*matching, *kept)}) if matching else tool
 
 
-def _listed(tool: ToolAnnotation, one: Listed) -> ToolAnnotation:
+def _listed(tool: ToolAnnotation, one: ServerTool) -> ToolAnnotation:
     """Pin all that clients are told of the tool, where that was read from its server."""
     digest = one.tool.listing_digest
     return tool.model_copy(update={"listing_digest": digest}) if digest else tool
@@ -226,7 +228,7 @@ def _contained(
     tool: ToolAnnotation,
     answer: Answer,
     confirmations: Confirmations,
-    reviewed: Known | None,
+    reviewed: KnownTool | None,
 ) -> tuple[ToolAnnotation, list[str]]:
     """Take `contained` from people only: a model's word for it counts when somebody confirmed it.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from jsonschema import Draft202012Validator
 
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
 from ironcurtain.decision.roles import NONE, Registry, Role
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
@@ -110,7 +110,7 @@ def _name_problems(tool: ToolAnnotation) -> Iterator[str]:
             yield f"the confirmation names the unknown argument {quoted(confirmation.arg)}"
 
 
-def _coverage_problems(tool: ToolAnnotation, places: dict[str, Leaf]) -> Iterator[str]:
+def _coverage_problems(tool: ToolAnnotation, places: dict[str, SchemaLeaf]) -> Iterator[str]:
     """Every argument of the schema is annotated, and nothing that the schema does not know."""
     annotated = {argument.name for argument in tool.args}
     for name in annotated - places.keys():
@@ -130,7 +130,9 @@ def _coverage_problems(tool: ToolAnnotation, places: dict[str, Leaf]) -> Iterato
             yield f"argument {quoted(leaf.name)} is annotated in parts, but {quoted(missing[0])} is missing"
 
 
-def _role_problems(argument: Argument, registry: Registry, places: dict[str, Leaf] | None) -> Iterator[str]:
+def _role_problems(
+    argument: Argument, registry: Registry, places: dict[str, SchemaLeaf] | None
+) -> Iterator[str]:
     roles = [registry[name] for name in argument.possible_roles]
     shown = quoted(argument.name)
     if len(set(argument.possible_roles)) != len(roles):
@@ -210,13 +212,13 @@ def _effect_problems(tool: ToolAnnotation, registry: Registry) -> Iterator[str]:
         yield "side_effects is false, but the tool takes a resource"
 
 
-def _types(leaf: Leaf) -> set[str]:
+def _types(leaf: SchemaLeaf) -> set[str]:
     types = leaf.schema.get("type")
     named = types if isinstance(types, list) else [types]
     return {name for name in named if isinstance(name, str)} - {"null"}
 
 
-def conditional_problems(tool: ToolAnnotation, places: dict[str, Leaf] | None) -> Iterator[str]:
+def conditional_problems(tool: ToolAnnotation, places: dict[str, SchemaLeaf] | None) -> Iterator[str]:
     """Yield the mistakes in a tool's conditional roles; `places` are its schema's, None without one."""
     for argument in tool.args:
         for branch in argument.conditional.when if argument.conditional else ():
@@ -224,7 +226,7 @@ def conditional_problems(tool: ToolAnnotation, places: dict[str, Leaf] | None) -
 
 
 def _branch_problems(
-    argument: Argument, branch: When, tool: ToolAnnotation, places: dict[str, Leaf] | None
+    argument: Argument, branch: When, tool: ToolAnnotation, places: dict[str, SchemaLeaf] | None
 ) -> Iterator[str]:
     shown = quoted(argument.name)
     # `none` carries no role at all, so it is inside every default: `git_remote` has no URL in its list mode.
@@ -259,11 +261,11 @@ def _tested(branch: When) -> tuple[JsonValue, ...]:
     return branch.in_ or ()
 
 
-def _value_schema(leaf: Leaf) -> dict[str, JsonValue]:
+def _value_schema(leaf: SchemaLeaf) -> dict[str, JsonValue]:
     return {key: leaf.schema[key] for key in ("type", "enum", "const") if key in leaf.schema}
 
 
-def states_absence(leaf: Leaf | None) -> bool:
+def states_absence(leaf: SchemaLeaf | None) -> bool:
     """Tell whether the schema says of a place what leaving it out means."""
     if leaf is None:
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, leaves
+from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, leaves
 from ironcurtain.model.annotations import ToolAnnotation
 
 _NAMES: dict[str, frozenset[str]] = {
@@ -49,7 +49,7 @@ def languages(tool: ToolAnnotation) -> dict[str, str]:
     return {name: language for name, language in found if language}
 
 
-def _language(leaf: Leaf) -> str | None:
+def _language(leaf: SchemaLeaf) -> str | None:
     if not leaf.holds_text or "enum" in leaf.schema or "const" in leaf.schema:
         return None
     words = {word.lower() for word in _WORD.findall(leaf.last_name)}

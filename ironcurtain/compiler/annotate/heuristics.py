@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from ironcurtain.compiler.annotate.embedded_languages import languages
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, leaves, required_arguments
+from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, leaves, required_arguments
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, UnconfirmedArgumentError
 from ironcurtain.model.annotations import Annotations, IdentifierRole, ToolAnnotation
@@ -162,7 +162,7 @@ def _tool_errors(
             )
 
 
-def _codec_errors(server: str, tool: ToolAnnotation, leaf: Leaf) -> Iterator[IronCurtainError]:
+def _codec_errors(server: str, tool: ToolAnnotation, leaf: SchemaLeaf) -> Iterator[IronCurtainError]:
     """Yield an error for a string that seems to hold several resources but is judged as one."""
     argument = next((a for a in tool.args if a.name == leaf.name), None)
     texts = leaf.schema.get("type") in ("string", ["string", "null"], ["null", "string"])
@@ -178,7 +178,7 @@ def _codec_errors(server: str, tool: ToolAnnotation, leaf: Leaf) -> Iterator[Iro
         )
 
 
-def suspicion_of(leaf: Leaf) -> str | None:
+def suspicion_of(leaf: SchemaLeaf) -> str | None:
     """Say what an argument looks like and why, or None if it looks like nothing of the kind."""
     schema = leaf.schema
     items = _items(schema)
@@ -199,7 +199,7 @@ def suspicion_of(leaf: Leaf) -> str | None:
     return None
 
 
-def recipient_in(leaf: Leaf) -> str | None:
+def recipient_in(leaf: SchemaLeaf) -> str | None:
     """Say by what an argument seems to name who gets something, or None if it does not seem so.
 
     Wider than `suspicion_of`: it alarms nobody, and only keeps advice from calling such an argument nothing.
@@ -222,7 +222,7 @@ def names_recipients(role: IdentifierRole) -> bool:
     return bool(_RECEIVING.search(f"{role.description} {role.guidance}"))
 
 
-def suspicion_of_use(leaf: Leaf, values: Iterable[str]) -> str | None:
+def suspicion_of_use(leaf: SchemaLeaf, values: Iterable[str]) -> str | None:
     """Say as what kind of resource an argument looks, by itself or by values that calls gave it.
 
     Returns:
@@ -245,7 +245,7 @@ def _is_described(kind: str, description: str) -> bool:
     return bool(_TEXTS[kind].search(description) or mentions.search(description))
 
 
-def _is_resource(leaf: Leaf, tool: ToolAnnotation, registry: Registry) -> bool:
+def _is_resource(leaf: SchemaLeaf, tool: ToolAnnotation, registry: Registry) -> bool:
     return any(
         role in registry and registry[role].resource
         for argument in tool.args
@@ -254,7 +254,7 @@ def _is_resource(leaf: Leaf, tool: ToolAnnotation, registry: Registry) -> bool:
     )
 
 
-def _entry(server: str, tool: ToolAnnotation, leaf: Leaf) -> dict[str, JsonValue]:
+def _entry(server: str, tool: ToolAnnotation, leaf: SchemaLeaf) -> dict[str, JsonValue]:
     digest = tool.schema_digest or "sha256:…"
     return {
         "server": server,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.annotate.heuristics import names_recipients, recipient_in, suspicion_of
-from ironcurtain.compiler.annotate.questions import Listed, read_proposals
+from ironcurtain.compiler.annotate.questions import ServerTool, read_proposals
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.llm.question import Answer
 from ironcurtain.errors import IronCurtainError, ProposedRoleError
@@ -26,7 +26,7 @@ _DEL, _LAST_PLAIN = "\x7f", "\uffff"
 
 
 @dataclass(frozen=True)
-class Proposal:
+class RoleProposal:
     """A role that somebody has to decide about.
 
     Attributes:
@@ -34,7 +34,7 @@ class Proposal:
     """
 
     role: IdentifierRole
-    places: tuple[tuple[Listed, str], ...]
+    places: tuple[tuple[ServerTool, str], ...]
 
     @property
     def block(self) -> list[str]:
@@ -73,7 +73,7 @@ class Proposal:
         )
 
 
-def _looks_like(one: Listed, argument: str, role: IdentifierRole) -> str | None:
+def _looks_like(one: ServerTool, argument: str, role: IdentifierRole) -> str | None:
     """Say what an argument looks like that nobody should be advised to call nothing; None if it may be."""
     if names_recipients(role):
         return "a recipient (the proposed role)"
@@ -87,7 +87,7 @@ def _looks_like(one: Listed, argument: str, role: IdentifierRole) -> str | None:
     return None
 
 
-def _declining(one: Listed, argument: str) -> str:
+def _declining(one: ServerTool, argument: str) -> str:
     """Return the entry that confirms that an argument is none."""
     entry = {
         "server": one.server,
@@ -101,11 +101,11 @@ def _declining(one: Listed, argument: str) -> str:
 
 
 def open_proposals(
-    listed: Sequence[Listed], answers: Sequence[Answer], confirmations: Confirmations
-) -> tuple[Proposal, ...]:
+    listed: Sequence[ServerTool], answers: Sequence[Answer], confirmations: Confirmations
+) -> tuple[RoleProposal, ...]:
     """Return the roles that answers propose, without the arguments that a person confirmed to be none."""
     roles: dict[str, IdentifierRole] = {}
-    places: dict[str, list[tuple[Listed, str]]] = {}
+    places: dict[str, list[tuple[ServerTool, str]]] = {}
     for one, answer in zip(listed, answers, strict=True):
         declined = {
             entry.arg for entry in confirmations.of_tool(one.server, one.tool.name, tool_digest(one.tool))
@@ -114,7 +114,7 @@ def open_proposals(
             if argument not in declined:
                 roles.setdefault(role.name, role)
                 places.setdefault(role.name, []).append((one, argument))
-    return tuple(Proposal(role, tuple(places[name])) for name, role in roles.items())
+    return tuple(RoleProposal(role, tuple(places[name])) for name, role in roles.items())
 
 
 def _toml(value: JsonValue) -> str:

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from ironcurtain.compiler.annotate.checks import tool_problems
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
-from ironcurtain.compiler.known import Changed
-from ironcurtain.compiler.llm.question import Check, Question
+from ironcurtain.compiler.known import ChangedTool
+from ironcurtain.compiler.llm.question import AnswerCheck, Question
 from ironcurtain.compiler.questions.answers import BatchedQuestion
 from ironcurtain.compiler.questions.schema_parts import (
     BOOLEAN,
@@ -52,7 +52,7 @@ _NOT_ANNOTATION = ("server", "proposed_roles")
 
 
 @dataclass(frozen=True)
-class Listed:
+class ServerTool:
     """One tool of one server.
 
     Attributes:
@@ -61,31 +61,31 @@ class Listed:
 
     server: str
     tool: ToolListing
-    changed: Changed | None = None
+    changed: ChangedTool | None = None
 
 
-def all_listed(tools: Tools) -> list[Listed]:
+def all_listed(tools: Tools) -> list[ServerTool]:
     """Return all tools in the order of their servers' and their own names."""
     return [
-        Listed(server, tool)
+        ServerTool(server, tool)
         for server, listed in sorted(tools.items())
         for tool in sorted(listed, key=lambda tool: tool.name)
     ]
 
 
-def tool_question(listed: Listed, registry: Registry) -> Question:
+def tool_question(listed: ServerTool, registry: Registry) -> Question:
     """Return the question about one tool: `{"tools": [entry]}` answers it."""
     key = f"annotate-{listed.server}__{_file_name(listed.tool.name)}"
     return _question(key, [listed], registry, lambda content: _entry_mistakes(content, listed, registry))
 
 
-def batches(listed: Sequence[Listed], registry: Registry) -> list[BatchedQuestion]:
+def batches(listed: Sequence[ServerTool], registry: Registry) -> list[BatchedQuestion]:
     """Join tools, of whichever servers, into as few questions as there can be."""
     chunks = [listed[start : start + BATCH] for start in range(0, len(listed), BATCH)]
     return [_joint(number, chunk, registry) for number, chunk in enumerate(chunks, 1)]
 
 
-def read_annotation(content: JsonValue, listed: Listed) -> ToolAnnotation:
+def read_annotation(content: JsonValue, listed: ServerTool) -> ToolAnnotation:
     """Join what was answered about a tool with what its server says of it.
 
     Raises:
@@ -115,7 +115,7 @@ def read_proposals(content: JsonValue) -> list[tuple[str, IdentifierRole]]:
     ]
 
 
-def _joint(number: int, chunk: Sequence[Listed], registry: Registry) -> BatchedQuestion:
+def _joint(number: int, chunk: Sequence[ServerTool], registry: Registry) -> BatchedQuestion:
     servers = {one.server for one in chunk}
     mixed = len(servers) > 1
     parts = tuple(tool_question(one, registry) for one in chunk)
@@ -165,12 +165,12 @@ def _file_name(tool: str) -> str:
     return safe if safe == tool else f"{safe}-{json_text.digest(tool)[-8:]}"
 
 
-def _names(entry: dict[str, JsonValue], listed: Listed) -> bool:
+def _names(entry: dict[str, JsonValue], listed: ServerTool) -> bool:
     """Tell whether an entry is about a tool; in a batch of one server it names no server."""
     return bool(entry.get("tool") == listed.tool.name and entry.get("server", listed.server) == listed.server)
 
 
-def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Check) -> Question:
+def _question(key: str, listed: Sequence[ServerTool], registry: Registry, check: AnswerCheck) -> Question:
     data: list[dict[str, JsonSource]] = [
         {
             "server": one.server,
@@ -195,7 +195,7 @@ def _question(key: str, listed: Sequence[Listed], registry: Registry, check: Che
     )
 
 
-def _previous_text(listed: Sequence[Listed], registry: Registry) -> str:
+def _previous_text(listed: Sequence[ServerTool], registry: Registry) -> str:
     """Return what is told of tools that were reviewed in another form; no part of the question's key."""
     data: list[dict[str, JsonSource]] = [
         {
@@ -217,7 +217,7 @@ def _roles_text(registry: Registry) -> str:
     )
 
 
-def _count_mistakes(tools: Sequence[dict[str, JsonValue]], chunk: Sequence[Listed]) -> list[str]:
+def _count_mistakes(tools: Sequence[dict[str, JsonValue]], chunk: Sequence[ServerTool]) -> list[str]:
     """Return what is wrong with the number of entries: every tool has to be there once."""
     mistakes = []
     for one in chunk:
@@ -233,7 +233,7 @@ def _count_mistakes(tools: Sequence[dict[str, JsonValue]], chunk: Sequence[Liste
     return mistakes
 
 
-def _entry_mistakes(content: JsonValue, listed: Listed, registry: Registry) -> list[str]:
+def _entry_mistakes(content: JsonValue, listed: ServerTool, registry: Registry) -> list[str]:
     tools = entries(content, "tools")
     if len(tools) != 1:
         return _count_mistakes(tools, [listed])

@@ -14,7 +14,7 @@ _TEXT_TYPES = frozenset({"string", "array"})
 
 
 @dataclass(frozen=True)
-class Leaf:
+class SchemaLeaf:
     """A place in a tool's arguments.
 
     Attributes:
@@ -67,27 +67,27 @@ def required_arguments(schema: Mapping[str, JsonValue]) -> list[str]:
     return [name for name in _items(schema.get("required")) if isinstance(name, str)]
 
 
-def leaves(tool: ToolAnnotation) -> list[Leaf]:
+def leaves(tool: ToolAnnotation) -> list[SchemaLeaf]:
     """Return every place of a tool's arguments in document order; by `args` alone without a schema."""
     if tool.input_schema is None:
-        return [Leaf(argument.name, {}) for argument in tool.args]
+        return [SchemaLeaf(argument.name, {}) for argument in tool.args]
     return schema_leaves(tool.input_schema)
 
 
-def schema_leaves(schema: dict[str, JsonValue]) -> list[Leaf]:
+def schema_leaves(schema: dict[str, JsonValue]) -> list[SchemaLeaf]:
     """Return every place that an input schema describes: `path`, `edits`, `/edits/*/oldText`, …."""
-    found: list[Leaf] = []
+    found: list[SchemaLeaf] = []
     for name, child in _properties(schema, schema).items():
         below = list(_below(f"/{_escape(name)}", child, schema, 1))
         inner = any(leaf.inner or not leaf.is_plain_element for leaf in below)
-        found.append(Leaf(name, child, inner=inner))
+        found.append(SchemaLeaf(name, child, inner=inner))
         found += below
     return list({leaf.name: leaf for leaf in found}.values())
 
 
 def _below(
     pointer: str, node: dict[str, JsonValue], root: dict[str, JsonValue], depth: int
-) -> Iterator[Leaf]:
+) -> Iterator[SchemaLeaf]:
     """Yield what lies below a place; recursive schemas end at a fixed depth."""
     if depth > _MAX_DEPTH:
         return
@@ -97,7 +97,7 @@ def _below(
         children[f"{pointer}/*"] = _merged(items, root, 0)
     for name, child in children.items():
         below = list(_below(name, child, root, depth + 1))
-        yield Leaf(name, child, inner=bool(below))
+        yield SchemaLeaf(name, child, inner=bool(below))
         yield from below
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.compiler.lists.resolve import ListSite, keep_answers, refresh
+from ironcurtain.compiler.lists.resolve import ListContext, keep_answers, refresh
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import ListError, raise_all
 from ironcurtain.model.lists import Lists, NamedList
@@ -35,15 +35,15 @@ class Resolved:
 
 
 def resolve_lists(
-    lists: Lists, policy: CompiledPolicy, site: ListSite, book: AnswerCache, *, ask: bool
+    lists: Lists, policy: CompiledPolicy, context: ListContext, cache: AnswerCache, *, ask: bool
 ) -> Resolved:
     """Resolve the lists that rules use and that nobody has filled.
 
     Args:
         lists: The lists as people and the last compile left them.
         policy: The rules.
-        site: What to resolve against. With `ask_again`, what earlier compiles resolved is resolved anew.
-        book: Where answers come from.
+        context: What to resolve against. With `ask_again`, what earlier compiles resolved is resolved anew.
+        cache: Where answers come from.
         ask: Whether somebody may be asked and servers may be called; otherwise lists stay as they are.
 
     Raises:
@@ -54,12 +54,12 @@ def resolve_lists(
     """
     found = _declared(lists, policy)
     used = [name for name in used_lists(policy) if name in found.lists]
-    wanted = [name for name in used if _is_wanted(found.lists[name], again=site.ask_again)]
-    keep_answers(found, [n for n in used if n not in wanted and found.lists[n].by_compile], site, book)
+    wanted = [name for name in used if _is_wanted(found.lists[name], again=context.ask_again)]
+    keep_answers(found, [n for n in used if n not in wanted and found.lists[n].by_compile], context, cache)
     if not (wanted and ask):
         check_lists(lists, policy)
         return Resolved(lists, ())
-    edited = refresh(found, wanted, site, book)
+    edited = refresh(found, wanted, context, cache)
     marked = {
         name: named.model_copy(update={"by_compile": True}) if name in wanted and named.resolution else named
         for name, named in edited.lists.lists.items()

@@ -47,7 +47,7 @@ _KINDS = ("resolved", "by_hand")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedList:
     """A list to be resolved.
 
     Attributes:
@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ListTool:
     """A tool that could fill a list.
 
     Attributes:
@@ -117,7 +117,7 @@ class ListsAnswer(Frozen):
     by_hand: tuple[KeptByHand, ...]
 
 
-def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> Question:
+def lists_question(wanted: Sequence[WantedList], candidates: Sequence[ListTool]) -> Question:
     """Ask how lists can be resolved with these tools."""
     tools = {(each.server, each.tool.name): each.tool for each in candidates}
     return Question(
@@ -138,7 +138,7 @@ def lists_question(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) ->
     )
 
 
-def lists_joint(wanted: Sequence[Wanted], candidates: Sequence[Candidate]) -> BatchedQuestion:
+def batched_lists_question(wanted: Sequence[WantedList], candidates: Sequence[ListTool]) -> BatchedQuestion:
     """Ask about several lists at once; what is kept are answers about each."""
     parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
 
@@ -169,7 +169,7 @@ def _about(entries: Iterable[dict[str, JsonValue]], names: Collection[JsonValue]
     return (entry for entry in entries if entry.get("list") in names)
 
 
-def _tool_data(candidate: Candidate) -> dict[str, JsonValue]:
+def _tool_data(candidate: ListTool) -> dict[str, JsonValue]:
     tool = candidate.tool
     return {
         "server": candidate.server,
@@ -195,7 +195,7 @@ def _schema(names: Sequence[str], tools: Mapping[tuple[str, str], ToolListing]) 
 
 
 def _mistakes(
-    content: JsonValue, wanted: Sequence[Wanted], tools: Mapping[tuple[str, str], ToolListing]
+    content: JsonValue, wanted: Sequence[WantedList], tools: Mapping[tuple[str, str], ToolListing]
 ) -> list[str]:
     """Return what is wrong with an answer that fits its schema."""
     answer = read_answer(ListsAnswer, content)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from ironcurtain.compiler.lists.edit import Edited, canonical_value, check_type, with_list
 from ironcurtain.compiler.lists.question import (
-    Candidate,
     ListsAnswer,
     ListSource,
-    Wanted,
+    ListTool,
+    WantedList,
     argument_mistakes,
-    lists_joint,
+    batched_lists_question,
     received_word,
 )
 from ironcurtain.compiler.llm.question import Answer, Question
@@ -40,7 +40,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class ListSite:
+class ListContext:
     """What lists are resolved against.
 
     Attributes:
@@ -60,7 +60,7 @@ class ListSite:
     ask_again: bool = False
 
 
-def refresh(lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCache) -> Edited:
+def refresh(lists: Lists, names: Sequence[str], context: ListContext, cache: AnswerCache) -> Edited:
     """Resolve lists anew; what people added and removed stays.
 
     A list that was resolved before is resolved in the same way again, if its tool is as it was; all
@@ -76,40 +76,42 @@ def refresh(lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCach
             raise ListError(
                 f"there is no list {quoted('@' + name)}", hint="Give its --type to make a new one."
             )
-        check_type(lists.lists[name].type, site.registry)
+        check_type(lists.lists[name].type, context.registry)
     known = {
         name: found
         for name in names
-        if (found := lists.lists[name].resolution) is not None and not site.ask_again
+        if (found := lists.lists[name].resolution) is not None and not context.ask_again
     }
-    chosen, by_hand = _choose(lists, [name for name in names if name not in known], site, book)
+    chosen, by_hand = _choose(lists, [name for name in names if name not in known], context, cache)
     resolutions = {**known, **chosen}
     raise_all(
-        [problem for name, each in resolutions.items() for problem in _problems(name, each, lists, site)]
+        [problem for name, each in resolutions.items() for problem in _problems(name, each, lists, context)]
     )
     lines = [f"@{name} is to be kept by hand: {reason}" for name, reason in by_hand.items()]
     for name in names:
         if name in resolutions:
-            lists, more = _resolve(lists, name, resolutions[name], site)
+            lists, more = _resolve(lists, name, resolutions[name], context)
             lines += more
     return Edited(lists, tuple(lines), by_hand)
 
 
-def keep_answers(lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCache) -> None:
+def keep_answers(lists: Lists, names: Sequence[str], context: ListContext, cache: AnswerCache) -> None:
     """Keep the answers by which lists were resolved in use, where they still answer what would be asked."""
-    tools = candidates(site)
-    for question in lists_joint(_wanted(lists, names, site), tools).parts if names and tools else ():
-        if book.has(question):
-            book.ask([question])
+    tools = candidates(context)
+    for question in (
+        batched_lists_question(_wanted(lists, names, context), tools).parts if names and tools else ()
+    ):
+        if cache.has(question):
+            cache.ask([question])
 
 
 def _choose(
-    lists: Lists, names: Sequence[str], site: ListSite, book: AnswerCache
+    lists: Lists, names: Sequence[str], context: ListContext, cache: AnswerCache
 ) -> tuple[dict[str, Resolution], dict[str, str]]:
     """Ask how lists can be resolved; return the resolutions, and the reasons of lists that cannot be."""
     if not names:
         return {}, {}
-    tools = candidates(site)
+    tools = candidates(context)
     if not tools:
         raise OpenQuestionError(
             "no tool is known to only read, so none can be called",
@@ -117,70 +119,74 @@ def _choose(
         )
     resolutions: dict[str, Resolution] = {}
     by_hand: dict[str, str] = {}
-    for answer in _ask(_wanted(lists, names, site), tools, book):
+    for answer in _ask(_wanted(lists, names, context), tools, cache):
         content = read_answer(ListsAnswer, answer.content)
         by_hand |= {kept.list_name: visible(kept.reason) for kept in content.by_hand}
-        resolutions |= {source.list_name: _resolution(source, answer, site) for source in content.resolved}
+        resolutions |= {source.list_name: _resolution(source, answer, context) for source in content.resolved}
     return resolutions, by_hand
 
 
-def _wanted(lists: Lists, names: Sequence[str], site: ListSite) -> list[Wanted]:
-    clauses = {placed.clause.id: placed.clause.text for placed in site.clauses}
-    return [Wanted(n, lists.lists[n].type, clauses.get(lists.lists[n].source, "")) for n in names]
+def _wanted(lists: Lists, names: Sequence[str], context: ListContext) -> list[WantedList]:
+    clauses = {placed.clause.id: placed.clause.text for placed in context.clauses}
+    return [WantedList(n, lists.lists[n].type, clauses.get(lists.lists[n].source, "")) for n in names]
 
 
-def _ask(wanted: Sequence[Wanted], tools: Sequence[Candidate], book: AnswerCache) -> list[Answer]:
+def _ask(wanted: Sequence[WantedList], tools: Sequence[ListTool], cache: AnswerCache) -> list[Answer]:
     """Return an answer about each list; those that are not kept are asked about in one question."""
-    by_digest = {p.digest: w for p, w in zip(lists_joint(wanted, tools).parts, wanted, strict=True)}
+    by_digest = {
+        p.digest: w for p, w in zip(batched_lists_question(wanted, tools).parts, wanted, strict=True)
+    }
 
     def join(missing: Sequence[Question]) -> list[BatchedQuestion]:
-        return [lists_joint([by_digest[part.digest] for part in missing], tools)] if missing else []
+        return (
+            [batched_lists_question([by_digest[part.digest] for part in missing], tools)] if missing else []
+        )
 
-    return book.ask_joint(lists_joint(wanted, tools).parts, join)
+    return cache.ask_joint(batched_lists_question(wanted, tools).parts, join)
 
 
-def candidates(site: ListSite) -> list[Candidate]:
+def candidates(context: ListContext) -> list[ListTool]:
     """Return the tools that a model may choose from.
 
     Those annotated to change nothing, those that a person confirmed, and those whose server claims that
     they only read, which count for nothing until a person confirms them.
     """
     found = []
-    for server, listed in site.tools.items():
-        if server in site.servers.servers and not site.servers.servers[server].command:
+    for server, listed in context.tools.items():
+        if server in context.servers.servers and not context.servers.servers[server].command:
             continue
         for tool in listed:
-            read_only = _is_read_only(server, tool, site)
+            read_only = _is_read_only(server, tool, context)
             if read_only or tool.annotations.get("readOnlyHint") is True:
-                found.append(Candidate(server, tool, read_only))
+                found.append(ListTool(server, tool, read_only))
     return found
 
 
-def _is_read_only(server: str, tool: ToolListing, site: ListSite) -> bool:
-    annotation = site.annotations.find(server, tool.name) if site.annotations else None
+def _is_read_only(server: str, tool: ToolListing, context: ListContext) -> bool:
+    annotation = context.annotations.find(server, tool.name) if context.annotations else None
     annotated = annotation is not None and annotation.schema_digest == tool_digest(tool)
-    return f"{server}/{tool.name}" in site.confirmed or (
+    return f"{server}/{tool.name}" in context.confirmed or (
         annotated and annotation is not None and not annotation.side_effects
     )
 
 
-def _resolution(source: ListSource, answer: Answer, site: ListSite) -> Resolution:
-    tool = _live(source.server, source.tool, site.tools)
+def _resolution(source: ListSource, answer: Answer, context: ListContext) -> Resolution:
+    tool = _live(source.server, source.tool, context.tools)
     return Resolution(
         server=source.server,
         tool=source.tool,
         arguments=source.parsed_arguments(),
         values=source.values,
         schema_digest=tool_digest(tool) if tool else "",
-        confirmed=f"{source.server}/{source.tool}" in site.confirmed,
+        confirmed=f"{source.server}/{source.tool}" in context.confirmed,
         answered_by=f"{answer.provider}:{answer.model}" if answer.model else answer.provider,
     )
 
 
-def _problems(name: str, chosen: Resolution, lists: Lists, site: ListSite) -> list[IronCurtainError]:
+def _problems(name: str, chosen: Resolution, lists: Lists, context: ListContext) -> list[IronCurtainError]:
     """Return why the tool of a resolution must not be called, whoever chose it."""
     where = f"{chosen.server}/{chosen.tool}"
-    tool = _live(chosen.server, chosen.tool, site.tools)
+    tool = _live(chosen.server, chosen.tool, context.tools)
     if tool is None or tool_digest(tool) != chosen.schema_digest:
         state = "does not exist" if tool is None else "is not as it was when the list was resolved"
         return [
@@ -195,7 +201,7 @@ def _problems(name: str, chosen: Resolution, lists: Lists, site: ListSite) -> li
     ):
         mistakes.append(f"{quoted(word)} speaks of what was received, and people come from what was sent")
     problems: list[IronCurtainError] = [ListError(f"@{name}: {each}", where=where) for each in mistakes]
-    if not (chosen.confirmed or _is_read_only(chosen.server, tool, site)):
+    if not (chosen.confirmed or _is_read_only(chosen.server, tool, context)):
         problems.append(
             OpenQuestionError(
                 f"@{name} would be resolved by calling {quoted(where)}, and nobody said that it only reads",
@@ -209,12 +215,12 @@ def _live(server: str, tool: str, tools: Tools) -> ToolListing | None:
     return next((each for each in tools.get(server, ()) if each.name == tool), None)
 
 
-def _resolve(lists: Lists, name: str, chosen: Resolution, site: ListSite) -> tuple[Lists, list[str]]:
+def _resolve(lists: Lists, name: str, chosen: Resolution, context: ListContext) -> tuple[Lists, list[str]]:
     from ironcurtain.servers.call import call_tool  # noqa: PLC0415 - the SDK takes a second to load
 
     named = lists.lists[name]
-    result = call_tool(site.servers, site.starter, chosen.server, chosen.tool, chosen.arguments)
-    values, notes = take_values(result, chosen.values, named, site.registry)
+    result = call_tool(context.servers, context.starter, chosen.server, chosen.tool, chosen.arguments)
+    values, notes = take_values(result, chosen.values, named, context.registry)
     fresh = named.model_copy(update={"resolved": values, "resolution": chosen})
     edited = with_list(lists, name, fresh)
     heading = f"@{name}: {len(values)} values from {chosen.server}/{chosen.tool}"

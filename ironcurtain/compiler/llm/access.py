@@ -126,7 +126,7 @@ class UserConfig(Frozen):
 
 
 @dataclass(frozen=True)
-class Access:
+class ModelAccess:
     """What an endpoint needs to reach its model.
 
     Attributes:
@@ -181,7 +181,7 @@ def load_user_config(path: Path) -> UserConfig:
     raise AssertionError  # unreachable: a ValidationError holds at least one problem
 
 
-def access_to(service: Service, config: UserConfig, environ: Mapping[str, str] = os.environ) -> Access:
+def access_to(service: Service, config: UserConfig, environ: Mapping[str, str] = os.environ) -> ModelAccess:
     """Find the way to a provider.
 
     Raises:
@@ -197,7 +197,7 @@ def access_to(service: Service, config: UserConfig, environ: Mapping[str, str] =
         )
     if base_url is not None:
         _check_address(base_url, service, has_key=key is not None)
-    return Access(service, base_url, key, config.timeout)
+    return ModelAccess(service, base_url, key, config.timeout)
 
 
 def _check_address(base_url: str, service: Service, *, has_key: bool) -> None:

@@ -18,12 +18,12 @@ MAX_ANSWER_CHARACTERS = 1_000_000
 # What services add around a request: marks of turns, and instructions for structured output.
 _FRAME_TOKENS = 1000
 
-Kind: TypeAlias = Literal["status", "time-out", "unreachable", "cut", "huge", "unintelligible"]
+CallFailure: TypeAlias = Literal["status", "time-out", "unreachable", "cut", "huge", "unintelligible"]
 Stop: TypeAlias = Literal["end", "limit", "context", "refusal"]
 
 
 @dataclass(frozen=True)
-class Turn:
+class Message:
     """One turn of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -31,7 +31,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelRequest:
     """What is sent.
 
     Attributes:
@@ -41,7 +41,7 @@ class Request:
     """
 
     system: str
-    turns: tuple[Turn, ...]
+    turns: tuple[Message, ...]
     schema: dict[str, JsonValue]
     max_tokens: int
 
@@ -62,7 +62,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """What came back: the text, why it ends, and its tokens if the server told."""
 
     text: str
@@ -84,7 +84,7 @@ class CallError(Exception):
 
     def __init__(
         self,
-        kind: Kind,
+        kind: CallFailure,
         *,
         status: int = 0,
         detail: str = "",
@@ -92,7 +92,7 @@ class CallError(Exception):
         final: bool = False,
     ) -> None:
         super().__init__(kind)
-        self.kind: Kind = kind
+        self.kind: CallFailure = kind
         self.status = status
         self.detail = detail
         self.wait = wait
@@ -107,7 +107,7 @@ class CallError(Exception):
 class Endpoint(Protocol):
     """One model behind one provider's API. One module in this package for each provider."""
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """Send one request and read the whole answer.
 
         Raises:
@@ -139,7 +139,7 @@ class Streamed:
         if self.size > MAX_ANSWER_CHARACTERS:
             raise CallError("huge")
 
-    def reply(self) -> Reply:
+    def reply(self) -> ModelReply:
         """Return the complete answer.
 
         Raises:
@@ -149,4 +149,4 @@ class Streamed:
             raise CallError("cut")
         counted = self.input_tokens is not None and self.output_tokens is not None
         usage = Usage(self.input_tokens or 0, self.output_tokens or 0) if counted else None
-        return Reply("".join(self.pieces), self.stop, usage)
+        return ModelReply("".join(self.pieces), self.stop, usage)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ironcurtain.compiler.llm.access import Price
-from ironcurtain.compiler.llm.call import Request, Usage
+from ironcurtain.compiler.llm.call import ModelRequest, Usage
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.errors import BudgetReachedError
 
@@ -131,7 +131,7 @@ class Ledger:
             estimated=int(usage.estimated),
         )
 
-    def require(self, question: Question, request: Request, price: Price | None) -> None:
+    def require(self, question: Question, request: ModelRequest, price: Price | None) -> None:
         """Make sure that the budget bears a call, even if its answer is as long as it may be.
 
         Raises:

@@ -21,7 +21,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 from ironcurtain.system.text import visible
 
-Check: TypeAlias = Callable[[JsonValue], list[str]]
+AnswerCheck: TypeAlias = Callable[[JsonValue], list[str]]
 """Returns the mistakes of an answer that already fits its schema, one sentence each; empty if none."""
 
 Rename: TypeAlias = Callable[[JsonValue, Mapping[str, str]], JsonValue]
@@ -68,7 +68,7 @@ class Question:
     system: str
     prompt: str
     schema: dict[str, JsonValue]
-    check: Check
+    check: AnswerCheck
     beside: str = ""
     previous: str = ""
     told: Mapping[str, str] = field(default_factory=dict)
@@ -159,7 +159,7 @@ Keep: TypeAlias = Callable[[Answer], None]
 
 
 @dataclass(frozen=True)
-class Given:
+class EarlierAnswer:
     """An answer to a joint question that was asked before, whether or not it would be asked so again.
 
     Attributes:
@@ -178,7 +178,7 @@ class Given:
 class Provider(Protocol):
     """Whoever answers questions. One file in this package for each."""
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         """Return the answers to joint questions that lie there from earlier runs."""
         ...
 

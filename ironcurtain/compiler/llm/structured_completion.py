@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ironcurtain.compiler.llm.access import Access, Price
-from ironcurtain.compiler.llm.call import CallError, Endpoint, Reply, Request, Turn, Usage
+from ironcurtain.compiler.llm.access import ModelAccess, Price
+from ironcurtain.compiler.llm.call import CallError, Endpoint, Message, ModelReply, ModelRequest, Usage
 from ironcurtain.compiler.llm.ledger import Entry, Ledger
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to, grouped
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to, grouped
 from ironcurtain.errors import ModelFailedError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -92,7 +92,7 @@ class ModelProvider:
     def __init__(
         self,
         endpoint: Endpoint,
-        access: Access,
+        access: ModelAccess,
         model: str,
         price: Price | None,
         ledger: Ledger,
@@ -123,7 +123,7 @@ class ModelProvider:
             answers.append(answer)
         return answers
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         """Return nothing: a model answers when it is asked."""
         return ()
 
@@ -131,23 +131,23 @@ class ModelProvider:
         """Do nothing: there are no working files."""
 
     def _content(self, question: Question, entry: Entry) -> JsonValue:
-        turns = [Turn("user", question.text)]
+        turns = [Message("user", question.text)]
         mistakes: list[str] = []
         for correction in range(1 + MAX_CORRECTIONS):
             entry.state = f"correcting ({correction})" if correction else "asking"
-            request = Request(question.system, tuple(turns), question.schema, MAX_TOKENS)
+            request = ModelRequest(question.system, tuple(turns), question.schema, MAX_TOKENS)
             text = self._answer(question, request, entry)
             content, mistakes = _checked(question, text)
             if not mistakes:
                 return content
-            turns += [Turn("assistant", text), Turn("user", _correction(mistakes))]
+            turns += [Message("assistant", text), Message("user", _correction(mistakes))]
         raise ModelFailedError(
             f"question {question.key}: the answer is still not valid after {MAX_CORRECTIONS} corrections: "
             + _first(grouped(mistakes)),
             hint="Try another model, or --model manual to answer the question yourself.",
         )
 
-    def _answer(self, question: Question, request: Request, entry: Entry) -> str:
+    def _answer(self, question: Question, request: ModelRequest, entry: Entry) -> str:
         """Return the text of a complete answer, valid or not."""
         reply = self._reply(question, request, entry)
         if reply.stop in WRONG_STOPS or not reply.text.strip():
@@ -158,7 +158,7 @@ class ModelProvider:
             )
         return reply.text
 
-    def _reply(self, question: Question, request: Request, entry: Entry) -> Reply:
+    def _reply(self, question: Question, request: ModelRequest, entry: Entry) -> ModelReply:
         """Call until there is a reply, as often and as late as the failures allow."""
         refusals, breaks = self._patience.refusals, self._patience.breaks
         while True:
@@ -193,7 +193,7 @@ class ModelProvider:
         return pause if pause <= self._patience.longest_wait else None
 
 
-def _estimate(request: Request, output: int) -> Usage:
+def _estimate(request: ModelRequest, output: int) -> Usage:
     """Return the most that a call can have used whose tokens the server did not tell."""
     return Usage(request.tokens_at_most(), output, estimated=True)
 
@@ -218,7 +218,7 @@ def _correction(mistakes: Sequence[str]) -> str:
     return f"The answer is not valid:\n{listed}\nGive the whole corrected answer, in the same form."
 
 
-def call_failed(key: str, error: CallError, access: Access) -> ModelFailedError:
+def call_failed(key: str, error: CallError, access: ModelAccess) -> ModelFailedError:
     """Return the error to show for a call that failed for good; `key` names its question."""
     what, hint = _words(error)
     names = {
@@ -242,7 +242,7 @@ def _words(error: CallError) -> tuple[str, str]:
     return _STATUSES.get(error.status, (f"{{service}} failed ({error.status})", _LATER))
 
 
-def _shown(detail: str, access: Access) -> str:
+def _shown(detail: str, access: ModelAccess) -> str:
     """Return what a server said, safe to show: some repeat the key that they were sent."""
     text = detail.replace(access.secret, "***") if access.secret else detail
     return visible(text[:_SHOWN_DETAIL])

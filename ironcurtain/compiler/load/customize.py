@@ -17,7 +17,7 @@ from typing import Literal
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause, read_user_clauses, sentences
-from ironcurtain.compiler.load.linter import Finding, lint
+from ironcurtain.compiler.load.linter import LintFinding, lint
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,
@@ -38,7 +38,7 @@ _MARK = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:>\s*)*")
 _STARTS_MARKDOWN = re.compile(r"(?:#|>|[-*+]\s|\d{1,9}[.)]\s|```|~~~|<|---|===|\||\s)")
 
 
-class Turn(Frozen):
+class ConversationTurn(Frozen):
     """One thing said in the conversation: by the `person`, or by whoever answers (`helper`)."""
 
     who: str
@@ -67,7 +67,7 @@ class _Edits(Frozen):
 
 
 @dataclass(frozen=True)
-class Proposal:
+class GuidanceProposal:
     """What an answer comes to.
 
     Attributes:
@@ -79,13 +79,13 @@ class Proposal:
 
     text: str
     difference: str
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     question: str
     remark: str
 
 
 def customize_question(
-    base: Sequence[PlacedClause], own: str, source: str, conversation: Sequence[Turn]
+    base: Sequence[PlacedClause], own: str, source: str, conversation: Sequence[ConversationTurn]
 ) -> Question:
     """Ask for the edits that a conversation comes to.
 
@@ -111,7 +111,7 @@ def customize_question(
     )
 
 
-def proposal(content: JsonValue, own: str, source: str) -> Proposal:
+def proposal(content: JsonValue, own: str, source: str) -> GuidanceProposal:
     """Return what a valid answer comes to."""
     answer = read_answer(_Edits, content)
     text = _edited(answer.edits, own, source)
@@ -121,7 +121,7 @@ def proposal(content: JsonValue, own: str, source: str) -> Proposal:
     old = {placed.clause.text for placed in read_user_clauses(own, source)}
     clauses = read_user_clauses(text, source)
     fresh = {placed.clause.id for placed in clauses if placed.clause.text not in old}
-    return Proposal(
+    return GuidanceProposal(
         text=text,
         difference="\n".join(visible(line) for line in lines),
         findings=tuple(finding for finding in lint(clauses) if finding.clause in fresh),

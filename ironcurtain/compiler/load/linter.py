@@ -46,7 +46,7 @@ _MIN_STEM = 3
 _WORDS = {Verdict.ALLOW: "allowed", Verdict.DENY: "denied", Verdict.ESCALATE: "asked about"}
 
 
-class Finding(Frozen):
+class LintFinding(Frozen):
     """One thing that the linter has to say.
 
     Attributes:
@@ -76,11 +76,11 @@ class LintReport(Frozen):
 
     format: Literal["ironcurtain/lint/v1"] = "ironcurtain/lint/v1"
     ok: bool
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
 
 
 @dataclass(frozen=True)
-class _Sentence:
+class _ReadSentence:
     """One sentence of a clause, in lower case, with the verdicts that it gives.
 
     Attributes:
@@ -97,7 +97,7 @@ class _Sentence:
         return not any(word not in FILLER for word in _WORD.findall(self.text))
 
 
-def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
+def lint(clauses: Sequence[PlacedClause]) -> tuple[LintFinding, ...]:
     """Return what stands out in the clauses, principles aside, in the order of the clauses."""
     read = [(placed, tuple(_sentences(placed))) for placed in clauses if not placed.clause.principle]
     found = [finding for placed, sentences in read for finding in _alone(placed, sentences)]
@@ -106,7 +106,7 @@ def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (order[finding.clause], finding.id)))
 
 
-def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple[Finding, ...]:
+def remaining(findings: Sequence[LintFinding], implemented: Container[str]) -> tuple[LintFinding, ...]:
     """Return the findings that still hold where rules are known.
 
     Args:
@@ -118,7 +118,7 @@ def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple
     )
 
 
-def contradictions(findings: Sequence[Finding]) -> list[ConstitutionError]:
+def contradictions(findings: Sequence[LintFinding]) -> list[ConstitutionError]:
     """Return the findings that stop a compile, as errors."""
     return [
         ConstitutionError(f"{f.clause} {f.what}", where=_place(f.source), hint=f.suggestion)
@@ -130,7 +130,7 @@ def contradictions(findings: Sequence[Finding]) -> list[ConstitutionError]:
 # -- one clause ---------------------------------------------------------------------------------
 
 
-def _alone(placed: PlacedClause, sentences: Sequence[_Sentence]) -> Iterator[Finding]:
+def _alone(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator[LintFinding]:
     text = _lowered(_NAME.sub(" x ", placed.clause.text))
     for check, pattern, why, edit in _UNTESTABLE:
         word = pattern.search(text)
@@ -156,7 +156,7 @@ def _alone(placed: PlacedClause, sentences: Sequence[_Sentence]) -> Iterator[Fin
     yield from _verdict_findings(placed, sentences)
 
 
-def _verdict_findings(placed: PlacedClause, sentences: Sequence[_Sentence]) -> Iterator[Finding]:
+def _verdict_findings(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator[LintFinding]:
     text = _lowered(placed.clause.text)
     if not ANY_VERDICT.search(f"{_lowered(placed.lead)} {text}"):
         if not text.endswith(":") and not any(HEADED.search(_lowered(h)) for h in placed.headings):
@@ -218,9 +218,9 @@ def _relative_directory(text: str) -> str | None:
 # -- two clauses --------------------------------------------------------------------------------
 
 
-def _together(read: Sequence[tuple[PlacedClause, Sequence[_Sentence]]]) -> Iterator[Finding]:
+def _together(read: Sequence[tuple[PlacedClause, Sequence[_ReadSentence]]]) -> Iterator[LintFinding]:
     """Find sentences below one heading that say the same, or the opposite, in the same words."""
-    seen: dict[tuple[object, ...], tuple[PlacedClause, _Sentence]] = {}
+    seen: dict[tuple[object, ...], tuple[PlacedClause, _ReadSentence]] = {}
     for placed, sentences in read:
         for sentence in sentences:
             if len(sentence.verdicts) != 1 or not sentence.words:
@@ -232,7 +232,9 @@ def _together(read: Sequence[tuple[PlacedClause, Sequence[_Sentence]]]) -> Itera
                 seen[key] = (placed, sentence)
 
 
-def _pair(placed: PlacedClause, sentence: _Sentence, earlier: PlacedClause, other: _Sentence) -> Finding:
+def _pair(
+    placed: PlacedClause, sentence: _ReadSentence, earlier: PlacedClause, other: _ReadSentence
+) -> LintFinding:
     (verdict,), (before,) = sentence.verdicts, other.verdicts
     if verdict is before:
         what = f"repeats what {earlier.clause.id} says."
@@ -250,13 +252,13 @@ def _pair(placed: PlacedClause, sentence: _Sentence, earlier: PlacedClause, othe
 # -- words --------------------------------------------------------------------------------------
 
 
-def _sentences(placed: PlacedClause) -> Iterator[_Sentence]:
+def _sentences(placed: PlacedClause) -> Iterator[_ReadSentence]:
     for text in _SENTENCE_END.split(_lowered(placed.clause.text)):
         verdicts, rest = _verdicts(text)
         if placed.lead and not verdicts:  # an item may be an exception from what introduces it
             verdicts = _verdicts(_lowered(placed.lead))[0]
         words = tuple(_stem(word) for word in _WORD.findall(rest) if word not in NOISE)
-        yield _Sentence(text, frozenset(verdicts), words)
+        yield _ReadSentence(text, frozenset(verdicts), words)
 
 
 def _verdicts(text: str) -> tuple[set[Verdict], str]:
@@ -288,9 +290,9 @@ def _finding(
     severity: Literal["error", "warning", "note"],
     what: str,
     suggestion: str,
-) -> Finding:
+) -> LintFinding:
     digest = hashlib.sha256(placed.clause.text.encode()).hexdigest()[:8]
-    return Finding(
+    return LintFinding(
         id=f"{check}-{digest}",
         check=check,
         severity=severity,

@@ -48,6 +48,11 @@ class Sources:
     custom: Path | None = None
     user_constitution: Path | None = None
 
+    @property
+    def answers(self) -> Path:
+        """Directory with the answers that the published result was made from."""
+        return self.output / "answers"
+
 
 def sources_of(read: Sources, settings: Settings) -> tuple[Source, ...]:
     """Return the files that a compile reads, in the order of their kinds; files that are not there are none.

@@ -38,7 +38,7 @@ class Documents:
 
 
 def origin(
-    sources: tuple[Source, ...], inputs: Inputs, book: AnswerCache, documents: Documents
+    sources: tuple[Source, ...], inputs: Inputs, cache: AnswerCache, documents: Documents
 ) -> Provenance:
     """Say what the bundle was made from, by digests; nothing in it depends on the machine or the time."""
     tools = documents.tools
@@ -47,9 +47,9 @@ def origin(
         sources=sources,
         constitution=json_text.digest_bytes(inputs.constitution.encode()),
         tools=json_text.digest(digests),
-        prompts=json_text.digest(sorted(answer.question for answer in book.used)),
+        prompts=json_text.digest(sorted(answer.question for answer in cache.used)),
         scenarios=json_text.digest_bytes(_document(documents.recorded.scenarios)),
-        answered_by=tuple(sorted({f"{a.provider}:{a.model}" if a.model else a.provider for a in book.used})),
+        answered_by=tuple(sorted({f"{a.provider}:{a.model}" if a.model else a.provider for a in cache.used})),
         checks={check.name: check.count for check in documents.verification.checks},
         version=version("ironcurtain"),
     )
@@ -64,7 +64,7 @@ def archives(bundle: Bundle, sign: Callable[[Bundle], Bundle] | None) -> dict[st
     return {**made, "provenance.json": json_text.pretty(about).encode()}
 
 
-def files(bundle: Bundle, documents: Documents, book: AnswerCache) -> dict[str, bytes]:
+def files(bundle: Bundle, documents: Documents, cache: AnswerCache) -> dict[str, bytes]:
     """Return the content of every file of the published directory, by relative path."""
     return {
         **{f"bundle/{path}": data for path, data in bundle.files.items()},
@@ -75,7 +75,7 @@ def files(bundle: Bundle, documents: Documents, book: AnswerCache) -> dict[str, 
         FILE_NAME: documents.recorded.evidence.matrix_file,
         "verification.json": json_text.pretty(documents.verification.model_dump(mode="json")).encode(),
         **recorded_files(documents.tools),
-        **{f"answers/{name}": data for name, data in book.files().items()},
+        **{f"answers/{name}": data for name, data in cache.files().items()},
     }
 
 

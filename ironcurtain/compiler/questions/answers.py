@@ -19,7 +19,15 @@ from typing import Literal
 
 from ironcurtain.compiler.llm.earlier import Earlier
 from ironcurtain.compiler.llm.providers.manual import bad_answers
-from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Provider, Question, answer_to
+from ironcurtain.compiler.llm.question import (
+    MANUAL,
+    Answer,
+    EarlierAnswer,
+    Keep,
+    Provider,
+    Question,
+    answer_to,
+)
 from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, SeveralErrors, raise_all
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
@@ -60,7 +68,7 @@ class BatchedQuestion:
             for part, content in zip(self.parts, self.divide(whole.content), strict=True)
         ]
 
-    def read(self, given: Given) -> list[Answer]:
+    def read(self, given: EarlierAnswer) -> list[Answer]:
         """Return the answers to the parts that an answer to these and perhaps to other ones holds.
 
         Raises:

@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.rules.predicates import rule_atom
 from ironcurtain.analysis.engine.rules.wording import atom_words
 from ironcurtain.analysis.findings.kinds.open_allows import is_limited
 from ironcurtain.compiler.annotate.checks import states_absence
-from ironcurtain.compiler.annotate.schema_leaves import Leaf, required_arguments, schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, required_arguments, schema_leaves
 from ironcurtain.compiler.rules.checks import concerned_tools
 from ironcurtain.compiler.rules.values import value_mistakes
 from ironcurtain.decision.canonical import pointers
@@ -176,7 +176,7 @@ def _negative(rule: Rule, key: str, test: ArgCondition) -> Iterator[str]:
         )
 
 
-def _may_be_absent(name: str, tools: Sequence[ToolAnnotation]) -> list[Leaf]:
+def _may_be_absent(name: str, tools: Sequence[ToolAnnotation]) -> list[SchemaLeaf]:
     """Return the place of an argument in each tool that neither demands it nor has a default for it."""
     steps = pointers.steps_of(name)
     return [

@@ -36,7 +36,7 @@ class _Answer(Frozen):
 
 
 def route_clauses(
-    clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str], book: AnswerCache
+    clauses: Sequence[PlacedClause], annotations: Annotations, servers: Sequence[str], cache: AnswerCache
 ) -> Routes:
     """Return the clauses of each server.
 
@@ -46,7 +46,7 @@ def route_clauses(
     enforced = [placed for placed in clauses if not placed.clause.principle]
     if len(servers) <= 1 or not enforced:
         return dict.fromkeys(servers, tuple(clauses))
-    (answer,) = book.ask([_question(enforced, annotations, servers)])
+    (answer,) = cache.ask([_question(enforced, annotations, servers)])
     concerned = {route.clause: route.servers for route in read_answer(_Answer, answer.content).clauses}
     return {
         server: tuple(

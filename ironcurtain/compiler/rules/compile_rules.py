@@ -83,7 +83,7 @@ class RuleContext:
         return next((placed for placed in self.clauses if placed.clause.id == name), None)
 
 
-def compile_rules(context: RuleContext, book: AnswerCache) -> Compiled:
+def compile_rules(context: RuleContext, cache: AnswerCache) -> Compiled:
     """Compile the rules of every server that has tools.
 
     Raises:
@@ -92,11 +92,11 @@ def compile_rules(context: RuleContext, book: AnswerCache) -> Compiled:
         UnconfirmedRuleError: For each rule that allows something without a limit and is not confirmed.
     """
     servers = [name for name, annotated in sorted(context.annotations.servers.items()) if annotated.tools]
-    routes = route_clauses(context.clauses, context.annotations, servers, book)
+    routes = route_clauses(context.clauses, context.annotations, servers, cache)
     asked = [server for server in servers if any(not p.clause.principle for p in routes[server])]
-    answers = book.ask(
+    answers = cache.ask(
         [
-            _question(server, routes[server], context, _previous_text(server, routes[server], context, book))
+            _question(server, routes[server], context, _previous_text(server, routes[server], context, cache))
             for server in asked
         ]
     )
@@ -247,12 +247,12 @@ def _question(
 
 
 def _previous_text(
-    server: str, clauses: Sequence[PlacedClause], context: RuleContext, book: AnswerCache
+    server: str, clauses: Sequence[PlacedClause], context: RuleContext, cache: AnswerCache
 ) -> str:
     """Return what is told of the rules of the last compile, so that what need not change stays as it is."""
     if context.published is None:
         return ""
-    answered = book.previous(f"rules-{server}")
+    answered = cache.previous(f"rules-{server}")
     data = previous_rules(server, context.published, answered, clauses)
     return fill("rules.previous", previous=as_data(data)) if data else ""
 

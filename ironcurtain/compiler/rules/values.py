@@ -36,7 +36,7 @@ _SHOWN_VALUES = 30
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ArgumentPlace:
     """A place of a tool's arguments.
 
     Attributes:
@@ -72,7 +72,7 @@ class _Place:
             found += [value for value in listed if self.takes(value)]
         return found
 
-    def below(self, step: str) -> Iterator[_Place]:
+    def below(self, step: str) -> Iterator[_ArgumentPlace]:
         """Yield what stands one step below, for each shape that the schema allows."""
         defaults = tuple(below for each in self.defaults for below in _below(each, step))
         for shape in self.shapes.of(self.schemas):
@@ -81,9 +81,9 @@ class _Place:
             if step != pointers.EVERY and "object" in shape.types:
                 yield self._of(shape.member(step), defaults)
 
-    def _of(self, schemas: Schemas, defaults: tuple[JsonValue, ...]) -> _Place:
+    def _of(self, schemas: Schemas, defaults: tuple[JsonValue, ...]) -> _ArgumentPlace:
         own = tuple(default for schema in schemas.parts for default in _defaults(schema))
-        return _Place(self.shapes, schemas, (*defaults, *own))
+        return _ArgumentPlace(self.shapes, schemas, (*defaults, *own))
 
 
 def value_mistakes(condition: If, tools: Sequence[ToolAnnotation]) -> Iterator[str]:
@@ -99,7 +99,7 @@ def value_mistakes(condition: If, tools: Sequence[ToolAnnotation]) -> Iterator[s
             yield from _test_mistakes(test, places)
 
 
-def _test_mistakes(test: ArgCondition, places: Sequence[_Place]) -> Iterator[str]:
+def _test_mistakes(test: ArgCondition, places: Sequence[_ArgumentPlace]) -> Iterator[str]:
     shown = f"`args` {quoted(test.name)}"
     known = _known(places)
     if test.op == "matches" and known and all(isinstance(value, str) for value in known):
@@ -115,7 +115,7 @@ def _test_mistakes(test: ArgCondition, places: Sequence[_Place]) -> Iterator[str
             yield f"{shown}: {_text(value)} can never stand there; {there}"
 
 
-def _places(name: str, tool: ToolAnnotation) -> list[_Place]:
+def _places(name: str, tool: ToolAnnotation) -> list[_ArgumentPlace]:
     """Return what may stand at a place of a tool's arguments; none if the tool has no such argument."""
     first, *rest = pointers.steps_of(name)
     schema = shown_schema(tool.input_schema) if tool.input_schema is not None else {}
@@ -124,7 +124,7 @@ def _places(name: str, tool: ToolAnnotation) -> list[_Place]:
         first in dict(shape.properties) for shape in shapes.of(Schemas((schema,)))
     ):
         return []
-    found = list(_Place(shapes, Schemas((schema,)), tuple(_defaults(schema))).below(first))
+    found = list(_ArgumentPlace(shapes, Schemas((schema,)), tuple(_defaults(schema))).below(first))
     for step in rest:
         found = [below for place in found for below in place.below(step)]
     return found
@@ -155,7 +155,7 @@ def _accepts(schema: JsonValue, value: JsonValue) -> bool:
     return validator(schema, registry=Registry()).is_valid(value)
 
 
-def _known(places: Sequence[_Place]) -> list[JsonValue]:
+def _known(places: Sequence[_ArgumentPlace]) -> list[JsonValue]:
     """Return all values that places take besides null, if they are listed; else none."""
     found: list[JsonValue] = []
     for place in places:
@@ -166,7 +166,7 @@ def _known(places: Sequence[_Place]) -> list[JsonValue]:
     return found
 
 
-def _schemas(places: Sequence[_Place]) -> list[JsonValue]:
+def _schemas(places: Sequence[_ArgumentPlace]) -> list[JsonValue]:
     return [each for place in places for each in place.schemas.parts]
 
 

@@ -49,7 +49,7 @@ _Places: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Ground:
+class GenerationContext:
     """What calls are generated over: all that tells two calls apart.
 
     Attributes:
@@ -74,21 +74,21 @@ class Generated:
     left_out: int
 
 
-def generate_calls(ground: Ground) -> Generated:
+def generate_calls(context: GenerationContext) -> Generated:
     """Return calls of every tool: at least one where its schema can be met, each only once."""
-    registry = Registry(ground.annotations.roles)
-    words = _words(ground)
-    places = _places(ground, registry, words[0])
-    repositories = {_REPOSITORIES: tuple(sorted(ground.world.repositories))}
+    registry = Registry(context.annotations.roles)
+    words = _words(context)
+    places = _places(context, registry, words[0])
+    repositories = {_REPOSITORIES: tuple(sorted(context.world.repositories))}
     calls: list[ScenarioCall] = []
     left_out = 0
-    for server, annotated in sorted(ground.annotations.servers.items()):
+    for server, annotated in sorted(context.annotations.servers.items()):
         for tool in annotated.tools:
             fitted = ValidatedTool(tool)
             if fitted.unusable:
                 continue  # every call of it is invalid
             filler = Filler(fitted, registry, words)
-            atoms = _atoms(tool, server, ground)
+            atoms = _atoms(tool, server, context)
             found = list(_Calls(server, filler, registry, {**places, **repositories}, atoms, words).all())
             room = min(MAX_OF_TOOL, MAX_CALLS - len(calls))
             calls += found[:room]
@@ -125,34 +125,34 @@ def call_key(call: ScenarioCall) -> bytes:
     return json_text.canonical(call.model_dump(mode="json"))
 
 
-def _words(ground: Ground) -> tuple[str, str]:
+def _words(context: GenerationContext) -> tuple[str, str]:
     texts = [
         # What is claimed of clauses makes no difference to any call.
         json_text.canonical(policy.model_dump(mode="json", by_alias=True, exclude={"claims"})).decode()
-        for policy in ground.policies
+        for policy in context.policies
     ]
-    lists = json_text.canonical(ground.lists.model_dump(mode="json")).decode()
-    return fresh_words([*texts, lists, json_text.canonical(ground.world.model_dump(mode="json")).decode()])
+    lists = json_text.canonical(context.lists.model_dump(mode="json")).decode()
+    return fresh_words([*texts, lists, json_text.canonical(context.world.model_dump(mode="json")).decode()])
 
 
-def _places(ground: Ground, registry: Registry, fresh: str) -> _Places:
+def _places(context: GenerationContext, registry: Registry, fresh: str) -> _Places:
     """Return the values to try for each kind: sandbox, every place that a rule names, outside them all."""
     named: dict[str, set[str]] = {kind: set() for kind in registry.pattern_kinds}
     used: dict[str, set[str]] = {kind: set() for kind in registry.pattern_kinds}
     for condition in (
-        c for policy in ground.policies for rule in policy.rules for c in rule.if_.role_conditions
+        c for policy in context.policies for rule in policy.rules for c in rule.if_.role_conditions
     ):
         for kind in {registry[role].pattern_kind for role in condition.roles}:
             named[kind] |= {p for p in condition.patterns if not p.startswith("@")}
             used[kind] |= {p.removeprefix("@") for p in condition.patterns if p.startswith("@")}
-    home = ground.world.home
+    home = context.world.home
     directories = {p: home + p[1:] if p.startswith("~") else p for p in named["path"]}
     found: dict[str, tuple[str, ...]] = {}
     for kind in registry.pattern_kinds:
         witnesses = pattern_witnesses(kind, named[kind], registry, fresh, directories)
-        witnesses += _of_lists(kind, used[kind], ground.lists, registry, fresh)
+        witnesses += _of_lists(kind, used[kind], context.lists, registry, fresh)
         values = [witness.values[0] for witness in [*witnesses, *outside_witnesses(kind, registry, fresh)]]
-        sandbox = [f"{ground.world.sandbox}/{fresh}"] if kind == "path" and ground.world.sandbox else []
+        sandbox = [f"{context.world.sandbox}/{fresh}"] if kind == "path" and context.world.sandbox else []
         found[kind] = tuple(dict.fromkeys([*sandbox, *values]))
     return found
 
@@ -165,15 +165,15 @@ def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fres
     return found
 
 
-def _atoms(tool: ToolAnnotation, server: str, ground: Ground) -> tuple[Predicate, ...]:
+def _atoms(tool: ToolAnnotation, server: str, context: GenerationContext) -> tuple[Predicate, ...]:
     """Return every test that tells modes of the tool apart: of its conditional roles, and of rules."""
     found = [role_atom(when) for a in tool.args if a.conditional for when in a.conditional.when]
     own = Annotations(
         format="ironcurtain/annotations/v1",
-        roles=ground.annotations.roles,
-        servers={server: ground.annotations.servers[server].model_copy(update={"tools": (tool,)})},
+        roles=context.annotations.roles,
+        servers={server: context.annotations.servers[server].model_copy(update={"tools": (tool,)})},
     )
-    for rule in (rule for policy in ground.policies for rule in policy.rules):
+    for rule in (rule for policy in context.policies for rule in policy.rules):
         if concerned_tools(rule.if_, own):
             found += _tests(rule)
     return tuple({atom.key: atom for atom in found}.values())

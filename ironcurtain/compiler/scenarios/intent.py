@@ -115,12 +115,12 @@ class _Answer(Frozen):
     scenarios: tuple[_AnsweredScenario, ...]
 
 
-def ask_intent(context: IntentContext, book: AnswerCache, *, ask: bool) -> Intent:
+def ask_intent(context: IntentContext, cache: AnswerCache, *, ask: bool) -> Intent:
     """Ask for the scenarios and keep those that can come true.
 
     Args:
         context: What the model is told.
-        book: Where answers come from.
+        cache: Where answers come from.
         ask: Whether to ask what no kept answer tells; otherwise the scenarios are those that are kept, if
             they were written for the clauses, tools and lists as they are.
 
@@ -129,9 +129,9 @@ def ask_intent(context: IntentContext, book: AnswerCache, *, ask: bool) -> Inten
     """
     groups = _groups(context.annotations)
     questions = [_question(f"intent-{number}", servers, context) for number, servers in enumerate(groups, 1)]
-    if not ask and not all(book.has(question) for question in questions):
-        return Intent((), (_OUTDATED,) if book.holds("intent") else ())
-    answers = [read_answer(_Answer, answer.content) for answer in book.ask(questions)]
+    if not ask and not all(cache.has(question) for question in questions):
+        return Intent((), (_OUTDATED,) if cache.holds("intent") else ())
+    answers = [read_answer(_Answer, answer.content) for answer in cache.ask(questions)]
     answered = [scenario for answer in answers for scenario in answer.scenarios]
     taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
     names = {scenario.id for scenario in context.fixed.scenarios}

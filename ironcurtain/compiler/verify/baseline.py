@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from ironcurtain.compiler.scenarios.generated import Ground, call_key, generate_calls, record
+from ironcurtain.compiler.scenarios.generated import GenerationContext, call_key, generate_calls, record
 from ironcurtain.compiler.verify.policy_analysis import Evidence
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder
-from ironcurtain.compiler.verify.repair import Settled
+from ironcurtain.compiler.verify.repair import RepairResult
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import with_records
 from ironcurtain.engine.background import beside
@@ -38,7 +38,7 @@ class Baseline:
     notes: tuple[str, ...]
 
 
-def record_policy(settled: Settled, workshop: PolicyBuilder, guarantees: Guarantees | None) -> Baseline:
+def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Guarantees | None) -> Baseline:
     """Record what a settled policy does.
 
     Raises:
@@ -47,14 +47,14 @@ def record_policy(settled: Settled, workshop: PolicyBuilder, guarantees: Guarant
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    bundle, demanded = settled.tried.bundle, workshop.demanded(settled.draft)
-    ground = Ground(workshop.annotations, (settled.draft.policy,), workshop.lists, workshop.world)
+    bundle, demanded = settled.tried.bundle, builder.demanded(settled.draft)
+    ground = GenerationContext(builder.annotations, (settled.draft.policy,), builder.lists, builder.world)
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
-    evidence = Evidence(bundle, demanded, guarantees, workshop.opa)
+    evidence = Evidence(bundle, demanded, guarantees, builder.opa)
     with beside(evidence.gathered) as gathering:
-        records = record(fresh, partial(workshop.attempt, bundle))
+        records = record(fresh, partial(builder.attempt, bundle))
         gathering.result()
     left_out = generated.left_out
     return Baseline(

@@ -35,7 +35,7 @@ class GateOutcome:
 Gate: TypeAlias = Callable[[Baseline], GateOutcome]
 
 
-def judge(recorded: Baseline, gate: Gate, progress: Progress, unread: Sequence[str]) -> Verification:
+def apply_gate(recorded: Baseline, gate: Gate, progress: Progress, unread: Sequence[str]) -> Verification:
     """Let the gate judge a policy; return its verification with everything that was found.
 
     Args:

@@ -42,7 +42,7 @@ MAX_JUDGED = 60
 """Failures in one question; what lies beyond waits for the next round."""
 
 Blame: TypeAlias = Literal["rule", "scenario", "both", "undecided"]
-Try = Callable[[Sequence[ScenarioCall]], list[Decision]]
+DecideCalls = Callable[[Sequence[ScenarioCall]], list[Decision]]
 """Decides calls on the policy that is judged, in their order."""
 
 
@@ -67,7 +67,7 @@ class _Answer(Frozen):
 
 
 @dataclass(frozen=True)
-class Case:
+class JudgedPolicy:
     """What the judge is shown: the policy, and where it differs from which scenarios."""
 
     clauses: tuple[PlacedClause, ...]
@@ -80,15 +80,15 @@ class Judge:
     """Asks a model; one judge serves a whole compile, since its probes are counted over all rounds.
 
     Args:
-        book: Where answers come from.
+        cache: Where answers come from.
     """
 
-    def __init__(self, book: AnswerCache) -> None:
-        self.book = book
+    def __init__(self, cache: AnswerCache) -> None:
+        self.cache = cache
         self._asked = 0
         self._probe_rounds = 0
 
-    def judge(self, case: Case, attempt: Try) -> tuple[Judgement, ...]:
+    def judge(self, case: JudgedPolicy, attempt: DecideCalls) -> tuple[Judgement, ...]:
         """Return a judgement of each failed scenario that fits into one question.
 
         Args:
@@ -104,7 +104,7 @@ class Judge:
             may_probe = self._probe_rounds < MAX_PROBE_ROUNDS
             self._asked += 1
             question = _question(f"judge-{self._asked}", case, failed, probes, may_probe=may_probe)
-            answer = read_answer(_Answer, self.book.ask([question])[0].content)
+            answer = read_answer(_Answer, self.cache.ask([question])[0].content)
             calls = _calls(answer.probes) if may_probe else []
             if not calls:
                 return tuple(
@@ -117,7 +117,7 @@ class Judge:
 
 def _question(
     key: str,
-    case: Case,
+    case: JudgedPolicy,
     failed: Sequence[tuple[Scenario, Mismatch]],
     probes: Sequence[JsonSource],
     *,

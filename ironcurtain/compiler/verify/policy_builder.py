@@ -1,4 +1,4 @@
-"""The workshop of one compile: makes bundles of policies and tries them on the real engine."""
+"""Building the bundles of one compile, and trying them on the real engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import CustomModule
 from ironcurtain.compiler.render.policy_tests import with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_id
-from ironcurtain.compiler.verify.repair import RepairDraft, Tried
+from ironcurtain.compiler.verify.repair import RepairDraft, TriedDraft
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.relations import SANDBOX, forest
@@ -66,11 +66,11 @@ class PolicyBuilder:
         """Return the scenarios of people and of models: what a policy has to make come true."""
         return self.fixed.model_copy(update={"scenarios": (*self.fixed.scenarios, *draft.intent)})
 
-    def run(self, draft: RepairDraft) -> Tried:
+    def run(self, draft: RepairDraft) -> TriedDraft:
         """Make a draft's bundle and verify it."""
         demanded = self.demanded(draft)
         bundle = self.tested(draft.policy, demanded)
-        return Tried(bundle, verify(bundle, demanded, self.opa))
+        return TriedDraft(bundle, verify(bundle, demanded, self.opa))
 
     def attempt(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision]:
         """Decide calls on a bundle, in their order."""

@@ -40,7 +40,7 @@ from ironcurtain.compiler.rules.compile_rules import (
 )
 from ironcurtain.compiler.rules.patches import Op, Patch, apply_patches
 from ironcurtain.compiler.scenarios.intent import tool_data
-from ironcurtain.compiler.verify.judge import Case, Judge, Judgement, failure_data, rules_data
+from ironcurtain.compiler.verify.judge import Judge, JudgedPolicy, Judgement, failure_data, rules_data
 from ironcurtain.compiler.verify.report import Mismatch, Verification
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError, IronCurtainError, SeveralErrors
@@ -64,7 +64,7 @@ class RepairDraft:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedDraft:
     """A draft as the engine saw it."""
 
     bundle: Bundle
@@ -79,7 +79,7 @@ class RepairBackend(Protocol):
         """The scenarios that people wrote."""
         ...
 
-    def run(self, draft: RepairDraft) -> Tried:
+    def run(self, draft: RepairDraft) -> TriedDraft:
         """Build a draft's bundle and verify it."""
         ...
 
@@ -89,7 +89,7 @@ class RepairBackend(Protocol):
 
 
 @dataclass(frozen=True)
-class Settled:
+class RepairResult:
     """The draft after all repairs.
 
     Attributes:
@@ -99,7 +99,7 @@ class Settled:
     """
 
     draft: RepairDraft
-    tried: Tried
+    tried: TriedDraft
     questions: tuple[OpenQuestion, ...]
     notes: tuple[str, ...]
     rounds: int
@@ -154,7 +154,7 @@ class _State:
     """A draft that was tried, and how many notes led to it."""
 
     draft: RepairDraft
-    tried: Tried
+    tried: TriedDraft
     notes: int
 
     @property
@@ -183,14 +183,16 @@ class _Progress:
     rounds: int = 0
 
 
-def settle(draft: RepairDraft, bench: RepairBackend, context: RuleContext, book: AnswerCache) -> Settled:
+def repair(
+    draft: RepairDraft, backend: RepairBackend, context: RuleContext, cache: AnswerCache
+) -> RepairResult:
     """Verify a draft and repair it as far as models can.
 
     Args:
         draft: The rules and scenarios to begin with; they are not changed.
-        bench: Where drafts are tried.
+        backend: Where drafts are tried.
         context: What rules are judged against.
-        book: Where the judge's and the repairer's answers come from. Where it asks nobody and keeps no
+        cache: Where the judge's and the repairer's answers come from. Where it asks nobody and keeps no
             answer, what fails stays as it is.
 
     Raises:
@@ -198,15 +200,15 @@ def settle(draft: RepairDraft, bench: RepairBackend, context: RuleContext, book:
         EngineFailedError, VerificationError: If the engine gives no answer.
     """
     progress = _Progress(seen={_state(draft)})
-    judge = Judge(book)
-    tried = bench.run(draft)
+    judge = Judge(cache)
+    tried = backend.run(draft)
     history = [_State(draft, tried, 0)]
     while progress.rounds < MAX_REPAIRS:
-        failed = [pair for pair in _failed(draft, tried, bench) if pair[0].id not in progress.undecided]
+        failed = [pair for pair in _failed(draft, tried, backend) if pair[0].id not in progress.undecided]
         if not failed:
             break
         try:
-            changed = _round(draft, tried, failed, bench, context, judge, progress)
+            changed = _round(draft, tried, failed, backend, context, judge, progress)
         except (AnswerMissingError, SeveralErrors) as error:
             if not _nobody_asked(error):
                 raise
@@ -214,13 +216,13 @@ def settle(draft: RepairDraft, bench: RepairBackend, context: RuleContext, book:
         if changed is None:
             break
         if changed != draft:
-            draft, tried = changed, bench.run(changed)
+            draft, tried = changed, backend.run(changed)
             history.append(_State(draft, tried, len(progress.notes)))
     # What did not help is not kept: of all states the one that fails least, the earliest of equals.
     best = min(history, key=lambda state: state.badness)
-    questions = _questions(_failed(best.draft, best.tried, bench), progress.undecided)
+    questions = _questions(_failed(best.draft, best.tried, backend), progress.undecided)
     notes = [*progress.notes[: best.notes], *progress.remarks]
-    return Settled(best.draft, best.tried, questions, tuple(notes), progress.rounds)
+    return RepairResult(best.draft, best.tried, questions, tuple(notes), progress.rounds)
 
 
 def _nobody_asked(error: IronCurtainError) -> bool:
@@ -230,16 +232,16 @@ def _nobody_asked(error: IronCurtainError) -> bool:
 
 def _round(
     draft: RepairDraft,
-    tried: Tried,
+    tried: TriedDraft,
     failed: Sequence[_Failure],
-    bench: RepairBackend,
+    backend: RepairBackend,
     context: RuleContext,
     judge: Judge,
     progress: _Progress,
 ) -> RepairDraft | None:
     """Do one round; return the draft to go on with, or None if there is nothing more to do."""
-    case = Case(context.clauses, context.annotations, draft.policy, tuple(failed))
-    judged = {each.scenario: each for each in judge.judge(case, partial(bench.attempt, tried.bundle))}
+    case = JudgedPolicy(context.clauses, context.annotations, draft.policy, tuple(failed))
+    judged = {each.scenario: each for each in judge.judge(case, partial(backend.attempt, tried.bundle))}
     undecided = {name: each.why for name, each in judged.items() if each.blame == "undecided"}
     changed, notes = _correct_scenarios(draft, judged)
     blamed = [
@@ -248,7 +250,7 @@ def _round(
         if scenario.id in judged and judged[scenario.id].blame in ("rule", "both")
     ]
     if blamed:
-        policy, said = _patch_rules(changed.policy, blamed, context, judge.book, progress.rounds + 1)
+        policy, said = _patch_rules(changed.policy, blamed, context, judge.cache, progress.rounds + 1)
         changed, notes = replace(changed, policy=policy), [*notes, *said]
     progress.undecided.update(undecided)
     if changed == draft:
@@ -262,8 +264,8 @@ def _round(
     return changed
 
 
-def _failed(draft: RepairDraft, tried: Tried, bench: RepairBackend) -> list[_Failure]:
-    scenarios = {scenario.id: scenario for scenario in (*bench.fixed.scenarios, *draft.intent)}
+def _failed(draft: RepairDraft, tried: TriedDraft, backend: RepairBackend) -> list[_Failure]:
+    scenarios = {scenario.id: scenario for scenario in (*backend.fixed.scenarios, *draft.intent)}
     # Which clause a person named no model corrects: there the verdict is as demanded.
     wrong = [m for m in tried.verification.mismatches if m.wrong_clause is None]
     return [(scenarios[mismatch.scenario], mismatch) for mismatch in wrong if mismatch.scenario in scenarios]
@@ -290,11 +292,11 @@ def _correct_scenarios(draft: RepairDraft, judged: dict[str, Judgement]) -> tupl
 
 
 def _patch_rules(
-    policy: CompiledPolicy, blamed: Sequence[_Blamed], context: RuleContext, book: AnswerCache, number: int
+    policy: CompiledPolicy, blamed: Sequence[_Blamed], context: RuleContext, cache: AnswerCache, number: int
 ) -> tuple[CompiledPolicy, list[str]]:
     """Ask for patches of the rules of each server that is to blame, and apply them."""
     servers = sorted({each.scenario.call.server for each in blamed} & context.annotations.servers.keys())
-    answers = book.ask(
+    answers = cache.ask(
         [
             _question(
                 server, policy, [b for b in blamed if b.scenario.call.server == server], context, number

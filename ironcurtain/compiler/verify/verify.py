@@ -45,7 +45,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
     with beside(partial(_scenarios, bundle, scenarios, engine)) as deciding:
         checks = [_revision(bundle), _opa_check(bundle, engine)]
         # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
-        outcome = deciding.result() if checks[-1].name != REJECTED else _Outcome()
+        outcome = deciding.result() if checks[-1].name != REJECTED else _DecidedScenario()
     checks += outcome.checks
     return Verification(
         ok=all(check.ok for check in checks),
@@ -75,7 +75,7 @@ def with_records(verification: Verification, records: Sequence[Scenario]) -> Ver
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class _DecidedScenario:
     checks: tuple[Check, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
 
@@ -101,7 +101,7 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
     return Check(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
 
 
-def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcome:
+def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _DecidedScenario:
     policy = load_described(bundle, scenarios.world)
     prepared = prepare_scenarios(scenarios.scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa)
@@ -115,7 +115,7 @@ def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Outcom
         _check("scenarios", demanded, failed),
         *([_check("records", records, failed)] if records else []),
     ]
-    return _Outcome(tuple(checks), tuple(failed.values()))
+    return _DecidedScenario(tuple(checks), tuple(failed.values()))
 
 
 def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> Check:

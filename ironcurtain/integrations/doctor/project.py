@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 
-from ironcurtain.compiler.llm.access import FILE_NAME, Access, Service, access_to, load_user_config
+from ironcurtain.compiler.llm.access import FILE_NAME, ModelAccess, Service, access_to, load_user_config
 from ironcurtain.compiler.llm.providers.choose import installed, parse_model
 from ironcurtain.compiler.llm.question import MANUAL
 from ironcurtain.errors import IronCurtainError, ModelFailedError
@@ -79,7 +79,7 @@ def _service(subject: Installation, service: Service) -> Iterator[Diagnosis]:
         yield Diagnosis(name="model", status="ok", what=what)
 
 
-def _ask(access: Access) -> Diagnosis:
+def _ask(access: ModelAccess) -> Diagnosis:
     """Ask for the list of models, by the way that a compile takes; the address may be a secret itself."""
     http = importlib.import_module("ironcurtain.compiler.llm.http")  # it comes with a provider's SDK
     own, path = _LISTS[access.service.name]
@@ -107,7 +107,7 @@ def _ask(access: Access) -> Diagnosis:
     return Diagnosis(name="model", status="ok", what=f"{asked} takes the key")
 
 
-def _headers(access: Access) -> Mapping[str, str]:
+def _headers(access: ModelAccess) -> Mapping[str, str]:
     secret = access.secret
     if secret is None:
         return {}

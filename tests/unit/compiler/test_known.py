@@ -14,7 +14,7 @@ from support.known_servers import unreviewed
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedTool
 from ironcurtain.compiler.known import SHIPPED, Collection, shipped_collection
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
@@ -41,7 +41,7 @@ class Model:
             keep(answer)
         return answers
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         return ()
 
     def published(self) -> None:
@@ -66,8 +66,8 @@ def annotated(
     refresh: tuple[str, ...] = (),
 ) -> Annotated:
     provider = None if model is None else lambda: model
-    book = AnswerCache(tmp_path / "answers", tmp_path / "kept", provider, refresh=refresh)
-    return annotate(tools, roles, confirmed, book, known=COLLECTION)
+    cache = AnswerCache(tmp_path / "answers", tmp_path / "kept", provider, refresh=refresh)
+    return annotate(tools, roles, confirmed, cache, known=COLLECTION)
 
 
 def test_every_recorded_tool_is_annotated_and_every_annotation_has_a_recorded_tool() -> None:
@@ -129,8 +129,8 @@ def test_an_answer_that_the_collection_gives_otherwise_by_now_is_told_and_stays(
                 keep(answer)
             return answers
 
-    book = AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: Earlier({}))
-    annotate({"files": (one,)}, (), NOTHING, book)
+    cache = AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: Earlier({}))
+    annotate({"files": (one,)}, (), NOTHING, cache)
     result = annotated(tmp_path, {"files": (one,)})
     assert result.annotations.servers["files"].tools[0].comment == "As it was once reviewed."
     (told,) = [note for note in result.notes if "otherwise now than the answer that is kept" in note]

@@ -12,7 +12,7 @@ import pytest
 
 from ironcurtain.compiler.annotate.annotate import annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
@@ -51,7 +51,7 @@ class Rote:
             keep(answers[-1])
         return answers
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         return ()
 
     def published(self) -> None:
@@ -94,11 +94,11 @@ class Project:
         """Compile; return the keys of the questions that were really asked."""
         rote = Rote()
         kept = self._directory / "kept"
-        book = AnswerCache(self._directory / "answers", kept, lambda: rote, refresh=refresh)
-        annotated = annotate(self.tools, (), Confirmations(), book)
+        cache = AnswerCache(self._directory / "answers", kept, lambda: rote, refresh=refresh)
+        annotated = annotate(self.tools, (), Confirmations(), cache)
         lists = Lists(format="ironcurtain/lists/v1", lists={})
         clauses = read_clauses(self.constitution, "c.md")
-        compiled = compile_rules(RuleContext(clauses, annotated.annotations, lists, frozenset()), book)
+        compiled = compile_rules(RuleContext(clauses, annotated.annotations, lists, frozenset()), cache)
         assert len(compiled.policy.rules) == len(SERVERS)
         return rote.asked
 

@@ -10,8 +10,8 @@ import anthropic
 from anthropic.types import MessageParam, RawMessageStreamEvent
 
 from ironcurtain.compiler.llm import http
-from ironcurtain.compiler.llm.access import Access
-from ironcurtain.compiler.llm.call import CallError, Reply, Request, Stop, Streamed, Turn
+from ironcurtain.compiler.llm.access import ModelAccess
+from ironcurtain.compiler.llm.call import CallError, Message, ModelReply, ModelRequest, Stop, Streamed
 
 _DEFAULT_URL = "https://api.anthropic.com"
 _STOPS: dict[str, Stop] = {
@@ -34,7 +34,7 @@ _STATUS = {
 class AnthropicEndpoint:
     """One model of the Messages API."""
 
-    def __init__(self, model: str, access: Access) -> None:
+    def __init__(self, model: str, access: ModelAccess) -> None:
         self._model = model
         self._client = anthropic.Anthropic(
             api_key=access.secret,
@@ -44,7 +44,7 @@ class AnthropicEndpoint:
             http_client=http.bounded_client(access.timeout),
         )
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """Send one request and read the whole answer.
 
         Raises:
@@ -68,7 +68,7 @@ class AnthropicEndpoint:
         return streamed.reply()
 
 
-def _message(turn: Turn) -> MessageParam:
+def _message(turn: Message) -> MessageParam:
     if turn.role == "user":
         return {"role": "user", "content": turn.text}
     return {"role": "assistant", "content": turn.text}

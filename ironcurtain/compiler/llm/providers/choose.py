@@ -23,7 +23,7 @@ from ironcurtain.compiler.llm.access import (
 from ironcurtain.compiler.llm.call import Endpoint
 from ironcurtain.compiler.llm.ledger import Ledger
 from ironcurtain.compiler.llm.providers import manual
-from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Provider, Question
+from ironcurtain.compiler.llm.question import MANUAL, Answer, EarlierAnswer, Keep, Provider, Question
 from ironcurtain.compiler.llm.structured_completion import PATIENCE, ModelProvider, Patience
 from ironcurtain.errors import ModelFailedError, UsageError
 from ironcurtain.settings import user_directory
@@ -56,7 +56,7 @@ class _WithJudge:
                 )
         return [answers[question.key] for question in questions]
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         """Return what lies there for the one that compiles; judges get no joint questions."""
         return self._compiling.given()
 

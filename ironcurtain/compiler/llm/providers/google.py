@@ -10,8 +10,8 @@ from google import genai
 from google.genai import errors, types
 
 from ironcurtain.compiler.llm import http
-from ironcurtain.compiler.llm.access import Access
-from ironcurtain.compiler.llm.call import CallError, Reply, Request, Stop, Streamed
+from ironcurtain.compiler.llm.access import ModelAccess
+from ironcurtain.compiler.llm.call import CallError, ModelReply, ModelRequest, Stop, Streamed
 from ironcurtain.system.frozen import JsonValue
 
 _NO_KEY = "none"
@@ -22,7 +22,7 @@ _MILLISECONDS = 1000
 class GoogleEndpoint:
     """One model of the Gemini API."""
 
-    def __init__(self, model: str, access: Access) -> None:
+    def __init__(self, model: str, access: ModelAccess) -> None:
         self._model = model
         self._client = genai.Client(
             api_key=access.secret or _NO_KEY,
@@ -34,7 +34,7 @@ class GoogleEndpoint:
             ),
         )
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """Send one request and read the whole answer.
 
         Raises:

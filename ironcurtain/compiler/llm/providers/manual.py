@@ -15,7 +15,15 @@ from pathlib import Path
 
 from ironcurtain.compiler.llm.chat import read_document
 from ironcurtain.compiler.llm.earlier import Changes, Earlier, changes
-from ironcurtain.compiler.llm.question import MANUAL, Answer, Given, Keep, Question, answer_to, schema_text
+from ironcurtain.compiler.llm.question import (
+    MANUAL,
+    Answer,
+    EarlierAnswer,
+    Keep,
+    Question,
+    answer_to,
+    schema_text,
+)
 from ironcurtain.compiler.llm.question_files import (
     ANSWER,
     PREVIOUS,
@@ -43,14 +51,14 @@ class ManualProvider:
         self._directory = directory
         self._answered: set[str] = set()
 
-    def given(self) -> list[Given]:
+    def given(self) -> list[EarlierAnswer]:
         """Return the answers to joint questions that lie in the directory, be they asked so again or not."""
         found = []
         for key, asked in asked_files(self._directory).items():
             path = self._file(key, ANSWER)
             if asked.parts and path.exists():
                 content, mistakes = self._read(path)
-                found.append(Given(path, asked.parts, content, tuple(mistakes)))
+                found.append(EarlierAnswer(path, asked.parts, content, tuple(mistakes)))
                 self._answered.add(key)
         return found
 

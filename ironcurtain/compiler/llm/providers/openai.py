@@ -10,8 +10,8 @@ import openai
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
 from ironcurtain.compiler.llm import http
-from ironcurtain.compiler.llm.access import Access
-from ironcurtain.compiler.llm.call import CallError, Reply, Request, Stop, Streamed
+from ironcurtain.compiler.llm.access import ModelAccess
+from ironcurtain.compiler.llm.call import CallError, ModelReply, ModelRequest, Stop, Streamed
 from ironcurtain.compiler.llm.providers.strict import relaxed, strict
 from ironcurtain.compiler.llm.question import schema_text
 
@@ -24,7 +24,7 @@ _NO_MONEY = "insufficient_quota"
 class OpenAIEndpoint:
     """One model of a Chat Completions API."""
 
-    def __init__(self, model: str, access: Access) -> None:
+    def __init__(self, model: str, access: ModelAccess) -> None:
         self._model = model
         self._official = access.base_url is None
         self._client = openai.OpenAI(
@@ -35,7 +35,7 @@ class OpenAIEndpoint:
             http_client=http.bounded_client(access.timeout),
         )
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """Send one request and read the whole answer.
 
         Raises:
@@ -60,9 +60,9 @@ class OpenAIEndpoint:
         except (openai.OpenAIError, *http.FAILURES) as error:
             raise _failed(error) from None
         reply = streamed.reply()
-        return Reply(relaxed(reply.text, request.schema), reply.stop, reply.usage)
+        return ModelReply(relaxed(reply.text, request.schema), reply.stop, reply.usage)
 
-    def _messages(self, request: Request) -> list[ChatCompletionMessageParam]:
+    def _messages(self, request: ModelRequest) -> list[ChatCompletionMessageParam]:
         system = request.system
         if not self._official:
             system += f"\n\nAnswer with JSON that fits this JSON Schema:\n{schema_text(request.schema)}"

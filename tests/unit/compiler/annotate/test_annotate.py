@@ -11,7 +11,7 @@ import pytest
 
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import (
     AnnotationError,
@@ -63,7 +63,7 @@ class Scripted:
             keep(answers[-1])
         return answers
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         return ()
 
     def published(self) -> None:
@@ -79,8 +79,8 @@ def run(
     roles: tuple[IdentifierRole, ...] = (),
     previous: Annotations | None = None,
 ) -> Annotated:
-    book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: provider)
-    return annotate(tools, roles, confirmed, book, previous=previous)
+    cache = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: provider)
+    return annotate(tools, roles, confirmed, cache, previous=previous)
 
 
 def asked_of(question: Question) -> list[tuple[str | None, str]]:
@@ -196,13 +196,13 @@ def test_tools_whose_names_look_alike_in_files_keep_their_own_answers(tmp_path: 
 
 def test_another_run_asks_every_tool_once_more_and_keeps_its_own_answers(tmp_path: Path) -> None:
     first, second = Scripted(plain), Scripted(plain)
-    book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: first)
+    cache = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: first)
     tools: Tools = {"a": (listing("one"),), "b": (listing("two"),)}
-    annotate(tools, (), NOTHING, book)
+    annotate(tools, (), NOTHING, cache)
     for _ in range(2):
-        annotate(tools, (), NOTHING, book.run(2, lambda: second))
+        annotate(tools, (), NOTHING, cache.run(2, lambda: second))
     assert [question.key for question in second.questions] == ["annotate-mixed-1-run2"]
-    annotate(tools, (), NOTHING, book)
+    annotate(tools, (), NOTHING, cache)
     assert len(first.questions) == 1
 
 

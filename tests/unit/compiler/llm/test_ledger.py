@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ironcurtain.compiler.llm.access import Price
-from ironcurtain.compiler.llm.call import Request, Turn, Usage
+from ironcurtain.compiler.llm.call import Message, ModelRequest, Usage
 from ironcurtain.compiler.llm.ledger import Ledger, Spent
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.errors import BudgetReachedError
@@ -46,13 +46,13 @@ def test_the_total_is_the_sum_of_all_questions_and_differences_are_stages() -> N
 
 
 def test_a_request_is_taken_for_as_many_tokens_as_it_has_bytes_at_least() -> None:
-    turns = (Turn("user", "[[1,2],[3,4]]"), Turn("assistant", "漢字"), Turn("user", "no"))
-    request = Request("system", turns, {"enum": ["a"]}, 1)
+    turns = (Message("user", "[[1,2],[3,4]]"), Message("assistant", "漢字"), Message("user", "no"))
+    request = ModelRequest("system", turns, {"enum": ["a"]}, 1)
     assert request.tokens_at_most() > 6 + 13 + 6 + 2 + len('{"enum":["a"]}')
 
 
 def test_a_budget_holds_exactly() -> None:
-    request = Request("", (Turn("user", "x" * 2000),), {}, 1000)
+    request = ModelRequest("", (Message("user", "x" * 2000),), {}, 1000)
     at_most = PRICE.cost(request.tokens_at_most(), 1000)
     Ledger(at_most).require(QUESTION, request, PRICE)
     with pytest.raises(BudgetReachedError):

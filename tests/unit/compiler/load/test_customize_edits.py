@@ -9,7 +9,7 @@ import pytest
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import read_clauses, read_user_clauses
-from ironcurtain.compiler.load.customize import Turn, customize_question, proposal
+from ironcurtain.compiler.load.customize import ConversationTurn, customize_question, proposal
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "prompts"
 OWN = """\
@@ -27,7 +27,7 @@ BASE = read_clauses("# Constitution\n\n- The agent may look at the calendar.\n",
 
 
 def question(own: str = OWN, wish: str = "Let the agent delete drafts.") -> Question:
-    return customize_question(BASE, own, "constitution-user.md", [Turn(who="person", said=wish)])
+    return customize_question(BASE, own, "constitution-user.md", [ConversationTurn(who="person", said=wish)])
 
 
 def content(*edits: tuple[str, str, str], asked: str = "") -> dict[str, Any]:

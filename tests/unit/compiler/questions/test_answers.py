@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import (
     AnswerMissingError,
@@ -41,14 +41,14 @@ class Counter:
             keep(answers[-1])
         return answers
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         return ()
 
     def published(self) -> None:
         self.asked.append("published")
 
 
-def book(directory: Path, provider: Counter | None) -> AnswerCache:
+def cache(directory: Path, provider: Counter | None) -> AnswerCache:
     return AnswerCache(
         directory / "answers", directory / "kept", None if provider is None else lambda: provider
     )
@@ -65,10 +65,10 @@ def publish(directory: Path, used: AnswerCache) -> None:
 
 def test_a_question_is_asked_once(tmp_path: Path) -> None:
     provider = Counter()
-    first = book(tmp_path, provider)
+    first = cache(tmp_path, provider)
     first.ask([question("a"), question("b")])
     publish(tmp_path, first)
-    again = book(tmp_path, provider)
+    again = cache(tmp_path, provider)
     assert [answer.content for answer in again.ask([question("b"), question("a")])] == [2, 1]
     assert provider.asked == ["a", "b", "published"]
 
@@ -76,17 +76,17 @@ def test_a_question_is_asked_once(tmp_path: Path) -> None:
 def test_answers_paid_for_survive_a_failure(tmp_path: Path) -> None:
     provider = Counter()
     with pytest.raises(ModelFailedError):
-        book(tmp_path, provider).ask([question("a"), question("fails")])
-    book(tmp_path, provider).ask([question("a"), question("b")])
+        cache(tmp_path, provider).ask([question("a"), question("fails")])
+    cache(tmp_path, provider).ask([question("a"), question("b")])
     assert provider.asked == ["a", "b"]
 
 
 def test_only_what_changed_is_asked_again_and_the_unused_is_dropped(tmp_path: Path) -> None:
     provider = Counter()
-    first = book(tmp_path, provider)
+    first = cache(tmp_path, provider)
     first.ask([question("a"), question("b")])
     publish(tmp_path, first)
-    second = book(tmp_path, provider)
+    second = cache(tmp_path, provider)
     second.ask([question("a", "changed"), question("b")])
     publish(tmp_path, second)
     assert provider.asked == ["a", "b", "published", "a", "published"]
@@ -96,7 +96,7 @@ def test_only_what_changed_is_asked_again_and_the_unused_is_dropped(tmp_path: Pa
 
 def test_a_locked_book_names_every_missing_question(tmp_path: Path) -> None:
     with pytest.raises(SeveralErrors) as caught:
-        book(tmp_path, None).ask([question("a"), question("b")])
+        cache(tmp_path, None).ask([question("a"), question("b")])
     assert all(isinstance(error, AnswerMissingError) for error in caught.value.errors)
     assert ["question a" in caught.value.errors[0].what, "question b" in caught.value.errors[1].what] == [
         True,
@@ -116,13 +116,13 @@ def test_a_locked_book_names_every_missing_question(tmp_path: Path) -> None:
 def test_a_spoilt_answer_is_an_error_that_names_it(
     tmp_path: Path, before: str, after: str, kind: type[Exception]
 ) -> None:
-    first = book(tmp_path, Counter())
+    first = cache(tmp_path, Counter())
     first.ask([question("a")])
     publish(tmp_path, first)
     (path,) = (tmp_path / "answers").iterdir()
     path.write_text(path.read_text().replace(before, after))
     with pytest.raises(kind) as caught:
-        book(tmp_path, None).ask([question("a")])
+        cache(tmp_path, None).ask([question("a")])
     assert path.name in str(getattr(caught.value, "where", ""))
 
 
@@ -135,7 +135,7 @@ def test_a_second_opinion_and_other_runs_do_not_see_the_previous_answer(tmp_path
             return super().ask(questions, keep)
 
     asked = replace(question("a"), beside="lists", previous="before")
-    first = book(tmp_path, Reader())
+    first = cache(tmp_path, Reader())
     first.ask([asked])
     first.run(2, Reader).ask([asked])
     AnswerCache(tmp_path / "answers", tmp_path / "kept", Reader, refresh=["annotate"]).ask([asked])
@@ -148,14 +148,14 @@ def test_a_second_opinion_and_other_runs_do_not_see_the_previous_answer(tmp_path
 
 def test_what_stands_beside_the_question_asks_nothing_again(tmp_path: Path) -> None:
     provider = Counter()
-    book(tmp_path, provider).ask([replace(question("a"), beside="one list", previous="x")])
-    book(tmp_path, provider).ask([replace(question("a"), beside="two lists", previous="y")])
+    cache(tmp_path, provider).ask([replace(question("a"), beside="one list", previous="x")])
+    cache(tmp_path, provider).ask([replace(question("a"), beside="two lists", previous="y")])
     assert provider.asked == ["a"]
 
 
 def test_an_interrupted_refresh_goes_on_where_it_stopped(tmp_path: Path) -> None:
     provider = Counter()
-    first = book(tmp_path, provider)
+    first = cache(tmp_path, provider)
     first.ask([question("a"), question("b"), question("c")])
     publish(tmp_path, first)
     provider.asked.clear()
@@ -176,7 +176,7 @@ def test_an_interrupted_refresh_goes_on_where_it_stopped(tmp_path: Path) -> None
 
 def test_a_refresh_uses_no_answer_of_an_interrupted_compile_without_it(tmp_path: Path) -> None:
     provider = Counter()
-    book(tmp_path, provider).ask([question("a")])
+    cache(tmp_path, provider).ask([question("a")])
     AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: provider, refresh=["annotate"]).ask(
         [question("a")]
     )
@@ -190,17 +190,17 @@ def test_a_refresh_uses_no_answer_of_an_interrupted_compile_without_it(tmp_path:
 def test_an_answer_that_was_changed_by_hand_is_no_models_any_more(
     tmp_path: Path, before: str, after: str
 ) -> None:
-    first = book(tmp_path, Counter())
+    first = cache(tmp_path, Counter())
     first.ask([question("a"), question("b")])
     publish(tmp_path, first)
     path = next(each for each in (tmp_path / "answers").iterdir() if each.name.startswith("a-"))
     path.write_text(path.read_text().replace(before, after))
-    edited = book(tmp_path, None)
+    edited = cache(tmp_path, None)
     answers = edited.ask([question("a"), question("b")])
     assert [(each.provider, each.model) for each in answers] == [("manual", None), ("counter", "m")]
     (note,) = edited.notes
     assert path.name in note
     publish(tmp_path, edited)
-    later = book(tmp_path, None)
+    later = cache(tmp_path, None)
     assert later.ask([question("a")])[0].provider == "manual"
     assert later.notes == ()

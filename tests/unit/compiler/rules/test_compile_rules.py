@@ -12,7 +12,7 @@ import pytest
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedRule
 from ironcurtain.compiler.lists.lists import check_lists
-from ironcurtain.compiler.llm.question import Answer, Given, Keep, Question, answer_to
+from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.load.clause_ids import KnownClauses
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
@@ -71,7 +71,7 @@ class Scripted:
             keep(answers[-1])
         return answers
 
-    def given(self) -> Sequence[Given]:
+    def given(self) -> Sequence[EarlierAnswer]:
         return ()
 
     def published(self) -> None:
@@ -363,8 +363,8 @@ class Written(Scripted):
 
 def test_editing_one_clause_shows_the_rules_that_are_in_force(tmp_path: Path) -> None:
     friends = rule("s-a", lists=FRIENDS)
-    book = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: Scripted({"rules-s": content(friends)}))
-    before = compile_rules(context("s"), book).policy
+    cache = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: Scripted({"rules-s": content(friends)}))
+    before = compile_rules(context("s"), cache).policy
     text = "# Mail\n\n- Be quick.\n- Friends may get mail.\n- Nobody gets two.\n"
     moved = content(
         {**friends, "clause": "C2"},

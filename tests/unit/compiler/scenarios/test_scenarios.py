@@ -12,7 +12,7 @@ import pytest
 from ironcurtain.compiler.scenarios.generated import (
     MAX_OF_TOOL,
     Generated,
-    Ground,
+    GenerationContext,
     call_id,
     call_key,
     generate_calls,
@@ -28,7 +28,9 @@ ROOT = Path(__file__).parents[4]
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")
 
 
-def ground(tool: Any, *rules: Any, lists: Mapping[str, Any] | None = None, roles: Any = ()) -> Ground:
+def ground(
+    tool: Any, *rules: Any, lists: Mapping[str, Any] | None = None, roles: Any = ()
+) -> GenerationContext:
     document = {"format": "ironcurtain/annotations/v1", "roles": roles, "servers": {"s": {"tools": [tool]}}}
     policy = {
         "format": "ironcurtain/policy/v1",
@@ -38,7 +40,7 @@ def ground(tool: Any, *rules: Any, lists: Mapping[str, Any] | None = None, roles
         ],
     }
     named = {"format": "ironcurtain/lists/v1", "lists": lists or {}}
-    return Ground(
+    return GenerationContext(
         Annotations.model_validate_json(json.dumps(document)),
         (CompiledPolicy.model_validate_json(json.dumps(policy)),),
         Lists.model_validate_json(json.dumps(named)),
@@ -178,9 +180,9 @@ def test_too_many_calls_of_a_tool_are_counted_and_left_out() -> None:
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Ground:
+def shipped() -> GenerationContext:
     generated = ROOT / "generated"
-    return Ground(
+    return GenerationContext(
         load(generated / "tool-annotations.json", Annotations),
         (load(generated / "compiled-policy.json", CompiledPolicy),),
         load(generated / "dynamic-lists.json", Lists),
@@ -188,7 +190,7 @@ def shipped() -> Ground:
     )
 
 
-def test_the_shipped_tools_are_all_covered_by_few_valid_calls(shipped: Ground) -> None:
+def test_the_shipped_tools_are_all_covered_by_few_valid_calls(shipped: GenerationContext) -> None:
     found = generate_calls(shipped)
     tools = {(s, t.tool): ValidatedTool(t) for s, a in shipped.annotations.servers.items() for t in a.tools}
     assert {(call.server, call.tool) for call in found.calls} == tools.keys()
