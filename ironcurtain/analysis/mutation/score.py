@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironcurtain.analysis.diff.difference import difference
@@ -19,7 +19,7 @@ from ironcurtain.analysis.diff.report import Change, DifferentCall
 from ironcurtain.analysis.engine.policies_under_test import Remembered
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
-from ironcurtain.analysis.mutation.report import MutantResult, MutationReport
+from ironcurtain.analysis.mutation.report import MutantOutcome, MutantResult, MutationReport
 from ironcurtain.analysis.mutation.schemata import killers, tools_of
 from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.bundle.archive import Bundle
@@ -144,16 +144,19 @@ def _size(change: Change) -> tuple[int, str]:
     return len(text), text
 
 
-def _result(mutant: Mutant, outcome: str, **more: object) -> MutantResult:
-    fields: Mapping[str, object] = {
-        "id": mutant.id,
-        "kind": mutant.kind,
-        "rule": mutant.rule.name,
-        "clause": mutant.rule.clause,
-        "change": mutant.change,
-        "outcome": outcome,
-    }
-    return MutantResult.model_validate({**fields, **more})
+def _result(
+    mutant: Mutant, outcome: MutantOutcome, *, by: str | None = None, scenario: Scenario | None = None
+) -> MutantResult:
+    return MutantResult(
+        id=mutant.id,
+        kind=mutant.kind,
+        rule=mutant.rule.name,
+        clause=mutant.rule.clause,
+        change=mutant.change,
+        outcome=outcome,
+        by=by,
+        scenario=scenario,
+    )
 
 
 def survivors(report: MutationReport) -> Sequence[Scenario]:

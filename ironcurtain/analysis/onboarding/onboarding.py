@@ -17,7 +17,7 @@ from ironcurtain.analysis.engine.policies_under_test import load_sides
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.analysis.matrix.report import Row
-from ironcurtain.analysis.onboarding.report import NewTool, Onboarding
+from ironcurtain.analysis.onboarding.report import NewTool, Onboarding, ToolStatus
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
@@ -122,10 +122,8 @@ def onboarding_report(
     for tool in annotations.servers[name].tools:
         old = rules.annotations.find(name, tool.tool) if rules is not None else None
         same = old is not None and old.schema_digest == tool.schema_digest
-        status = "new" if old is None else "known" if same else "changed"
-        tools.append(
-            NewTool.model_validate({"tool": tool.tool, "status": status, "rows": rows.get(tool.tool, ())})
-        )
+        status: ToolStatus = "new" if old is None else "known" if same else "changed"
+        tools.append(NewTool(tool=tool.tool, status=status, rows=rows.get(tool.tool, ())))
     compiled = bool(tools) and all(tool.status == "known" for tool in tools)
     follow = (f"ironcurtain verify {shown}", f"ironcurtain matrix {shown}")
     return Onboarding(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from ironcurtain.analysis.matrix.report import Row
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, ServerName
+
+ToolStatus: TypeAlias = Literal["new", "changed", "known"]
 
 
 class NewTool(Frozen):
@@ -18,7 +20,7 @@ class NewTool(Frozen):
     """
 
     tool: str
-    status: Literal["new", "changed", "known"]
+    status: ToolStatus
     rows: tuple[Row, ...] = ()
 
     @property

@@ -72,7 +72,7 @@ class _Asked:
 
     input: PolicyInput
     subjects: tuple[Resource, ...]
-    floor: structural_checks.MinimumVerdict
+    minimum: structural_checks.MinimumVerdict
     base: Decision
 
 
@@ -226,8 +226,10 @@ class Replayer:
     ) -> _Asked:
         by_id = {f"{number:05d}": subject for number, subject in enumerate(recorded)}
         subjects = tuple(_subject(id_, subject) for id_, subject in by_id.items())
-        floor = structural_checks.MinimumVerdict(
-            escalated={s.id: (r.floor, "") for s, r in zip(subjects, recorded, strict=True) if r.floor},
+        minimum = structural_checks.MinimumVerdict(
+            escalated={
+                s.id: (r.minimum_rule, "") for s, r in zip(subjects, recorded, strict=True) if r.minimum_rule
+            },
             discharged=frozenset(s.id for s, r in zip(subjects, recorded, strict=True) if r.discharged),
         )
         tool = annotation_of(self._loaded, record.server, record.tool)
@@ -236,11 +238,11 @@ class Replayer:
         view = _View(self._tables[is_abstract], by_id)
         try:
             question = policy_input(
-                record.server, tool, completion.args, completion.caller, subjects, floor.discharged, view
+                record.server, tool, completion.args, completion.caller, subjects, minimum.discharged, view
             )
         except Refusal as refusal:
             raise UnknownError("the call names too much for the policy") from refusal
-        return _Asked(question, subjects, floor, self._base(record))
+        return _Asked(question, subjects, minimum, self._base(record))
 
     def _base(self, record: DecisionRecord) -> Decision:
         return Decision(
@@ -280,7 +282,7 @@ class Replayer:
             raise VerificationError(
                 f"the policy's answer about {visible(asked.base.id or '')}: {refusal.reason}"
             ) from None
-        return merge(asked.base, {}, asked.subjects, asked.floor, read, self._content.clauses)
+        return merge(asked.base, {}, asked.subjects, asked.minimum, read, self._content.clauses)
 
 
 class _View:

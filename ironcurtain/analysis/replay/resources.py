@@ -38,10 +38,14 @@ class UnknownError(Exception):
 
 @dataclass(frozen=True)
 class RecordedResource:
-    """One subject of a recorded call.
+    """One resource of a recorded call.
 
     Attributes:
-        beginnings: The beginnings of its chain; empty where no pattern can cover it.
+        at: The JSON pointer at which it stands; `also_at` the others, where it stands several times.
+        beginnings: The prefixes of its chain; empty where no pattern can cover it.
+        discharged: Whether it was workspace-exempt.
+        minimum_rule: The structural check that demands approval for it, None if none does.
+        recursive: Whether the call acts on everything below it.
     """
 
     role: Role
@@ -50,12 +54,12 @@ class RecordedResource:
     value: str
     beginnings: tuple[Hashable, ...]
     discharged: bool
-    floor: str | None
+    minimum_rule: str | None
     recursive: bool
 
     @property
     def places(self) -> frozenset[str]:
-        """Every pointer at which it stands."""
+        """Every JSON pointer at which it stands."""
         return frozenset({self.at, *self.also_at})
 
 
@@ -175,7 +179,7 @@ def _recorded(
         value=subject.value or "",
         beginnings=beginnings,
         discharged=subject.discharged,
-        floor=subject.floor,
+        minimum_rule=subject.floor,
         recursive=subject.recursive,
     )
 
@@ -234,5 +238,5 @@ def _merge(merged: dict[Hashable, RecordedResource], subject: RecordedResource) 
         known,
         also_at=tuple(places)[1:],
         discharged=known.discharged and subject.discharged,
-        floor=known.floor or subject.floor,
+        minimum_rule=known.minimum_rule or subject.minimum_rule,
     )
