@@ -90,22 +90,22 @@ def _examples(
     examined: list[Examined], clause: str, sides: PoliciesUnderTest, opa: OpaCommand
 ) -> tuple[ExampleCall, ...]:
     """Return calls that the clause decides, as OPA says of each of them."""
-    found: dict[str, tuple[Examined, FoundCall]] = {}
-    for one in examined:
-        own = list(_found(one, clause))
-        found |= {f"{len(found) + number:04}": (one, call) for number, call in enumerate(own)}
+    calls: dict[str, tuple[Examined, FoundCall]] = {}
+    for tool in examined:
+        of_tool = list(_decided_calls(tool, clause))
+        calls |= {f"{len(calls) + number:04}": (tool, call) for number, call in enumerate(of_tool)}
     policy = sides.sides[0].policy
     prepared = {
-        id_: prepare(Call(one.space.server, one.space.tool, call.arguments, call.caller), policy)
-        for id_, (one, call) in list(found.items())[:_MAX_EXAMPLES]
+        id_: prepare(Call(tool.space.server, tool.space.tool, call.arguments, call.caller), policy)
+        for id_, (tool, call) in list(calls.items())[:_MAX_EXAMPLES]
     }
     decisions = decide_prepared(prepared, sides.sides[0].bundle, policy, opa)
     return tuple(
         ExampleCall(
             server=decision.server,
             tool=decision.tool,
-            arguments=found[id_][1].arguments,
-            caller=found[id_][1].caller,
+            arguments=calls[id_][1].arguments,
+            caller=calls[id_][1].caller,
             verdict=decision.verdict,
         )
         for id_, decision in sorted(decisions.items())
@@ -113,11 +113,12 @@ def _examples(
     )
 
 
-def _found(one: Examined, clause: str) -> Iterator[FoundCall]:
-    search = CallSearch(one)
+def _decided_calls(examined: Examined, clause: str) -> Iterator[FoundCall]:
+    """Yield a few calls of a tool that a clause decides, of each verdict."""
+    search = CallSearch(examined)
     by_verdict: Mapping[Verdict, list[FoundCall]] = {verdict: [] for verdict in Verdict}
-    for keys, cell in one.space.cells.items():
-        for answered in one.answers.get(keys, ()):
+    for keys, cell in examined.space.cells.items():
+        for answered in examined.answers.get(keys, ()):
             outcome = answered.outcomes[0]
             if outcome is None or outcome.clause != clause or len(by_verdict[outcome.verdict]) >= _PER_TOOL:
                 continue

@@ -206,10 +206,10 @@ def _replacements(
     space: CallSpace, index: SourceIndex, refused: Refused, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, JsonValue]]:
     source = space.sources[index]
-    own: tuple[str, ...] = (source.composite.role,) if source.composite else ()
+    roles: tuple[str, ...] = (source.composite.role,) if source.composite else ()
     if source.argument is not None:
-        own = roles_in_call(source.argument, refused.filled)
-    elements = [e for e in space.elements.of(index, own) if _is_plain(e) and outcomes.could(e, goal)]
+        roles = roles_in_call(source.argument, refused.filled)
+    elements = [e for e in space.elements.of(index, roles) if _is_plain(e) and outcomes.could(e, goal)]
     old = refused.filled.get(source.places[0])
     for element in sorted(elements, key=lambda element: _distance(old, element)):
         value = _with_name(element.values[0], old, space.sides.fresh[0])
