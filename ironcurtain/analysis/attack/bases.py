@@ -50,7 +50,7 @@ class BaseCalls:
     left_out: Mapping[str, int]
 
 
-def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: RecordedCalls) -> BaseCalls:
+def gather(scenarios: Iterable[Scenario], analysis: PolicyAnalysis, recorded: RecordedCalls) -> BaseCalls:
     """Return every call to start from, in a fixed order, each once."""
     bases: dict[bytes, BaseCall] = {}
     left_out: dict[str, int] = {}
@@ -68,7 +68,7 @@ def gather(scenarios: Iterable[Scenario], examined: PolicyAnalysis, recorded: Re
         arguments = moved_arguments(record.arguments, recorded.places)
         step = CallStep(record.server, record.tool, arguments)
         _add(bases, BaseCall(f"recorded {record.id}", step, record.caller))
-    for base in _witnesses(examined):
+    for base in _witnesses(analysis):
         _add(bases, base)
     return BaseCalls(tuple(bases.values()), left_out)
 
@@ -86,12 +86,12 @@ def _add(bases: dict[bytes, BaseCall], base: BaseCall) -> None:
     bases.setdefault(json_text.canonical([step.server, step.tool, step.arguments, dict(base.caller)]), base)
 
 
-def _witnesses(examined: PolicyAnalysis) -> Iterator[BaseCall]:
+def _witnesses(analysis: PolicyAnalysis) -> Iterator[BaseCall]:
     """Yield a call for every path of every cell, as the decision matrix and the guarantees count them."""
-    for (server, tool), tool_examined in sorted(examined.tools.items()):
-        search = CallSearch(tool_examined, effort=_EFFORT)
-        for keys, cell in tool_examined.space.cells.items():
-            for answered in tool_examined.answers.get(keys, ()):
+    for (server, tool), examined in sorted(analysis.tools.items()):
+        search = CallSearch(examined, effort=_EFFORT)
+        for keys, cell in examined.space.cells.items():
+            for answered in examined.answers.get(keys, ()):
                 call = search.find(cell, lambda _subject, _call: True, answered.path).call
                 if call is not None:
                     yield BaseCall("witness", CallStep(server, tool, call.arguments), call.caller)

@@ -40,7 +40,7 @@ _NOTHING = RecordedCalls()
 
 
 def attack(
-    examined: PolicyAnalysis,
+    analysis: PolicyAnalysis,
     scenarios: Iterable[Scenario],
     opa: OpaCommand,
     *,
@@ -50,7 +50,7 @@ def attack(
     """Respell the calls of a policy and decide each spelling.
 
     Args:
-        examined: The analysed policy, which gives the witnesses and the world that calls are decided in.
+        analysis: The policy's analysis, which gives the witnesses and the world that calls are decided in.
         scenarios: Calls to respell.
         opa: The engine.
         recorded: Recorded calls to respell.
@@ -61,17 +61,17 @@ def attack(
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined.
     """
-    gathered = gather(scenarios, examined, recorded)
-    scenes = Scenes(examined.bundle, examined.sides.world)
-    decider = _Decider(examined.bundle, scenes, opa)
+    gathered = gather(scenarios, analysis, recorded)
+    scenes = Scenes(analysis.bundle, analysis.sides.world)
+    decider = _Decider(analysis.bundle, scenes, opa)
     decided = decider.decide_bases(gathered.bases)
-    trials = Trials(scenes, examined.content, examined.sides.registry, decided)
+    trials = Trials(scenes, analysis.content, analysis.sides.registry, decided)
     tried, left_out = _chosen(trials, maximum)
     breaks = _smallest(decider.breaks(decided, tried))
     refused = sum(not base.is_call for base in decided)
     more = {**gathered.left_out, "calls that are refused before it is known what they stand for": refused}
     return AttackReport(
-        revision=examined.bundle.revision,
+        revision=analysis.bundle.revision,
         outcome="found" if breaks else "not found",
         bases=_origins(base.call for base in decided),
         tried=dict(sorted(Counter(trial.kind.split(",")[0] for trial in tried).items())),

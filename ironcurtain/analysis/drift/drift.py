@@ -150,17 +150,17 @@ def _shape(schema: JsonValue) -> JsonValue:
 def _touched(
     tool: DriftedTool, content: PolicyContent, examined: Mapping[tuple[str, str], Examined]
 ) -> DriftedTool:
-    tool_examined = examined.get((tool.server, tool.tool))
-    if tool_examined is None:
+    of_tool = examined.get((tool.server, tool.tool))
+    if of_tool is None:
         names = {name for name, rule in content.rules.items() if _would_judge(rule.if_, tool)}
     else:
-        answers = itertools.chain.from_iterable(tool_examined.answers.values())
+        answers = itertools.chain.from_iterable(of_tool.answers.values())
         names = {outcome.rule for answered in answers for outcome in answered.outcomes if outcome is not None}
     rules = sorted((rule.order, name, rule) for name, rule in content.rules.items() if name in names)
     return tool.model_copy(
         update={
             "rules": tuple(TouchedRule(rule=n, clause=rule.clause, then=rule.then) for _, n, rule in rules),
-            "rows": tool_table(tool_examined).rows if tool_examined is not None else (),
+            "rows": tool_table(of_tool).rows if of_tool is not None else (),
         }
     )
 
