@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ironcurtain.analysis.attack.bases import BaseCall
 from ironcurtain.analysis.attack.scenes import Scenes
@@ -36,13 +37,21 @@ _NO_CALL = frozenset(
 """Rules under which a call was refused before it was known what it stands for."""
 
 
+class TrialCall(NamedTuple):
+    """A call to decide; its arguments are an object, or JSON text where the spelling of the text counts."""
+
+    server: str
+    tool: str
+    arguments: JsonValue
+
+
 @dataclass(frozen=True)
 class Trial:
     """A respelled call, or two, and the call that it stands for.
 
     Attributes:
         base: The number of that call.
-        calls: Server, tool and arguments of each.
+        calls: The respelled call, or those that do the same together.
         neighbour: See `Spelling.neighbour`.
         reached: Whether it reaches a denied resource by another argument or tool.
     """
@@ -50,7 +59,7 @@ class Trial:
     base: int
     kind: str
     taken_by: str
-    calls: tuple[tuple[str, str, JsonValue], ...]
+    calls: tuple[TrialCall, ...]
     scene: Scene = Scene.DESCRIBED
     neighbour: bool = False
     reached: bool = False
@@ -142,13 +151,13 @@ class Trials:
         milder = self._milder(base)
         for shape in shaped(tool, step.arguments, leaves, milder):
             if shape.arguments is not None:
-                call = (step.server, step.tool, shape.arguments)
+                call = TrialCall(step.server, step.tool, shape.arguments)
                 yield Trial(base.number, shape.kind, shape.taken_by, (call,))
         yield from self._values(base)
         known = [mover for mover in self._movers.values() if mover.step.server == step.server]
         parts = [*split(step, leaves), *(s for leaf in leaves for s in moved(step, leaf, known, ground))]
         for steps in parts:
-            calls = tuple((call.server, call.tool, call.arguments) for call in steps.calls)
+            calls = tuple(TrialCall(call.server, call.tool, call.arguments) for call in steps.calls)
             yield Trial(base.number, steps.kind, SERVERS, calls)
 
     def _twice(self, base: DecidedBase) -> Iterator[Trial]:
@@ -195,7 +204,7 @@ class Trials:
             value = next(v for _, v in pointers.matches(step.arguments, steps))
             for spelling in respell_value(value):
                 changed = _with(step.arguments, steps, spelling.value)
-                call = (step.server, step.tool, changed)
+                call = TrialCall(step.server, step.tool, changed)
                 yield Trial(base.number, f"value: {spelling.kind}", TOOLS, (call,), neighbour=True)
 
     def _carried(self) -> Iterator[Trial]:
@@ -208,7 +217,7 @@ class Trials:
                 for value in denied.get(place.category, ()):
                     base = self._denying(place.category, value)
                     for changed in place.with_value(mildest.call.step.arguments, value):
-                        call = (server, tool, changed)
+                        call = TrialCall(server, tool, changed)
                         kind = "an argument that is not judged"
                         yield Trial(base, kind, TOOLS, (call,), reached=True)
 
@@ -257,7 +266,7 @@ def _spelled(base: DecidedBase, leaf: ResourceLeaf, spelling: Spelling) -> Itera
     step = base.call.step
     arguments = leaf.with_value(step.arguments, spelling.value)
     if arguments is not None:
-        call = (step.server, step.tool, arguments)
+        call = TrialCall(step.server, step.tool, arguments)
         yield Trial(
             base.number, spelling.kind, spelling.taken_by, (call,), spelling.scene, spelling.neighbour
         )
