@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
+import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
-JsonValue: TypeAlias = Any
+JsonValue: TypeAlias = pydantic.JsonValue
 """Any JSON value: object, array, string, number, true, false or null."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 import click
 
@@ -109,7 +109,7 @@ _TRUST = (
     ),
 )
 
-_SITE = (
+_POLICY = (
     click.option("--sandbox", metavar="DIR", help="The workspace: the agent's working directory."),
     click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours)."),
     click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable."),
@@ -168,6 +168,41 @@ _SERVING = (
 )
 
 
+class TrustOptions(TypedDict):
+    """The values of `trust_options`."""
+
+    expect_revision: str | None
+    verify_key: str | None
+    min_serial: int | None
+
+
+class DeploymentOptions(TrustOptions):
+    """Which bundle is enforced, where and by which OPA."""
+
+    sandbox: str | None
+    home: str | None
+    protected: tuple[str, ...]
+    opa: str | None
+
+
+class PolicyOptions(DeploymentOptions):
+    """The values of `policy_options`."""
+
+    servers: str | None
+
+
+class EngineOptions(TypedDict):
+    """The values of `engine_options`."""
+
+    engine: tuple[str, ...]
+    engine_ca: str | None
+    engine_token_file: str | None
+
+
+class EnforcementOptions(PolicyOptions, EngineOptions):
+    """The values of `policy_options` and `engine_options`: what `Policy.load` takes."""
+
+
 def trust_options(command: F) -> F:
     """Add the options that say which bundle is the right one: see `Trust.of`."""
     for option in reversed(_TRUST):
@@ -177,7 +212,7 @@ def trust_options(command: F) -> F:
 
 def policy_options(command: F) -> F:
     """Add the options that say where a bundle is enforced, and which is the right one: see `Policy.load`."""
-    for option in reversed(_SITE):
+    for option in reversed(_POLICY):
         command = option(command)
     return command
 

@@ -23,7 +23,7 @@ def sarif_text(report: GateReport) -> str:
     """Return the report as a SARIF log; fingerprints are of what a problem is about, so they stay."""
     found = [(check, problem) for check in report.checks for problem in _problems(check)]
     rules = list(dict.fromkeys(_rule_id(check, problem) for check, problem in found))
-    run = {
+    run: dict[str, JsonValue] = {
         "tool": {
             "driver": {
                 "name": "IronCurtain",
@@ -43,12 +43,12 @@ def sarif_text(report: GateReport) -> str:
 
 def _invocation(report: GateReport) -> JsonValue:
     """Say how it ended, and what it could not look at."""
-    said = [
+    said: list[JsonValue] = [
         {"level": "warning", "message": {"text": printable(f"{check.name}: not examined: {check.summary}")}}
         for check in report.checks
         if check.status == "unexamined"
     ]
-    ended: JsonValue = {"executionSuccessful": True, "exitCode": int(exit_of(report))}
+    ended: dict[str, JsonValue] = {"executionSuccessful": True, "exitCode": int(exit_of(report))}
     return {**ended, "toolExecutionNotifications": said} if said else ended
 
 
@@ -85,7 +85,7 @@ def _result(check: Check, problem: Problem, rules: list[str]) -> JsonValue:
 
 
 def _place(problem: Problem) -> JsonValue:
-    region = {"region": {"startLine": problem.line}} if problem.line else {}
+    region: dict[str, JsonValue] = {"region": {"startLine": problem.line}} if problem.line else {}
     return {"artifactLocation": _artifact(problem.file or _NO_PLACE), **region}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.analysis.attack.limits import MAXIMUM
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, trust_options
+from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, TrustOptions, trust_options
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import DescribedWorld
     from ironcurtain.servers.config import ServerConfig
-    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -70,7 +69,7 @@ def command(
     servers: str | None,
     format_: str,
     opa: str | None,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Search for equivalent spellings of calls that the policy decides more loosely.
 

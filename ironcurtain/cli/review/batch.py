@@ -40,20 +40,12 @@ def _call(line: bytes, caller: dict[str, JsonValue] | None) -> Call:
         value = json_text.parse(line, max_bytes=2 * json_text.MAX_BYTES)
     except json_text.MalformedJsonError:
         return Call("", "", line)
-    if not isinstance(value, dict) or not _is_call(value):
-        return Call("", "", "no call", id=_id(value))
-    return Call(
-        value["server"],
-        value["tool"],
-        value.get("arguments"),
-        value.get("caller", caller),
-        id=_id(value),
-    )
-
-
-def _is_call(value: dict[str, JsonValue]) -> bool:
-    texts = isinstance(value.get("server"), str) and isinstance(value.get("tool"), str)
-    return texts and value.keys() <= _KEYS and isinstance(value.get("caller", {}), dict)
+    if isinstance(value, dict) and value.keys() <= _KEYS:
+        server, tool, own = value.get("server"), value.get("tool"), value.get("caller", {})
+        if isinstance(server, str) and isinstance(tool, str) and isinstance(own, dict):
+            facts = own if "caller" in value else caller
+            return Call(server, tool, value.get("arguments"), facts, id=_id(value))
+    return Call("", "", "no call", id=_id(value))
 
 
 def _id(value: JsonValue) -> str | None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, QUIET, SCENARIOS, Number, trust_options
+from ironcurtain.cli.options.options import (
+    CONFIG,
+    FORMAT,
+    OPA,
+    QUIET,
+    SCENARIOS,
+    Number,
+    TrustOptions,
+    trust_options,
+)
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, visible
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.coverage.report import CoverageReport
-    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -47,7 +55,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Report which cells and deciding rules of a policy are tested, clause by clause.
 

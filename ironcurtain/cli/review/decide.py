@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
-from ironcurtain.cli.options.options import FORMAT, engine_options, policy_options
+from ironcurtain.cli.options.options import FORMAT, EnforcementOptions, engine_options, policy_options
 from ironcurtain.errors import Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
     from ironcurtain.decision.decide import Call
     from ironcurtain.model.decision import Decision
-    from ironcurtain.system.frozen import JsonValue
 
 _WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.NEEDS_APPROVAL, Exit.YES)
 
@@ -38,7 +37,7 @@ def command(
     batch: str | None,
     watch: bool,
     format_: str,
-    **site: JsonValue,
+    **deployment: Unpack[EnforcementOptions],
 ) -> Exit:
     """Decide one call, or with --batch a file of calls.
 
@@ -76,25 +75,25 @@ def command(
         calls = [Call(server, tool, arguments, facts)]
     show = as_json if batch is not None or format_ == "json" else as_text
     if watch:
-        return _watch(Path(bundle), calls, show, site)
-    decisions = _decided(bundle, calls, site)
+        return _watch(Path(bundle), calls, show, deployment)
+    decisions = _decided(bundle, calls, deployment)
     for decision in decisions:
         click.echo(show(decision))
     exits = {exit_of(decision) for decision in decisions}
     return next(each for each in _WORST_FIRST if each in exits)
 
 
-def _decided(bundle: str | Path, calls: Sequence[Call], site: dict[str, JsonValue]) -> list[Decision]:
+def _decided(bundle: str | Path, calls: Sequence[Call], deployment: EnforcementOptions) -> list[Decision]:
     from ironcurtain.policy import Policy
 
-    with Policy.load(bundle, **site) as policy:
+    with Policy.load(bundle, **deployment) as policy:
         if not policy.trusted:
             click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
         return policy.decide_many(calls)
 
 
 def _watch(
-    bundle: Path, calls: Sequence[Call], show: Callable[[Decision], str], site: dict[str, JsonValue]
+    bundle: Path, calls: Sequence[Call], show: Callable[[Decision], str], deployment: EnforcementOptions
 ) -> Exit:
     """Decide the calls by each new bundle until Ctrl-C; print those that come out otherwise than before."""
     from ironcurtain.cli.options.watching import changes, tree
@@ -103,7 +102,7 @@ def _watch(
     before: list[Decision] = []
     for _ in changes(lambda: {path.absolute() for path in tree(bundle)}):
         try:
-            after = _decided(bundle, calls, site)
+            after = _decided(bundle, calls, deployment)
         except IronCurtainError as error:
             # A bundle may be looked at while it is written; the next one is decided by again.
             print_failure(error, debug=False)

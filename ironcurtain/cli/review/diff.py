@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ironcurtain.cli.options.options import OPA, trust_options
+from ironcurtain.cli.options.options import OPA, TrustOptions, trust_options
 from ironcurtain.cli.review.gate_options import OUTPUT, REPORT_FORMAT
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted
@@ -16,7 +16,6 @@ from ironcurtain.system.text import counted
 if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Change
     from ironcurtain.integrations.gate.change_approvals_model import DiffApproval
-    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -69,7 +68,7 @@ def command(
     opa: str | None,
     format_: str,
     output: tuple[str, ...],
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Compare the policies in the bundles OLD and NEW by what they decide.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
-from ironcurtain.cli.options.options import MARKDOWN_FORMAT, policy_options
+from ironcurtain.cli.options.options import MARKDOWN_FORMAT, PolicyOptions, policy_options
 from ironcurtain.errors import BundleIntegrityError, Exit, FileError, UsageError
 from ironcurtain.system.text import quoted, visible
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.audit.record_types import DecisionRecord
     from ironcurtain.model.decision import Decision
     from ironcurtain.policy import Policy
-    from ironcurtain.system.frozen import Frozen, JsonValue
+    from ironcurtain.system.frozen import Frozen
 
 _NO_ID = "not recorded"
 
@@ -67,8 +66,14 @@ def command(
     arguments: str | None,
     bundle: str | None,
     record: str | None,
+    id_: str | None,
+    today: str | None,
     clause: str | None,
-    **options: JsonValue,
+    scenarios: str | None,
+    caller: str | None,
+    view: str,
+    format_: str,
+    **deployment: Unpack[PolicyOptions],
 ) -> Exit:
     """Explain the decision of a call, of a recorded call (--record), or all effects of a clause (--clause).
 
@@ -86,43 +91,36 @@ def command(
     options or files, or a record that cannot be decided again;
     3 another revision than the record's, or no answer from the engine.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.cli.options.caller import caller_facts
     from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.decision.decide import Call
 
     if [server is not None, record is not None, clause is not None].count(True) != 1:
         raise UsageError("give SERVER, TOOL and ARGUMENTS, or --record FILE, or --clause ID")
-    used = {"id_": record, "today": record, "scenarios": clause}
-    for name, needed in used.items():
-        given = options.pop(name) if needed is None else None
-        if given is not None:
-            option = "--clause" if name == "scenarios" else "--record"
-            raise UsageError(f"--{name.rstrip('_')} belongs to {option}")
-    options["bundle"] = bundle_or_project(bundle)
+    for option, value, needs, needed in (
+        ("--id", id_, "--record", record),
+        ("--today", today, "--record", record),
+        ("--scenarios", scenarios, "--clause", clause),
+    ):
+        if value is not None and needed is None:
+            raise UsageError(f"{option} belongs to {needs}")
+    path = bundle_or_project(bundle)
     if record is not None:
-        return _record(Path(record), **options)
+        if caller is not None:
+            raise UsageError("--record takes no --caller", hint="The record says who the agent acted for.")
+        found = _find(Path(record), id_)
+        return _record(found, bundle=path, today=today, view=view, format_=format_, deployment=deployment)
     if clause is not None:
-        return _clause(clause, **options)
+        return _clause(clause, path, scenarios, deployment, view=view, format_=format_)
     if server is None or tool is None or arguments is None:
         raise UsageError("give SERVER, TOOL and ARGUMENTS")
-    return _call(server, tool, arguments, **options)
+    return _call(Call(server, tool, arguments, caller_facts(caller)), path, deployment, view, format_)
 
 
-def _call(
-    server: str,
-    tool: str,
-    arguments: str,
-    *,
-    bundle: str,
-    caller: str | None,
-    view: str,
-    format_: str,
-    **site: JsonValue,
-) -> Exit:
-    from ironcurtain.cli.options.caller import caller_facts
-    from ironcurtain.decision.decide import Call
+def _call(call: Call, bundle: str, deployment: PolicyOptions, view: str, format_: str) -> Exit:
     from ironcurtain.policy import Policy
 
-    call = Call(server, tool, arguments, caller_facts(caller))
-    with Policy.load(bundle, **site) as policy:
+    with Policy.load(bundle, **deployment) as policy:
         _say_untrusted(policy)
         if view == "agent":
             _show_agent(policy.decide_many([call])[0], _NO_ID, None, policy.loaded, format_)
@@ -143,26 +141,21 @@ def _say_untrusted(policy: Policy) -> None:
 
 
 def _record(
-    path: Path,
+    record: DecisionRecord,
     *,
-    id_: str | None,
-    today: str | None,
     bundle: str,
+    today: str | None,
     view: str,
     format_: str,
-    caller: str | None,
-    **site: JsonValue,
+    deployment: PolicyOptions,
 ) -> Exit:
     from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction
     from ironcurtain.policy import Policy
 
-    if caller is not None:
-        raise UsageError("--record takes no --caller", hint="The record says who the agent acted for.")
-    record = _find(path, id_)
-    if site["sandbox"] is None:
-        site["sandbox"] = record.sandbox.directory
+    if deployment["sandbox"] is None:
+        deployment["sandbox"] = record.sandbox.directory
     call = recorded_call(record)
-    with Policy.load(bundle, **site) as policy:
+    with Policy.load(bundle, **deployment) as policy:
         if policy.revision != record.revision:
             raise BundleIntegrityError(
                 f"the record was decided under revision {visible(record.revision)}; "
@@ -174,7 +167,7 @@ def _record(
         explanation = _explainer(policy).explain(call)
     explanation = explanation.model_copy(update={"reproduction": reproduction(record, explanation.decision)})
     if today is not None:
-        explanation = explanation.model_copy(update={"today": _today(record, call, today, site)})
+        explanation = explanation.model_copy(update={"today": _today(record, call, today, deployment)})
     if view == "agent":
         _show_agent(explanation.decision, record.id, record, policy.loaded, format_)
     else:
@@ -183,11 +176,12 @@ def _record(
     return Exit.YES if all(each.same for each in found) else Exit.NO
 
 
-def _today(record: DecisionRecord, call: Call, bundle: str, site: Mapping[str, JsonValue]) -> Reproduction:
+def _today(record: DecisionRecord, call: Call, bundle: str, deployment: PolicyOptions) -> Reproduction:
     from ironcurtain.analysis.explain.record import check_known, reproduction
     from ironcurtain.policy import Policy
 
-    with Policy.load(bundle, **{**site, "expect_revision": None}) as policy:
+    deployment["expect_revision"] = None  # that of the record
+    with Policy.load(bundle, **deployment) as policy:
         check_known(record, policy.bundle)
         return reproduction(record, policy.decide_many([call])[0])
 
@@ -208,13 +202,12 @@ def _find(path: Path, id_: str | None) -> DecisionRecord:
 
 def _clause(
     clause: str,
-    *,
     bundle: str,
     scenarios: str | None,
+    options: PolicyOptions,
+    *,
     view: str,
     format_: str,
-    opa: str | None,
-    **others: JsonValue,
 ) -> Exit:
     from ironcurtain.analysis.clauses.outcomes import clause_report
     from ironcurtain.analysis.explain.clause import explain_clause
@@ -227,11 +220,15 @@ def _clause(
 
     if view == "agent":
         raise UsageError("an agent is told no policy text", hint="Leave --view out.")
-    trust = Trust.of(**{name: others[name] for name in ("verify_key", "expect_revision", "min_serial")})
+    trust = Trust.of(
+        verify_key=options["verify_key"],
+        expect_revision=options["expect_revision"],
+        min_serial=options["min_serial"],
+    )
     read = open_bundle(Path(bundle), trust)
     check_rendered(read)
     tests = assumed_scenarios(bundle, scenarios)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    engine = OpaCommand(find(Path(options["opa"]) if options["opa"] else None))
     if clause == ALL:
         return _clauses(clause_report(read, tests, engine), format_)
     found = explain_clause(read, clause, tests, engine)

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import CONFIG, MARKDOWN_FORMAT, OPA, QUIET, SCENARIOS, trust_options
+from ironcurtain.cli.options.options import (
+    CONFIG,
+    MARKDOWN_FORMAT,
+    OPA,
+    QUIET,
+    SCENARIOS,
+    TrustOptions,
+    trust_options,
+)
 from ironcurtain.errors import Exit, IronCurtainError, WaiverError, raise_all
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.findings.report import Severity, StaleWaiver
     from ironcurtain.analysis.findings.waivers import Waivers
-    from ironcurtain.system.frozen import JsonValue
 
 _WAIVERS = "waivers.yaml"
 
@@ -48,7 +55,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Report likely mistakes in a policy: dead rules, gaps, evasions, clauses without rules.
 

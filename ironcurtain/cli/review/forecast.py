@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import FORMAT, OPA, Number, trust_options
+from ironcurtain.cli.options.options import FORMAT, OPA, Number, TrustOptions, trust_options
 from ironcurtain.errors import EvidenceError, Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import DescribedWorld
-    from ironcurtain.system.frozen import JsonValue
 
     _DecideAll = Callable[[Bundle], list[CountedCall]]
 
@@ -59,7 +58,7 @@ def command(
     key: str | None,
     opa: str | None,
     format_: str,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Estimate how many approvals a session needs, by clause.
 

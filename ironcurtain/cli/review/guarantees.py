@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import FORMAT, OPA, QUIET, WORLD, trust_options
+from ironcurtain.cli.options.options import FORMAT, OPA, QUIET, WORLD, TrustOptions, trust_options
 from ironcurtain.errors import Exit, FileError
 from ironcurtain.system.text import counted
 
 if TYPE_CHECKING:
     from ironcurtain.model.guarantees import Guarantees
-    from ironcurtain.system.frozen import JsonValue
 
 _EXAMPLE = """\
 format: ironcurtain/guarantees/v1
@@ -43,7 +42,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Decide the guarantees of a file about a policy.
 

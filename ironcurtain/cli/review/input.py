@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
-from ironcurtain.cli.options.options import policy_options
+from ironcurtain.cli.options.options import PolicyOptions, policy_options
 from ironcurtain.errors import Exit
 from ironcurtain.system.text import printable
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import JsonValue
+    pass
 
 
 @click.command()
 @bundle_argument(*CALL, shown="SERVER TOOL ARGUMENTS", explicit=True)
 @policy_options
-def command(*, bundle: str, server: str, tool: str, arguments: str, **site: JsonValue) -> Exit:
+def command(
+    *, bundle: str, server: str, tool: str, arguments: str, **deployment: Unpack[PolicyOptions]
+) -> Exit:
     """Print the policy input that OPA gets for a call.
 
     A call that ends before OPA is asked has none; then the reason goes to stderr and the exit code is 1.
@@ -39,7 +41,7 @@ def command(*, bundle: str, server: str, tool: str, arguments: str, **site: Json
     from ironcurtain.policy import Policy
     from ironcurtain.system import json_text
 
-    policy = Policy.load(bundle, **site)
+    policy = Policy.load(bundle, **deployment)
     prepared = prepare(Call(server, tool, arguments), policy.loaded)
     if isinstance(prepared, Prepared):
         click.echo(json_text.pretty(as_json(prepared.input)), nl=False)

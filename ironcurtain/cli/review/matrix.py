@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import OPA, WORLD, trust_options
+from ironcurtain.cli.options.options import OPA, WORLD, TrustOptions, trust_options
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import Scenarios
-    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 @trust_options
 @OPA
 def command(
-    *, bundle: str | None, scenarios: str | None, format_: str, opa: str | None, **trust: JsonValue
+    *, bundle: str | None, scenarios: str | None, format_: str, opa: str | None, **trust: Unpack[TrustOptions]
 ) -> Exit:
     """Print what a policy decides about every tool, role and place.
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, Number, trust_options
+from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, Number, TrustOptions, trust_options
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, visible
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.mutation.report import MutationReport
-    from ironcurtain.system.frozen import JsonValue
 
 
 @click.command()
@@ -49,7 +48,7 @@ def command(
     write: str | None,
     format_: str,
     opa: str | None,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Change a policy in many small ways, and say which changes nothing would notice.
 

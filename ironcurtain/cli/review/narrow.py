@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import FORMAT, OPA, WORLD, trust_options
+from ironcurtain.cli.options.options import FORMAT, OPA, WORLD, TrustOptions, trust_options
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import JsonValue
+    pass
 
 
 @click.command()
@@ -34,7 +34,7 @@ def command(
     sandbox: str | None,
     format_: str,
     opa: str | None,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Print what of each tool a policy could allow or escalate.
 

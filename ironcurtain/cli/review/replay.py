@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import FORMAT, OPA, trust_options
+from ironcurtain.cli.options.options import FORMAT, OPA, TrustOptions, trust_options
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import JsonValue
+    pass
 
 
 @click.command()
@@ -36,7 +36,7 @@ def command(
     key: str | None,
     opa: str | None,
     format_: str,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """Decide the calls of an audit log again under another bundle, and group changes by clause.
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, QUIET, WORLD, Number, trust_options
+from ironcurtain.cli.options.options import (
+    CONFIG,
+    FORMAT,
+    OPA,
+    QUIET,
+    WORLD,
+    Number,
+    TrustOptions,
+    trust_options,
+)
 from ironcurtain.errors import Exit, raise_all
 
 if TYPE_CHECKING:
-    from ironcurtain.system.frozen import JsonValue
+    pass
 
 
 @click.command()
@@ -37,7 +46,7 @@ def command(
     format_: str,
     opa: str | None,
     quiet: bool,
-    **trust: JsonValue,
+    **trust: Unpack[TrustOptions],
 ) -> Exit:
     """List the tools of live servers that changed since they were annotated.
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import Number, engine_options, policy_options, serving_options
+from ironcurtain.cli.options.options import (
+    EnforcementOptions,
+    Number,
+    engine_options,
+    policy_options,
+    serving_options,
+)
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import visible
 
@@ -19,17 +25,6 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.proxy.runner import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
-    from ironcurtain.system.frozen import JsonValue
-
-_TRUSTED = {
-    "verify_key": "the key that the signature is checked with",
-    "engine_ca": "the certificates that engines are known by",
-    "engine_token_file": "the engine's token",
-    "http_clients": "the tokens of clients",
-}
-
-
-"""By option: a file that decides whom the proxy trusts."""
 
 
 @click.command()
@@ -96,11 +91,6 @@ def command(**chosen: Any) -> Exit:  # noqa: ANN401 - the options of `options_of
 def options_of(
     *,
     bundle: str,
-    servers: str | None,
-    protected: tuple[str, ...],
-    verify_key: str | None,
-    engine_ca: str | None,
-    engine_token_file: str | None,
     caller: str | None,
     session: str | None,
     http: str | None,
@@ -118,7 +108,7 @@ def options_of(
     audit_max_bytes: int,
     witness: str | None,
     telemetry: bool,
-    **site: JsonValue,
+    **deployment: Unpack[EnforcementOptions],
 ) -> ProxyOptions:
     """Return what the options of the command ask for."""
     from ironcurtain.cli.options.caller import caller_facts
@@ -127,25 +117,26 @@ def options_of(
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.policy import Policy
 
+    servers, verify_key = deployment["servers"], deployment["verify_key"]
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
-    own = [*own_places(), *places_that_run(site.get("sandbox"))]
     hook = _hook(on_approval, nobody=no_approver)
     told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
+    own = map(str, (*own_places(), *places_that_run(deployment["sandbox"]), *told.values()))
     named = filter(None, (verify_key, http_clients, witness))
-    places = [*protected, *map(str, (*own, *told.values())), *named]
-    vouching: dict[str, JsonValue] = {
-        "verify_key": verify_key,
-        "engine_ca": engine_ca,
-        "engine_token_file": engine_token_file,
+    deployment["protected"] = (*deployment["protected"], *own, *named)
+    trusted = {
+        "the key that the signature is checked with": verify_key,
+        "the certificates that engines are known by": deployment["engine_ca"],
+        "the engine's token": deployment["engine_token_file"],
+        "the tokens of clients": http_clients,
     }
-    trusted = {**vouching, "http_clients": http_clients}
     address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
     return ProxyOptions(
-        load=partial(Policy.load, bundle, servers=servers, protected=places, **vouching, **site),
+        load=partial(Policy.load, bundle, **deployment),
         bundle=Path(bundle),
         servers=Path(servers),
-        files={_TRUSTED[name]: Path(path) for name, path in trusted.items() if path} | told,
+        files={what: Path(path) for what, path in trusted.items() if path} | told,
         session=session,
         http=address,
         clients=_clients(address, http_clients, is_open=http_open),

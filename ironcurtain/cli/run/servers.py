@@ -257,6 +257,7 @@ def _permit(project: Project, name: str, more: Permissions) -> Exit:
     file = _file(project)
     with servers_file.alone(file):
         text = servers_file.read_or_start(file)
+        parse_document(text, str(file), Servers)
         named = _permitted_domains(project, name)
         changed = servers_file.with_permissions(text, str(file), name, more, named)
         check_servers(parse_document(changed, str(file), Servers), file)
@@ -292,7 +293,7 @@ def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dic
         if env or cwd:
             raise UsageError("--env and --cwd belong to a command", hint="Give the command behind --.")
         return None
-    variables = dict(each.partition("=")[::2] for each in env)
+    variables: dict[str, JsonValue] = dict(each.partition("=")[::2] for each in env)
     if not all(variables) or not all("=" in each for each in env):
         raise UsageError("--env wants KEY=VALUE")
     entry: dict[str, JsonValue] = {"command": words[0]}

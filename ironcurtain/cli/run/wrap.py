@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
-from ironcurtain.cli.options.options import FORMAT, OPA, trust_options
+from ironcurtain.cli.options.options import FORMAT, OPA, DeploymentOptions, PolicyOptions, trust_options
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.extras import need
 from ironcurtain.system.text import printable, quoted, visible
@@ -41,16 +41,10 @@ SCOPE = click.option(
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
 
 
-_SITE = ("sandbox", "home", "verify_key")
-
-
-_TRUST = ("expect_revision", "min_serial")
-
-
 _POSITIONS = "positions"
 
 
-_OURS = {_POSITIONS, "bundle", "opa", "servers", "protected", "http", "http_anywhere", *_SITE, *_TRUST}
+_OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotations__}
 
 
 @click.command(context_settings={"allow_interspersed_args": True})
@@ -85,7 +79,7 @@ def command(
     print_: bool,
     servers: str | None,
     format_: str,
-    **site: JsonValue,
+    **deployment: Unpack[DeploymentOptions],
 ) -> Exit:
     """Rewrite a client's configuration so that its MCP servers run behind `ironcurtain proxy`.
 
@@ -123,13 +117,13 @@ def command(
     bundle = one_bundle(bundle, first)
     if client is None:
         _check_unnamed(print_=print_, scope=scope, only=only, dry_run=dry_run, yes=yes)
-        return _print_for(servers, _named(bundle), site, proxy_options)
+        return _print_for(servers, _named(bundle), deployment, proxy_options)
     if servers is not None:
         raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
     place = chosen_location(client, scope, has_servers)
-    policy = Policy.load(_named(bundle), **site)
+    policy = Policy.load(_named(bundle), **deployment)
     check_sandbox(policy)  # the proxy would not start, and the client have no servers
-    command = _command(policy, _named(bundle), site, proxy_options)
+    command = _command(policy, _named(bundle), deployment, proxy_options)
     known = known_of(place)
 
     def act(*, dry_run: bool) -> ClientReport:
@@ -205,7 +199,7 @@ def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
         yield from (each.line for each in found if each.server in report.moved)
 
 
-def _check_unnamed(*, print_: bool, **others: JsonValue) -> None:
+def _check_unnamed(*, print_: bool, **others: object) -> None:
     """See that no client is meant: only --print can do without one, and takes little else then."""
     from ironcurtain.integrations.clients.places import CLIENTS
 
@@ -221,7 +215,7 @@ def _check_unnamed(*, print_: bool, **others: JsonValue) -> None:
 
 
 def _print_for(
-    servers: str | None, bundle: str, site: dict[str, JsonValue], proxy_options: Sequence[str]
+    servers: str | None, bundle: str, deployment: DeploymentOptions, proxy_options: Sequence[str]
 ) -> Exit:
     """Print the entry for a client that nobody named."""
     from ironcurtain.integrations.clients.program import absolute
@@ -232,7 +226,7 @@ def _print_for(
     if servers is None:
         raise UsageError("--print without a client needs --servers FILE", hint="Name your mcp-servers.json.")
     load_servers(Path(servers))
-    command = _command(Policy.load(bundle, **site), bundle, site, proxy_options)
+    command = _command(Policy.load(bundle, **deployment), bundle, deployment, proxy_options)
     _print_entry(proxy_entry(command, Path(absolute(servers))))
     return Exit.YES
 
@@ -318,21 +312,25 @@ def _tell(report: ClientReport) -> None:
 
 
 def _command(
-    policy: Policy, bundle: str, site: dict[str, JsonValue], proxy_options: Sequence[str]
+    policy: Policy, bundle: str, deployment: DeploymentOptions, proxy_options: Sequence[str]
 ) -> ProxyCommand:
     """Return the proxy's command line with absolute paths, held against the proxy's own options."""
     from ironcurtain.integrations.clients.program import absolute, program, search_path
     from ironcurtain.integrations.clients.wrap import ProxyCommand
 
     options = ["--bundle", absolute(bundle), "--opa", str(policy.opa.path.absolute())]
-    for name in _SITE:
-        if site[name] is not None:
-            options += [f"--{name.replace('_', '-')}", absolute(site[name])]
-    for path in site["protected"]:
+    files = {
+        "--sandbox": deployment["sandbox"],
+        "--home": deployment["home"],
+        "--verify-key": deployment["verify_key"],
+    }
+    for option, file in files.items():
+        options += [option, absolute(file)] if file is not None else []
+    for path in deployment["protected"]:
         options += ["--protected", absolute(path)]
-    for name in _TRUST:
-        if site[name] is not None:
-            options += [f"--{name.replace('_', '-')}", str(site[name])]
+    values = {"--expect-revision": deployment["expect_revision"], "--min-serial": deployment["min_serial"]}
+    for option, value in values.items():
+        options += [option, str(value)] if value is not None else []
     _check(options, list(proxy_options))
     home = os.environ.get("IRONCURTAIN_HOME")
     # A desktop client's own path holds neither the sandbox's programs nor git.

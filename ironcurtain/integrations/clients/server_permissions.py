@@ -55,18 +55,17 @@ class Permissions:
         """Return the key `sandbox` with these permissions more.
 
         Args:
-            sandbox: The key as it is.
+            sandbox: The key as it is, of a file that is valid.
             permitted: Domains that the rules open, for a server that has no list of its own yet.
         """
         made = dict(sandbox)
         if self.write:
-            files = dict(made.get("filesystem", {}))
-            files["allowWrite"] = _united(files.get("allowWrite", []), self.write)
-            made["filesystem"] = files
+            files = _object(made.get("filesystem"))
+            made["filesystem"] = {**files, "allowWrite": _united(_texts(files.get("allowWrite")), self.write)}
         if self.domains:
-            network = dict(made.get("network", {}))
-            network["allowedDomains"] = _united(network.get("allowedDomains", permitted), self.domains)
-            made["network"] = network
+            network = _object(made.get("network"))
+            there = _texts(network["allowedDomains"]) if "allowedDomains" in network else permitted
+            made["network"] = {**network, "allowedDomains": _united(there, self.domains)}
         return made
 
 
@@ -74,5 +73,13 @@ def _placed(path: str) -> str:
     return path if path == "~" or path.startswith(("~/", "/")) else str(Path(path).absolute())
 
 
-def _united(there: Iterable[str], more: Iterable[str]) -> list[str]:
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(value: JsonValue) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _united(there: Iterable[str], more: Iterable[str]) -> list[JsonValue]:
     return list(dict.fromkeys([*there, *more]))
