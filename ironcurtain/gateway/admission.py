@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import anyio
-from anyio import to_thread
 from pydantic import BaseModel, ValidationError
 
 from ironcurtain.gateway.definition import Classification, Tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.principal import Principal
+from ironcurtain.gateway.workers import Workers
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import printable
@@ -24,6 +24,7 @@ from ironcurtain.system.text import printable
 NOT_PERMITTED = "operation not permitted"
 _MOST_ERRORS = 10
 _PREDICATE_SECONDS = 5.0
+_UNCHECKED = "The arguments could not be checked."
 _KINDS: Mapping[type, str] = {
     str: "a string",
     bool: "true or false",
@@ -81,6 +82,7 @@ class Admission:
 
     def __init__(self, gateways: Mapping[str, Gateway]) -> None:
         self._gateways = dict(gateways)
+        self._conditions = Workers()
 
     def classification(self, server: str, tool: str) -> Classification | None:
         """Return what kind of tool it is; None where it is none of a gateway."""
@@ -119,11 +121,26 @@ class Admission:
         refused = self._base(found, principal)
         if refused is not None or isinstance(arguments, bytes):
             return refused
-        try:
-            given = found.shape.given(arguments if arguments is not None else {})
-        except ValidationError as error:
-            return Refused(Stage.VALIDATION, _counted(error), _detailed(error))
-        return await self._elevated(found, given, principal)
+        given = _validated(found, arguments)
+        return given if isinstance(given, Refused) else await self._elevated(found, given, principal)
+
+    async def check_again(
+        self, server: str, tool: str, arguments: Mapping[str, JsonSource], principal: Principal | None
+    ) -> Refused | None:
+        """Return why a call is not carried out whose canonical arguments need more than those that came.
+
+        A path can be spelled so that only its canonical form is one that needs more.
+
+        Args:
+            server: The server.
+            tool: The tool's own name.
+            arguments: Those that the tool would be given; `check` has let the call through.
+            principal: Who calls.
+        """
+        found = self._tool(server, tool)
+        if found is None or found.elevated_if is None:
+            return None
+        return await self.check(server, tool, {**arguments}, principal)
 
     def _tool(self, server: str, tool: str) -> Tool | None:
         gateway = self._gateways.get(server)
@@ -143,19 +160,26 @@ class Admission:
         condition = tool.elevated_if
         if condition is None or principal.has(tool.elevated_permissions):
             return None
-        needs = True
-        try:
-            # A condition is a team's own code: it must not keep other calls waiting.
-            with anyio.move_on_after(_PREDICATE_SECONDS):
-                needs = bool(await to_thread.run_sync(condition, given, abandon_on_cancel=True))
-        except Exception as error:  # noqa: BLE001 - what cannot be told needs the most
-            return Refused(Stage.PERMISSION, f"Whether it needs more is not known ({type(error).__name__}).")
         missing = sorted(set(tool.elevated_permissions) - principal.permissions)
-        return (
-            Refused(Stage.PERMISSION, f"For this input the caller lacks {', '.join(missing)}.")
-            if needs
-            else None
-        )
+        needs = f"For this input the caller lacks {', '.join(missing)}."
+        try:
+            # A condition is a team's own code: it must not keep other calls waiting, nor end the server.
+            with anyio.fail_after(_PREDICATE_SECONDS):
+                if not await self._conditions.in_thread(condition, (given,)):
+                    return None
+        except Exception as error:  # noqa: BLE001 - what cannot be told needs the most
+            needs = f"Whether it needs more is not known ({type(error).__name__})."
+        return Refused(Stage.PERMISSION, needs)
+
+
+def _validated(tool: Tool, arguments: JsonSource) -> BaseModel | Refused:
+    try:
+        return tool.shape.given(arguments if arguments is not None else {})
+    except ValidationError as error:
+        return Refused(Stage.VALIDATION, _counted(error), _detailed(error))
+    except BaseException as error:  # noqa: BLE001 - a team's validator may raise anything, SystemExit too
+        why = f"Whether the arguments are valid is not known ({type(error).__name__})."
+        return Refused(Stage.VALIDATION, why, _UNCHECKED)
 
 
 def _counted(error: ValidationError) -> str:

@@ -20,8 +20,9 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from ironcurtain.gateway.admission import Stage
 from ironcurtain.gateway.command import Command, CommandFailedError
 from ironcurtain.gateway.definition import HandlerContext, Tool
+from ironcurtain.gateway.roles import changed_resources
 from ironcurtain.gateway.workers import TooManyHandlersError, Workers
-from ironcurtain.system.text import counted
+from ironcurtain.system.text import counted, quoted
 
 TIMED_OUT = "operation timed out"
 INTERNAL = "internal error"
@@ -79,6 +80,15 @@ async def call_tool(
         raise ToolFailedError(
             Stage.VALIDATION, f"{error.error_count()} canonical arguments are not valid"
         ) from None
+    except BaseException as error:  # noqa: BLE001 - a team's validator may raise anything, SystemExit too
+        raise ToolFailedError(Stage.VALIDATION, f"a validator raised {type(error).__name__}") from None
+    if changed := changed_resources(tool.arguments, arguments, given):
+        raise ToolFailedError(
+            Stage.VALIDATION,
+            "validation changes what was judged",
+            f"The arguments are not valid. The tool would take {quoted(changed)} for another value than the "
+            "one that was judged: write it as the tool spells it, without blanks around it.",
+        )
     answer = await _run(tool, given, trace_id, workers)
     return validated(tool, answer)
 
@@ -90,7 +100,7 @@ async def _run(tool: Tool, given: BaseModel, trace_id: str, workers: Workers) ->
     try:
         with anyio.fail_after(seconds):
             if isinstance(handler, Command):
-                return await handler.run(given)
+                return await workers.around_program(handler, given)
             if inspect.iscoroutinefunction(handler):
                 return await workers.on_loop(handler, taken)
             return await workers.in_thread(handler, taken)
@@ -118,7 +128,7 @@ def validated(tool: Tool, answer: object) -> JsonValue:
         raise ToolFailedError(
             Stage.OUTPUT, f"the answer is not as declared in {counted(error.error_count(), 'place')}"
         ) from None
-    except Exception as error:  # noqa: BLE001 - a value that pydantic or JSON cannot write
+    except BaseException as error:  # noqa: BLE001 - what cannot be written, and whatever a team's code raises
         raise ToolFailedError(Stage.OUTPUT, f"the answer is no JSON ({type(error).__name__})") from None
     # Written as JSON, NaN has become null.
     if not all(math.isfinite(each) for each in _floats(whole)):

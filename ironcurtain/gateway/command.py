@@ -30,7 +30,12 @@ MAX_OUTPUT = 4 << 20
 _CHUNK = 1 << 16
 _LAUNCHER = Path(__file__).parents[1] / "servers" / "parent_death.py"
 """A script of the standard library alone that ends with all that it started; it is run, not imported."""
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursor movements
+    r"|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x9c|\x1b\\)"  # titles
+    r"|\x1b[ -/]*[0-~]"  # character sets and the rest
+    r"|[\x1b\x80-\x84\x86-\x9f]"  # beginnings of what is not whole, or becomes so when others are gone
+)
 
 
 class CommandFailedError(Exception):
@@ -56,14 +61,12 @@ class Command:
     most_bytes: int
     problems: tuple[tuple[str, str], ...] = ()
 
-    async def run(self, given: BaseModel) -> JsonValue:
-        """Run the program for a validated input; return its output as the declaration says.
+    def read(self, written: bytes) -> JsonValue:
+        """Return what it wrote as the declaration says.
 
         Raises:
-            CommandFailedError: If it cannot be started, ends with an error, writes too much, or writes what
-                is not of the declared form.
+            CommandFailedError: If that is not of the declared form.
         """
-        written = await self._run(arguments_for(self, given))
         text = plain_text(written)
         try:
             found: JsonValue = self._read(text)
@@ -82,8 +85,12 @@ class Command:
             return {"items": [json.loads(line) for line in text.split("\n") if line.strip()]}
         return self.output(text)
 
-    async def _run(self, arguments: Sequence[str]) -> bytes:
-        """Run it to its end; whatever ends us ends it, and what it started."""
+    async def run(self, arguments: Sequence[str]) -> bytes:
+        """Run it to its end and return what it wrote; whatever ends us ends it, and what it started.
+
+        Raises:
+            CommandFailedError: If it cannot be started, ends with an error, or writes too much.
+        """
         launcher = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), self.program, *arguments]
         try:
             process = await anyio.open_process(
@@ -152,10 +159,14 @@ def cli_command(
         )
     if output not in ("text", "json", "jsonl") and not callable(output):
         problems.append((f"there is no output {output!r}", "Write `text`, `json`, `jsonl` or a function."))
+    if not isinstance(timeout, int | float) or not timeout > 0:
+        problems.append(("its timeout is no number of seconds", "Write one above 0."))
+    if not isinstance(most_bytes, int) or most_bytes < 1:
+        problems.append(("most_bytes is no number of bytes", "Write one above 0."))
     if any("\0" in part or "=" in name for name, value in (env or {}).items() for part in (name, value)):
         problems.append(("its environment has a name or value that cannot be one", "Leave out NUL and `=`."))
     return Command(
-        program=str(Path(program).resolve()) if program else "",
+        program=_place_of(program) if program else "",
         build=args_builder,
         cwd=str(cwd) if cwd is not None else None,
         env=dict(env or {}),
@@ -164,6 +175,15 @@ def cli_command(
         most_bytes=most_bytes,
         problems=tuple(problems),
     )
+
+
+def _place_of(program: str) -> str:
+    """Return a program's absolute path, with its own name kept.
+
+    A program of many names (busybox, coreutils, snap) does what its name says. Without that name it would
+    take its first argument for one, and that may be a user's choice.
+    """
+    return str(Path(program).parent.resolve() / Path(program).name)
 
 
 def arguments_for(command: Command, given: BaseModel) -> list[str]:

@@ -69,7 +69,13 @@ class Gateway:
     def restricted(self, tools: Collection[str]) -> Gateway:
         """Return the same gateway with some of its tools: the others are not there at all."""
         kept = [tool for tool in self._given if tool.name in tools]
-        return Gateway(self.name, kept, permissions=sorted(self.permissions), roles=self.roles)
+        return Gateway(
+            self.name,
+            kept,
+            permissions=sorted(self.permissions),
+            roles=self.roles,
+            allowed_commands=None if self._allowed is None else sorted(self._allowed),
+        )
 
     def check(self) -> None:
         """Hold everything against the rules.

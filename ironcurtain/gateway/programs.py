@@ -3,6 +3,9 @@
 A plain handler has a thread of its own, so the children of that thread are its programs. Asynchronous ones
 share a thread. There the interpreter tells of each start before it happens (an audit hook): the child that
 the thread then has, and had not before, is of the job that ran. The kernel tells of children on Linux only.
+
+What is started by a thread that a handler began itself, and a program that leaves its parents as daemons do,
+is of no job that is known: it ends with the gateway, which adopts it.
 """
 
 from __future__ import annotations

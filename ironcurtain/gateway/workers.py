@@ -15,11 +15,13 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import anyio
 from anyio import to_thread
+from pydantic import BaseModel
 
+from ironcurtain.gateway.command import Command, arguments_for
 from ironcurtain.gateway.programs import JOB, STARTED, end_programs
 
 MOST_RUNNING = 64
@@ -57,14 +59,30 @@ class Workers:
             Exception: What the handler raises.
         """
         with self._counted():
-            work = _Thread(handler, taken)
-            work.start()
-            try:
-                return await asyncio.wrap_future(work.result)
-            except asyncio.CancelledError:
-                with anyio.CancelScope(shield=True):
-                    await self._end(work)
-                raise
+            return await self._in_thread(handler, taken)
+
+    async def around_program(self, command: Command, given: BaseModel) -> object:
+        """Run a program; what a team's own code makes of input and output runs in threads like a handler.
+
+        Raises:
+            TooManyHandlersError: If too many run already.
+            CommandFailedError: If the program does not do what was asked.
+            Exception: What that code raises.
+        """
+        with self._counted():
+            arguments = await self._in_thread(arguments_for, (command, given))
+            written = await command.run(cast("list[str]", arguments))
+            return await self._in_thread(command.read, (written,))
+
+    async def _in_thread(self, work_of: Callable[..., object], taken: tuple[Any, ...]) -> object:
+        work = _Thread(work_of, taken)
+        work.start()
+        try:
+            return await asyncio.wrap_future(work.result)
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):
+                await self._end(work)
+            raise
 
     async def on_loop(
         self, handler: Callable[..., Coroutine[Any, Any, object]], taken: tuple[Any, ...]
@@ -183,6 +201,8 @@ class _Loop:
     def __init__(self) -> None:
         STARTED.watch()
         self._loop = asyncio.new_event_loop()
+        # It would write the words of an exception that no handler takes to standard error.
+        self._loop.set_exception_handler(lambda _, __: None)
         self._stopping = False
         self.thread = threading.Thread(target=self._run, name="ironcurtain-handlers", daemon=True)
         self.thread.start()

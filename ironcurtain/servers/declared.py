@@ -9,6 +9,7 @@ from ironcurtain.gateway.roles import marked_none
 from ironcurtain.model.annotations import Annotations, Confirmation, ServerAnnotations, ToolAnnotation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.system import json_text
 
 
 def declared_annotations(config: ServerConfig) -> Annotations:
@@ -30,9 +31,25 @@ def declared_annotations(config: ServerConfig) -> Annotations:
     return Annotations(format="ironcurtain/annotations/v1", roles=tuple(roles.values()), servers=servers)
 
 
+def declared_listing(tool: Tool) -> ToolListing:
+    """Return a tool as it is listed; its digest covers what the definition says of the arguments, too.
+
+    Neither a marker nor `pii_fields` is in the schema: a change of these alone must not pass for the tool
+    that the policy was made for.
+    """
+    listed = ToolListing.of(listing(tool))
+    digest = declared_digest(tool, listed.listing_digest or "")
+    return listed.model_copy(update={"listing_digest": digest})
+
+
+def declared_digest(tool: Tool, told: str) -> str:
+    """Return the digest of a definition: of what clients are told, by its digest, and of the arguments."""
+    return json_text.digest([told, [argument.model_dump(mode="json") for argument in tool.arguments]])
+
+
 def annotation_of(tool: Tool) -> ToolAnnotation:
     """Return what a tool's definition says of its arguments."""
-    listed = ToolListing.of(listing(tool))
+    listed = declared_listing(tool)
     is_resource = any(set(argument.possible_roles) != {"none"} for argument in tool.arguments)
     confirmed = (
         Confirmation(arg=name, by="its definition", reason="The tool's own definition says so.")

@@ -12,6 +12,7 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralError
 from ironcurtain.gateway.module import load_gateway
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.declared import declared_listing
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.saved import read_saved_tools
 from ironcurtain.servers.tools import ToolListing
@@ -52,8 +53,8 @@ def list_tools(
     for name in names:
         server = _configured(config, name)
         if server.gateway:
-            told = load_gateway(config.directory / server.gateway).listings()
-            found[name] = tuple(sorted(map(ToolListing.of, told), key=lambda tool: tool.name))
+            tools = load_gateway(config.directory / server.gateway).tools.values()
+            found[name] = tuple(sorted(map(declared_listing, tools), key=lambda tool: tool.name))
         elif server.tools and (saved or not server.command):
             found[name] = read_saved_tools(name, config.directory / server.tools)
         elif server.command:

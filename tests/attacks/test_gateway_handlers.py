@@ -1,13 +1,15 @@
 """A tool of one's own never ends, floods, leaves programs behind, or fails with personal data in its words.
 
-Held by: handlers run apart from the server and are ended with their calls; programs run without a shell; only
-the class of a failure is told and recorded; what is read of a declaration is fixed when it is made.
+Held by: handlers, and what makes a command's arguments and reads its output, run apart from the server and
+are ended with their calls; programs run without a shell, under the name that was declared; only the class of
+a failure is told and recorded; what is read of a declaration is fixed when it is made.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -15,11 +17,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import pytest
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 from support.proxied import is_alive
 
 from ironcurtain.gateway import Gateway, Tool, cli_command, define_tool
@@ -61,10 +63,14 @@ def tool_of(handler: Callable[..., Any] | Command, output: type[BaseModel] = Out
         description="A tool.",
         classification="read",
         permissions=["public"],
-        input=Input,
         output=output,
         handler=handler,
-        **{"timeout": 0.3, "output_policy": {".value": "allow", ".text": "allow"}, **more},
+        **{
+            "input": Input,
+            "timeout": 0.3,
+            "output_policy": {".value": "allow", ".text": "allow"},
+            **more,
+        },
     )
     Gateway("test", [tool]).check()
     return tool
@@ -405,3 +411,103 @@ def test_a_definition_does_not_change_after_it_was_made() -> None:
     assert found[0] == "VALIDATION"
     with pytest.raises(AttributeError):
         tool.permissions = ("public",)  # type: ignore[misc]  # that it cannot be set is the point
+
+
+def exits_now(_: object) -> Any:
+    sys.exit(SECRET)
+
+
+class Exiting(BaseModel):
+    value: Annotated[str, AfterValidator(exits_now)] = ""
+
+
+EXITING = [
+    {"handler": quick, "input": Exiting},
+    {"handler": lambda _: {"value": "x"}, "output": Exiting},
+    {"handler": cli_command("true", exits_now), "output": Text},
+    {"handler": cli_command("true", lambda _: [], output=exits_now), "output": Text},
+]
+
+
+@pytest.mark.parametrize("parts", EXITING, ids=["input", "output", "arguments", "reader"])
+def test_no_part_of_a_declaration_ends_the_server(parts: dict[str, Any]) -> None:
+    """A validator, a builder of arguments or a reader of output raises SystemExit"""
+    failed, after = called(tool_of(**{"timeout": 20.0, **parts}), tool_of(quick))
+    assert failed[1] == "internal error"
+    assert SECRET not in failed[2]
+    assert after == {"value": SECRET}
+
+
+def test_a_builder_of_arguments_that_never_ends_costs_its_own_call() -> None:
+    """The function that makes a command's arguments loops for ever"""
+    stuck, after = called(tool_of(cli_command("true", never_ends), Text), tool_of(quick))
+    assert stuck[:2] == ("EXECUTION", "operation timed out")
+    assert after == {"value": SECRET}
+
+
+def test_programs_are_not_piled_up() -> None:
+    """Calls of a tool that runs a program fill the machine with processes"""
+    tool = tool_of(cli_command("sleep", lambda _: ["0.5"]), Text, timeout=20.0)
+    workers, found = Workers(most_running=2), []
+
+    async def call() -> None:
+        try:
+            found.append(await call_tool(tool, {}, "trace", workers))
+        except ToolFailedError as error:
+            found.append(error.detail)
+
+    async def story() -> None:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(call)
+
+    anyio.run(story)
+    assert sorted(found, key=str) == ["more than 2 handlers run", {"text": ""}, {"text": ""}]
+
+
+def test_a_program_of_many_names_does_what_its_declared_name_says(tmp_path: Path) -> None:
+    """A command is a link to a program that takes its name, or else its first argument, for what to do"""
+    many = tmp_path / "many"
+    many.write_text('#!/bin/sh\ncase "${0##*/}" in show) echo shown;; *) echo "asked to $1";; esac\n')
+    many.chmod(0o755)
+    (tmp_path / "show").symlink_to(many)
+    command = cli_command(str(tmp_path / "show"), lambda given: [given.value])
+    [found] = called(tool_of(command, Text, timeout=20.0), value="erase")
+    assert found == {"text": "shown\n"}
+
+
+TERMINAL = [
+    "\x1b[31mred\x1b[0m",
+    "\x1b\x1b[0m[31mred",
+    "\x9b31mred",
+    "\x1b(Bred",
+    "\x1bP1;2qimage\x1b\\red",
+    "\x1b]8;;http://evil.example\x07red",
+    "\x9d0;title\x9cred",
+    "red\x1b",
+]
+
+
+@pytest.mark.parametrize("text", TERMINAL)
+def test_a_sequence_for_a_terminal_is_not_answered(text: str) -> None:
+    """A command's output holds sequences that a terminal would obey, also ones that are whole only later"""
+    code = f"import sys; sys.stdout.buffer.write({text!r}.encode())"
+    [found] = called(tool_of(cli_command(sys.executable, lambda _: ["-c", code]), Text, timeout=20.0))
+    assert found["text"] in {"red", "[31mred"}
+
+
+def test_the_words_of_an_exception_that_nobody_takes_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Personal data stand in an exception of a task that an asynchronous handler does not wait for"""
+
+    async def fails() -> None:
+        raise ValueError(SECRET)
+
+    async def begins(_: Input) -> Output:
+        task = asyncio.create_task(fails())
+        await asyncio.wait([task])
+        del task
+        gc.collect()
+        return Output(value="done")
+
+    assert called(tool_of(begins, timeout=20.0)) == [{"value": "done"}]
+    assert SECRET not in caplog.text

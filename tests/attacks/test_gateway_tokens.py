@@ -19,6 +19,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from ironcurtain.enforcement.proxy.transport import tokens
 from ironcurtain.enforcement.proxy.transport.tokens import BadTokenError, Tokens
 from ironcurtain.errors import FileError, GatewayError
 
@@ -171,6 +172,8 @@ def test_other_issuer(place: Place) -> None:
         {"sub": None},
         {"sub": ""},
         {"sub": "x" * 257},
+        {"sub": "\ud800"},
+        {"sub": "ada\x1b[2J"},
     ],
 )
 def test_claims_that_name_nobody_or_nothing(place: Place, claims: dict[str, Any]) -> None:
@@ -236,3 +239,23 @@ def test_a_weak_key_or_one_of_another_algorithm_is_refused_at_start(place: Place
         place.write()
         with pytest.raises(GatewayError, match="no key for"):
             Tokens(place.root / "tokens.json").read()
+
+
+def test_a_key_that_is_replaced_while_it_is_read_is_read_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stolen = made()
+    reads = iter([True])
+
+    def read(path: Path, algorithm: Any) -> Any:
+        found = original(path, algorithm)
+        if path.name == "ec.pem" and next(reads, False):
+            place.keys["ec"] = ("ES256", OTHER_EC)
+            path.write_bytes(pem(OTHER_EC))
+        return found
+
+    original = tokens._key
+    monkeypatch.setattr(tokens, "_key", read)
+    assert place.sub_of(stolen) == "ada"
+    assert refused(place, stolen)
+    assert place.sub_of(made(OTHER_EC)) == "ada"

@@ -2,59 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-import jwt
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from support.desk import PROGRAM, Desk, text_of
-
-FIRST, SECOND = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-
-
-def settle(desk: Desk, **keys: Any) -> None:
-    """Write the settings of tokens, with these keys."""
-    form = serialization.PublicFormat.SubjectPublicKeyInfo
-    for kid, key in keys.items():
-        text = key.public_key().public_bytes(serialization.Encoding.PEM, form)
-        (desk.root / f"{kid}.pem").write_bytes(text)
-    told = [{"kid": kid, "algorithm": "ES256", "file": f"{kid}.pem"} for kid in keys]
-    settings = {"format": "ironcurtain/tokens/v1", "keys": told, "audience": "desk"}
-    (desk.root / "tokens.json").write_text(json.dumps(settings))
-
-
-def token(key: Any, kid: str, sub: str, *permissions: str) -> str:
-    claims = {"sub": sub, "permissions": permissions, "aud": "desk", "exp": time.time() + 600}
-    return jwt.encode(claims, key, "ES256", headers={"kid": kid})
-
-
-@contextmanager
-def listening(desk: Desk) -> Iterator[str]:
-    served = ["serve", "tools.py", "--bundle", "bundle", "--tokens", "tokens.json", "--session", "desk"]
-    process = subprocess.Popen(
-        [sys.executable, *PROGRAM, *served, "--no-approver", "--http", "127.0.0.1:0"],
-        cwd=desk.root,
-        env=desk.environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    try:
-        yield next(line.split()[-1] for line in process.stderr if "listening on" in line)
-    finally:
-        process.terminate()
-        process.communicate(timeout=120)
+from support.desk import Desk, text_of
+from support.desk_http import FIRST, SECOND, began, listening, settle, status_of, token
 
 
 async def tell(url: str, shown: str, *calls: tuple[str, dict[str, Any]]) -> tuple[list[str], list[Any]]:
@@ -63,12 +19,6 @@ async def tell(url: str, shown: str, *calls: tuple[str, dict[str, Any]]) -> tupl
     async with Client(streamable_http_client(url, http_client=http), mode="legacy") as client:
         listed = [tool.name.removeprefix("desk__") for tool in (await client.list_tools()).tools]
         return listed, [await client.call_tool(f"desk__{name}", given) for name, given in calls]
-
-
-def status_of(url: str, **headers: str) -> int:
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    accept = {"accept": "application/json, text/event-stream"}
-    return httpx2.post(url, json=message, headers={**accept, **headers}, trust_env=False).status_code
 
 
 def test_agents_with_tokens_of_two_keys_while_they_are_rotated(tmp_path: Path) -> None:
@@ -109,21 +59,6 @@ def test_a_session_belongs_to_the_principal_that_began_it(tmp_path: Path) -> Non
     owner = token(FIRST, "first", "owner", "tickets:read")
     other = token(FIRST, "first", "other", "tickets:read")
     with listening(desk) as url:
-        began = httpx2.post(
-            url,
-            json={
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "initialize",
-                "params": {
-                    "protocolVersion": "2025-06-18",
-                    "capabilities": {},
-                    "clientInfo": {"name": "test", "version": "1"},
-                },
-            },
-            headers={"accept": "application/json, text/event-stream", "authorization": f"Bearer {owner}"},
-            trust_env=False,
-        )
-        session = {"mcp-session-id": began.headers["mcp-session-id"]}
+        session = {"mcp-session-id": began(url, owner)}
         assert status_of(url, authorization=f"Bearer {owner}", **session) == 200
         assert status_of(url, authorization=f"Bearer {other}", **session) == 404

@@ -31,6 +31,7 @@ from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, ob
 from ironcurtain.enforcement.proxy.calls.outputs import Outputs, gateway_call
 from ironcurtain.enforcement.proxy.calls.path_checks import Watched, are_near
 from ironcurtain.enforcement.proxy.calls.refusal import (
+    admitted_again,
     failed,
     not_admitted,
     repeated,
@@ -130,10 +131,7 @@ class Enforcer:
     outputs: Outputs = field(default_factory=Outputs)
 
     async def enforce(
-        self,
-        call: Call,
-        destination: Destination,
-        client_request: ClientRequest | None = None,
+        self, call: Call, destination: Destination, client_request: ClientRequest | None = None
     ) -> dict[str, JsonValue]:
         """Let a call happen, or not.
 
@@ -162,7 +160,8 @@ class Enforcer:
             )
         judged = await self._judge(arrived, counted=True)
         if self.observe:
-            return await self._carry_out(observed(judged, is_tool=destination.is_tool), destination, id_)
+            judged = observed(judged, is_tool=destination.is_tool)
+            return await self._carry_out(judged, destination, id_, principal)
         judged = within_reach(judged, self.reaching)
         for _ in range(_MOST_TRIES):
             if judged.escalated and judged.approval is None:
@@ -178,7 +177,7 @@ class Enforcer:
                     if disturbed:
                         before, judged = judged, await self._settled(judged, destination)
                     if not disturbed or _may_go_on(before, judged):
-                        return await self._carry_out(judged, destination, id_)
+                        return await self._carry_out(judged, destination, id_, principal)
             except UnsettledError:
                 break
         return await self._carry_out(unsettled(judged), destination, id_)
@@ -203,9 +202,10 @@ class Enforcer:
         return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
 
     async def _carry_out(
-        self, judged: EvaluatedCall, destination: Destination, id_: str
+        self, judged: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None = None
     ) -> dict[str, JsonValue]:
         """Record what was decided, and do it."""
+        judged = await admitted_again(judged, self.admission, principal)
         judged = judged if self.observe else sent_apart(judged, self.reaching)
         await self._record(judged, id_)
         if not judged.forwarded:

@@ -9,10 +9,12 @@ from ironcurtain.analysis.explain.agent_view import agent_view
 from ironcurtain.analysis.explain.report import AgentView
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalState
+from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.gateway.admission import Refused, Stage
+from ironcurtain.gateway.admission import Admission, Refused, Stage
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
@@ -92,10 +94,7 @@ def unsettled(judged: EvaluatedCall) -> EvaluatedCall:
             "reason": "Other calls keep changing its paths.",
         }
     )
-    approval = judged.approval
-    if approval is not None:
-        approval = approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
-    return replace(judged, decision=decision, approval=approval, state="denied", forwarded=False)
+    return replace(judged, decision=decision, approval=_void(judged), state="denied", forwarded=False)
 
 
 def repeated(call: Call, revision: str) -> Decision:
@@ -118,6 +117,26 @@ def not_admitted(call: Call, enforced: PolicyInstance, refused: Refused) -> Eval
     """Refuse a call of a gateway's tool that does not come to the policy."""
     decision = _denied(call, enforced.loaded.revision, refused.stage.rule, refused.reason)
     return EvaluatedCall(call, decision, enforced, state="denied", told=refused.told)
+
+
+async def admitted_again(
+    judged: EvaluatedCall, admission: Admission, principal: Principal | None
+) -> EvaluatedCall:
+    """Refuse a call that the policy lets through, if it is not admitted with its canonical arguments."""
+    if not judged.forwarded:
+        return judged
+    call, given = judged.call, judged.sent or judged.decision.arguments or {}
+    refused = await admission.check_again(call.server, call.tool, given, principal)
+    if refused is None:
+        return judged
+    turned_away = not_admitted(call, judged.enforced, refused)
+    return replace(turned_away, phases=judged.phases, approval=_void(judged))
+
+
+def _void(judged: EvaluatedCall) -> Approval | None:
+    """Return what became of asking a person, where the call does not happen after all."""
+    approval = judged.approval
+    return approval and approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
 
 
 def _denied(call: Call, revision: str, rule: ReservedRule, reason: str) -> Decision:

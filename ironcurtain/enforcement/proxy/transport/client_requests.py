@@ -127,8 +127,8 @@ class ClientRequest:
 
     @property
     def binding(self) -> str:
-        """What a retry of the request must repeat."""
-        return _binding(*self._asked)
+        """What a retry of the request must repeat, and whose it must be."""
+        return _binding(self.client_name, *self._asked)
 
     @property
     def capabilities(self) -> types.ClientCapabilities | None:
@@ -238,7 +238,8 @@ class PendingRequests:
     def take(self, token: str, context: ServerRequestContext[Any, Any]) -> ClientRequest | None:
         """Return the call that a retry belongs to; None if there is none, or it is another request."""
         client_request = self._held.get(token)
-        if client_request is None or client_request.binding != _binding(context.method, context.params or {}):
+        retried = _binding(client_name(context), context.method, context.params or {})
+        if client_request is None or client_request.binding != retried:
             return None
         return self._held.pop(token)
 
@@ -248,11 +249,11 @@ class PendingRequests:
             client_request.abandon()
 
 
-def _binding(method: str, params: Mapping[str, Any]) -> str:
-    """Return what a retry must repeat: everything but its answers, its state and its envelope."""
+def _binding(client: str, method: str, params: Mapping[str, Any]) -> str:
+    """Return what a retry must repeat: its client, and all but its answers, its state and its envelope."""
     left_out = {"_meta", "inputResponses", "requestState"}
     same = {key: value for key, value in params.items() if key not in left_out}
     try:
-        return json_text.digest([method, same])
+        return json_text.digest([client, method, same])
     except ValueError:
         return secrets.token_hex()

@@ -10,7 +10,8 @@ import secrets
 import socket
 import struct
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -134,13 +135,16 @@ class ClientAuthentication:
             await self.app(scope, receive, send)
             return
         headers = dict(scope["headers"])
+        if twice := _twice(scope["headers"]):
+            await PlainTextResponse(f"Send the header {twice} once.\n", 400)(scope, receive, send)
+            return
         client, principal = await self._who(headers)
         if client is None:
             refusal = PlainTextResponse("Show the token of a client.\n", 401, {"www-authenticate": "Bearer"})
             await refusal(scope, receive, send)
             return
         session = headers.get(b"mcp-session-id")
-        if session is not None and self._sessions.get(session, client) != client:
+        if session is not None and self._sessions.get(session) != client:
             await PlainTextResponse("There is no such session.\n", 404)(scope, receive, send)
             return
 
@@ -169,6 +173,12 @@ class ClientAuthentication:
         while len(self._sessions) >= _MOST_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         self._sessions.setdefault(session, client)
+
+
+def _twice(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return a header that says who asks and stands there twice: whoever reads it next may take the other."""
+    counts = Counter(name for name, _ in headers)
+    return next((name.decode() for name in (b"authorization", b"mcp-session-id") if counts[name] > 1), "")
 
 
 _PAUSE = 1.0

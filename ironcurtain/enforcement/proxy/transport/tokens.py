@@ -67,14 +67,15 @@ class Tokens:
         seen = tuple(_state(file) for file in files)
         if self._settings is not None and seen == self._seen:
             return
-        self._settings = None
+        self._settings, own = None, _state(self.path)
         check_own(self.path, "the settings of tokens")
         settings = load(self.path, TokenSettings)
+        # Before the keys are read: one that is replaced meanwhile is read again with the next request.
+        seen = (own, *(_state(self._place(key)) for key in settings.keys))
         keys = {key.kid: (key.algorithm, _key(self._place(key), key.algorithm)) for key in settings.keys}
         if len(keys) < len(settings.keys):
             raise GatewayError("two keys have one kid", where=str(self.path), hint="Give each its own.")
-        self._settings, self._keys = settings, keys
-        self._seen = tuple(_state(file) for file in (self.path, *map(self._place, settings.keys)))
+        self._settings, self._keys, self._seen = settings, keys, seen
 
     @property
     def keys(self) -> int:
@@ -171,7 +172,8 @@ def _principal(claims: Mapping[str, JsonValue], settings: TokenSettings) -> Prin
     ends, sub, permissions = claims.get("exp"), claims.get("sub"), claims.get("permissions")
     if isinstance(ends, bool) or not isinstance(ends, int | float) or ends <= time.time():
         raise BadTokenError("a token that has expired")
-    if not isinstance(sub, str) or not 0 < len(sub) <= _MOST_SUB:
+    # It names the client in log and terminal; what is no text could not be recorded at all.
+    if not isinstance(sub, str) or not 0 < len(sub) <= _MOST_SUB or not sub.isprintable():
         raise BadTokenError("a token without a usable sub")
     if not isinstance(permissions, list) or not all(isinstance(name, str) for name in permissions):
         raise BadTokenError("a token whose permissions are no list of names")
@@ -225,4 +227,4 @@ def _state(path: Path) -> object:
         found = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size

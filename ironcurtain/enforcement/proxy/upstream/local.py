@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -22,6 +23,7 @@ from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.workers import Workers
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.declared import declared_digest
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted
 
@@ -58,7 +60,11 @@ class LocalServer:
     async def run(self) -> None:
         """Read the tools, and keep the workers for as long as this is not cancelled."""
         listed = [types.Tool.model_validate(each, by_name=False) for each in self._gateway.listings()]
-        self.inventory = await to_thread.run_sync(inventory_of, self.name, listed)
+        found = await to_thread.run_sync(inventory_of, self.name, listed)
+        declared = {
+            name: declared_digest(self._gateway.tools[name], told) for name, told in found.listings.items()
+        }
+        self.inventory = replace(found, listings=declared)
         self._ready.set()
         self._events.say(f"server {self.name}: {counted(len(self.inventory.tools), 'tool')} of its own")
         for problem in self.inventory.problems:

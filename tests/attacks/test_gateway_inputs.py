@@ -1,0 +1,245 @@
+"""A call is written so that its tool makes something else of it than what was judged, or fails in the checks.
+
+Held by: what a condition asks is asked of the canonical arguments, too; a resource that validation changes
+is refused; whatever a check raises is a refusal with a record; a definition whose markers changed is not the
+tool that the policy was made for.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from enum import Enum
+from pathlib import Path, PurePath
+from typing import Annotated, Any
+
+import anyio
+import pytest
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from support.desk import Desk, text_of
+
+from ironcurtain.gateway import Gateway, Is, ReadPath, define_tool
+from ironcurtain.gateway import admission as module
+from ironcurtain.gateway.admission import Admission
+from ironcurtain.gateway.calling import ToolFailedError, call_tool
+from ironcurtain.gateway.principal import Principal
+from ironcurtain.gateway.workers import Workers
+
+SECRET = "ada@example.com"
+TOOLS = f"""
+import sys
+from typing import Annotated
+from pydantic import AfterValidator, BaseModel
+from ironcurtain.gateway import Gateway, ReadPath, define_tool
+
+def checked(value: str) -> str:
+    if value == "fail":
+        raise RuntimeError("no row for {SECRET}")
+    if value == "exit":
+        sys.exit("{SECRET}")
+    return value
+
+class File(BaseModel):
+    path: ReadPath
+
+class Word(BaseModel):
+    word: Annotated[str, AfterValidator(checked)]
+
+class Text(BaseModel):
+    text: str
+
+def declared(name, model, handler, **more):
+    return define_tool(
+        name=name, description="Say it.", classification="read", permissions=["public"], input=model,
+        output=Text, output_policy={{".text": "allow"}}, handler=handler, **more
+    )
+
+gateway = Gateway("desk", [
+    declared("read", File, lambda file: {{"text": file.path}},
+             elevated_if=lambda file: file.path.startswith("/srv/secret/"), elevated_permissions=["secrets"]),
+    declared("say", Word, lambda word: {{"text": word.word}}),
+    declared("leave", Word, lambda word: {{"text": word.word}},
+             elevated_if=lambda word: sys.exit("{SECRET}"), elevated_permissions=["secrets"]),
+])
+"""
+
+
+def test_what_needs_more_is_spelled_otherwise_and_what_checks_it_fails(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.tools(TOOLS)
+    desk.permit()
+    tried = [
+        ("read", {"path": "/srv/public/a"}),
+        ("read", {"path": "/srv/secret/a"}),
+        ("read", {"path": "/srv/public/../secret/a"}),
+        ("read", {"path": "/srv//secret/a"}),
+        ("say", {"word": "fail"}),
+        ("say", {"word": "exit"}),
+        ("leave", {"word": "hello"}),
+        ("say", {"word": "hello"}),
+    ]
+
+    async def story() -> list[str]:
+        async with desk.client() as client:
+            found = [await client.call_tool(f"desk__{name}", given) for name, given in tried]
+            return [text_of(each).split("\n")[0] for each in found]
+
+    no, unchecked = "operation not permitted", "The arguments could not be checked."
+    told = anyio.run(story)
+    assert told == ['{"text": "/srv/public/a"}', no, no, no, unchecked, unchecked, no, '{"text": "hello"}']
+    stages = [record["gateway"]["stage"] for record in desk.decisions()]
+    assert stages == [None, *["PERMISSION"] * 3, *["VALIDATION"] * 2, "PERMISSION", None]
+    assert [record["status"] for record in desk.results()] == ["ok", "ok"]
+    assert SECRET not in json.dumps(desk.records())
+
+
+DECLARED = """
+from pydantic import BaseModel
+from ironcurtain.gateway import Gateway, ReadPath, define_tool
+
+class Thing(BaseModel):
+    thing: {kind}
+
+gateway = Gateway("desk", [define_tool(
+    name="show", description="Show it.", classification="read", permissions=["public"], input=Thing,
+    output=Thing, output_policy={{".": "allow"}}, handler=lambda thing: thing, pii_fields={personal},
+)])
+"""
+
+
+@pytest.mark.parametrize(
+    "changed", [{"kind": "ReadPath"}, {"personal": ["thing"]}], ids=["marker", "personal"]
+)
+def test_a_definition_whose_schema_stays_changes_after_the_policy_was_made(
+    tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    desk = Desk(tmp_path)
+    before = {"kind": "str", "personal": []}
+    desk.tools(DECLARED.format(**before))
+    desk.permit()
+
+    async def told() -> str:
+        async with desk.client("--audit", "debug") as client:
+            return text_of(await client.call_tool("desk__show", {"thing": SECRET}))
+
+    assert SECRET in anyio.run(told)
+    (desk.root / "tools.py").write_text(DECLARED.format(**{**before, **changed}))
+    assert "not the one that was examined" in anyio.run(told)
+    assert SECRET not in json.dumps(desk.decisions()[-1])
+
+
+class Kind(Enum):
+    LOG = "log"
+
+
+class Stripped(BaseModel):
+    model_config = ConfigDict(str_strip_whitespace=True)
+    path: ReadPath
+
+
+class Decoded(BaseModel):
+    path: Annotated[ReadPath, AfterValidator(lambda path: path.replace("%2F", "/"))]
+
+
+class Inside(BaseModel):
+    files: list[Stripped]
+
+
+class Several(BaseModel):
+    model_config = ConfigDict(str_to_lower=True)
+    paths: set[ReadPath]
+
+
+class Cased(BaseModel):
+    model_config = ConfigDict(str_to_lower=True)
+    ticket: Annotated[str, Is("ticket")]
+
+
+class Plain(BaseModel):
+    path: Annotated[PurePath, Is("read-path")]
+    kind: Annotated[Kind, Is("kind")] = Kind.LOG
+    other: Annotated[str | None, Is("read-path")] = None
+    all: list[ReadPath] = Field(default_factory=lambda: ["/srv/a"], alias="every")
+    note: Annotated[str, AfterValidator(str.strip)] = ""
+
+
+def tried(model: type[BaseModel], arguments: dict[str, Any]) -> str:
+    """Call a tool; return what it was given, or what is told."""
+    tool = define_tool(
+        name="tool",
+        description="A tool.",
+        classification="read",
+        permissions=["public"],
+        input=model,
+        output=model,
+        output_policy={".": "allow"},
+        handler=lambda given: given,
+    )
+    Gateway("test", [tool]).check()
+    try:
+        return json.dumps(anyio.run(call_tool, tool, arguments, "trace", Workers()))
+    except ToolFailedError as error:
+        return f"{error.stage}: {error.told}"
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments"),
+    [
+        (Stripped, {"path": "/srv/secret "}),
+        (Decoded, {"path": "/srv%2Fsecret"}),
+        (Inside, {"files": [{"path": "/srv/a"}, {"path": "/srv/secret\n"}]}),
+        (Several, {"paths": ["/srv/A", "/srv/b"]}),
+        (Cased, {"ticket": "SUP-1"}),
+    ],
+)
+def test_validation_makes_another_resource_of_what_was_judged(
+    model: type[BaseModel], arguments: dict[str, Any]
+) -> None:
+    assert tried(model, arguments).startswith("VALIDATION: The arguments are not valid. ")
+
+
+def test_what_validation_keeps_is_given_to_the_tool() -> None:
+    told = {"path": "/srv/a", "kind": "log", "other": None, "every": ["/srv/b"], "note": " x "}
+    assert json.loads(tried(Plain, told)) == {**told, "note": "x"}
+    assert json.loads(tried(Plain, {"path": "/srv/a"}))["every"] == ["/srv/a"]
+    assert tried(Stripped, {"path": "/srv/a"}) == '{"path": "/srv/a"}'
+    assert tried(Inside, {"files": [{"path": "/srv/a"}]}) == '{"files": [{"path": "/srv/a"}]}'
+
+
+def test_conditions_that_hang_are_not_piled_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PREDICATE_SECONDS", 0.2)
+    ends = threading.Event()
+    tool = define_tool(
+        name="tool",
+        description="A tool.",
+        classification="read",
+        permissions=["public"],
+        input=Stripped,
+        output=Stripped,
+        output_policy={".": "allow"},
+        handler=lambda given: given,
+        elevated_if=lambda _: ends.wait(),
+        elevated_permissions=["more"],
+    )
+    admission = Admission({"desk": Gateway("desk", [tool])})
+    caller = Principal("ada", frozenset())
+    stages: list[str] = []
+
+    async def call() -> None:
+        refused = await admission.check("desk", "tool", {"path": "/srv/a"}, caller)
+        assert refused is not None
+        stages.append(refused.stage)
+
+    async def story() -> int:
+        before = threading.active_count()
+        for _ in range(3):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(20):
+                    tasks.start_soon(call)
+        return threading.active_count() - before
+
+    try:
+        assert anyio.run(story) < 2 * 20 + 20
+    finally:
+        ends.set()
+    assert stages == ["PERMISSION"] * 60
