@@ -15,7 +15,6 @@ from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.audit.log_paths import LogPaths
-    from ironcurtain.enforcement.audit.reader import NumberedLine
     from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Record
     from ironcurtain.system.frozen import Frozen
 
@@ -82,6 +81,7 @@ def tail(
     \b
     Exit: 0 printed, 2 no such log, 3 a line cannot be trusted, 130 following was interrupted.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.enforcement.audit.reader import follow as follow_lines
     from ironcurtain.enforcement.audit.reader import parse_line, read_lines
     from ironcurtain.enforcement.audit.record_types import DecisionRecord
 
@@ -104,7 +104,7 @@ def tail(
     for record in last:
         _print_record(record, format_)
     if follow:
-        for line in _after(paths, read):
+        for line in follow_lines(paths, after=read):
             record = parse_line(line).record
             if wanted(record):
                 _print_record(record, format_)
@@ -273,18 +273,9 @@ def _missing(log: str, folder: Path, key: str | None, witness: str) -> AuditVeri
 
 def _key_file(paths: LogPaths, key: str | None) -> Path | None:
     """Return the named key; for one of the proxy's own logs without one the proxy's key."""
-    from ironcurtain.enforcement.audit.keys import default_key_path
-    from ironcurtain.enforcement.audit.log_paths import audit_directory
+    from ironcurtain.enforcement.audit.keys import key_file
 
-    own = default_key_path()
-    is_own = paths.path.absolute().parent == audit_directory().absolute() and own.exists()
-    return Path(key) if key is not None else own if is_own else None
-
-
-def _after(paths: LogPaths, read: int) -> Iterable[NumberedLine]:
-    from ironcurtain.enforcement.audit.reader import follow
-
-    return (line for line in follow(paths) if line.number > read)
+    return Path(key) if key is not None else key_file(paths)
 
 
 def _print(value: Frozen, lines: Iterable[str], format_: str, status: Exit = Exit.YES) -> Exit:

@@ -98,7 +98,7 @@ def command(
     \b
     Exit: 0 no failure (warnings allowed), 1 something fails, 2 wrong options.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.approvals.inbox import default_place
+    from ironcurtain.enforcement.approvals.inbox import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.integrations.doctor.checks import examine, exit_of
     from ironcurtain.integrations.doctor.subject import GatewayFiles, Installation
@@ -113,7 +113,7 @@ def command(
         servers=Path(servers) if servers else files[1],
         project=bool(named) or any(path.exists() for path in files),
         user=user_directory(),
-        approvals=default_place(),
+        approvals=default_paths(),
         audit=audit_directory(),
         cwd=Path.cwd(),
         opa=Path(opa) if opa else None,

@@ -136,8 +136,8 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     from ironcurtain.system import json_text
 
     with ExitStack() as stack:
-        desk = _desk(stack, directory, key)
-        status = _one(desk, id_)
+        inbox = _inbox(stack, directory, key)
+        status = _find(inbox, id_)
     if status is None or status.request is None:
         return _gone(id_, status)
     if format_ == "json":
@@ -177,9 +177,9 @@ def approve(
     from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
     with ExitStack() as stack:
-        desk = _desk(stack, directory, key)
-        status = _one(desk, id_)
-        if desk is None or status is None or status.request is None:
+        inbox = _inbox(stack, directory, key)
+        status = _find(inbox, id_)
+        if inbox is None or status is None or status.request is None:
             return _gone(id_, status)
         request = status.request
         if session and not request.session_offer.covers:
@@ -191,7 +191,7 @@ def approve(
             click.echo("not approved; it still waits", err=True)
             return Exit.NO
         answer = PersonAnswer("approved", "session" if session else "once")
-        return _say(request, answer, desk.answer(request, answer), format_)
+        return _say(request, answer, inbox.answer(request, answer), format_)
 
 
 @command.command()
@@ -215,12 +215,12 @@ def deny(*, id_: str, reason: str, directory: str | None, key: str | None, forma
     if len(reason) > MAX_REASON:
         raise UsageError(f"the reason is longer than {MAX_REASON} characters")
     with ExitStack() as stack:
-        desk = _desk(stack, directory, key)
-        status = _one(desk, id_)
-        if desk is None or status is None or status.request is None:
+        inbox = _inbox(stack, directory, key)
+        status = _find(inbox, id_)
+        if inbox is None or status is None or status.request is None:
             return _gone(id_, status)
         answer = PersonAnswer("denied", reason=reason)
-        return _say(status.request, answer, desk.answer(status.request, answer), format_)
+        return _say(status.request, answer, inbox.answer(status.request, answer), format_)
 
 
 def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
@@ -271,7 +271,7 @@ def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
     return Exit.NO
 
 
-def _one(desk: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
+def _find(inbox: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
     """Return the request whose id begins so, or None.
 
     Raises:
@@ -279,26 +279,23 @@ def _one(desk: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
     """
     if not _BEGINNING.fullmatch(beginning):
         raise UsageError(f"{quoted(beginning)} is no request's id", hint="`approvals list` shows them.")
-    ids = [each for each in desk.ids() if each.startswith(beginning)] if desk is not None else []
-    if len(ids) > 1:
-        raise UsageError(f"{len(ids)} requests begin with {beginning}", hint="Write more of the id.")
-    return desk.status(ids[0]) if desk is not None and ids else None
+    return inbox.find(beginning) if inbox is not None else None
 
 
-def _desk(stack: ExitStack, directory: str | None, key: str | None) -> ApprovalInbox | None:
-    from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_place
+def _inbox(stack: ExitStack, directory: str | None, key: str | None) -> ApprovalInbox | None:
+    from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
 
-    default_directory, default_key = default_place()
-    desk = ApprovalInbox.open(
+    default_directory, default_key = default_paths()
+    inbox = ApprovalInbox.open(
         Path(directory) if directory else default_directory, Path(key) if key else default_key
     )
-    return stack.enter_context(desk) if desk is not None else None
+    return stack.enter_context(inbox) if inbox is not None else None
 
 
-def _found(directory: str | None, key: str | None) -> tuple[ApprovalStatus, ...]:
+def _statuses(directory: str | None, key: str | None) -> tuple[ApprovalStatus, ...]:
     with ExitStack() as stack:
-        desk = _desk(stack, directory, key)
-        return desk.statuses() if desk is not None else ()
+        inbox = _inbox(stack, directory, key)
+        return inbox.statuses() if inbox is not None else ()
 
 
 def _watch(directory: str | None, key: str | None, format_: str) -> NoReturn:
@@ -306,38 +303,38 @@ def _watch(directory: str | None, key: str | None, format_: str) -> NoReturn:
     shown: list[tuple[str, str]] | None = None
     known: set[str] = set()
     with ExitStack() as stack:
-        desk: ApprovalInbox | None = None
+        inbox: ApprovalInbox | None = None
         while True:
-            desk = desk or _desk(stack, directory, key)
-            found = desk.statuses() if desk is not None else ()
-            states = [(each.id, str(each.state)) for each in found]
+            inbox = inbox or _inbox(stack, directory, key)
+            statuses = inbox.statuses() if inbox is not None else ()
+            states = [(status.id, str(status.state)) for status in statuses]
             if states != shown:
-                waiting = {each.id for each in found if each.state == "pending"}
-                _print_anew(found, format_, ring=not waiting <= known)
+                waiting = {status.id for status in statuses if status.state == "pending"}
+                _print_anew(statuses, format_, ring=not waiting <= known)
                 shown, known = states, known | waiting
             time.sleep(_WATCH_SECONDS)
 
 
-def _print_anew(found: tuple[ApprovalStatus, ...], format_: str, *, ring: bool) -> None:
-    _print_list(found, format_)
+def _print_anew(statuses: tuple[ApprovalStatus, ...], format_: str, *, ring: bool) -> None:
+    _print_list(statuses, format_)
     sys.stdout.flush()
     if ring:
         click.echo("\a", nl=False, err=True)
 
 
-def _print_list(found: tuple[ApprovalStatus, ...], format_: str) -> None:
+def _print_list(statuses: tuple[ApprovalStatus, ...], format_: str) -> None:
     from ironcurtain.enforcement.approvals.describe import rows
     from ironcurtain.enforcement.approvals.messages import Approvals
     from ironcurtain.system import json_text
 
     if format_ == "json":
-        click.echo(json_text.pretty(Approvals(requests=found).model_dump(mode="json")), nl=False)
+        click.echo(json_text.pretty(Approvals(requests=statuses).model_dump(mode="json")), nl=False)
         return
     now = datetime.now(UTC)
     width = _size(sys.stdout).columns if sys.stdout.isatty() else None
-    for line in (line for each in found for line in rows(each, now, width)):
+    for line in (line for status in statuses for line in rows(status, now, width)):
         click.echo(line)
-    if not found:
+    if not statuses:
         click.echo("nothing waits for you", err=True)
 
 
@@ -348,13 +345,13 @@ def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) 
 
     if watch and format_ == "text" and terminal.is_screen():
         with ExitStack() as stack:
-            screen = Screen(lambda: _desk(stack, directory, key), _told)
+            screen = Screen(lambda: _inbox(stack, directory, key), _told)
             return Exit.NEEDS_APPROVAL if screen.run() else Exit.YES
     if watch:
         _watch(directory, key, format_)
-    found = _found(directory, key)
-    _print_list(found, format_)
-    return Exit.NEEDS_APPROVAL if any(each.state == "pending" for each in found) else Exit.YES
+    statuses = _statuses(directory, key)
+    _print_list(statuses, format_)
+    return Exit.NEEDS_APPROVAL if any(status.state == "pending" for status in statuses) else Exit.YES
 
 
 def _size(stream: TextIO) -> os.terminal_size:

@@ -39,7 +39,7 @@ class Screen:
 
     def __init__(self, opened: Callable[[], ApprovalInbox | None], told: Telling) -> None:
         self._opened, self._told = opened, told
-        self._desk: ApprovalInbox | None = None
+        self._inbox: ApprovalInbox | None = None
         self._chosen = ""
         self._known: set[str] = set()
         self._note = self._drawn = ""
@@ -51,8 +51,8 @@ class Screen:
         return any(each.state == "pending" for each in self._statuses())
 
     def _statuses(self) -> tuple[ApprovalStatus, ...]:
-        self._desk = self._desk or self._opened()
-        return self._desk.statuses() if self._desk is not None else ()
+        self._inbox = self._inbox or self._opened()
+        return self._inbox.statuses() if self._inbox is not None else ()
 
     def _choose(self) -> str | None:
         """Show the list until a request is chosen to be read; None when the person leaves."""
@@ -109,8 +109,8 @@ class Screen:
 
     def _answer(self, id_: str) -> str:
         """Show a whole request and take the person's answer; return what became of it."""
-        status = self._desk.status(id_) if self._desk is not None else None
-        if self._desk is None or status is None:
+        status = self._inbox.status(id_) if self._inbox is not None else None
+        if self._inbox is None or status is None:
             return f"{id_} is settled, or gone."
         if status.request is None:
             return f"{id_} cannot be shown: {status.problem}"
@@ -119,7 +119,7 @@ class Screen:
         answer = _asked(status.request)
         if answer is None:
             return f"{id_} was not answered; it still waits."
-        return self._told(status.request, answer, self._desk.answer(status.request, answer))
+        return self._told(status.request, answer, self._inbox.answer(status.request, answer))
 
 
 def _asked(request: ApprovalRequest) -> PersonAnswer | None:

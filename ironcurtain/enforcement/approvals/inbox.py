@@ -13,7 +13,7 @@ from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalR
 from ironcurtain.enforcement.approvals.private_directory import Closing, PrivateDirectory, UntrustedFileError
 from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.enforcement.approvals.store import CLOCK_TOLERANCE, Names, Store
-from ironcurtain.errors import ApprovalsError
+from ironcurtain.errors import ApprovalsError, UsageError
 
 Recorded = Literal["recorded", "answered", "expired", "gone", "clock"]
 """What became of an answer; only `recorded` was kept. `answered`: somebody else was first."""
@@ -21,7 +21,7 @@ Recorded = Literal["recorded", "answered", "expired", "gone", "clock"]
 CONFIGURATION = ".ironcurtain"
 
 
-def default_place() -> tuple[Path, Path]:
+def default_paths() -> tuple[Path, Path]:
     """Return the directory and the key that proxies and approvers share unless told otherwise.
 
     No environment variable but HOME moves them: what protects is not set by the environment.
@@ -81,13 +81,24 @@ class ApprovalInbox(Closing):
         names = self._names()
         waiting = names.request - names.done
         self._read = {id_: request for id_, request in self._read.items() if id_ in waiting}
-        found = (self._status(id_, names) for id_ in waiting)
-        return tuple(sorted((each for each in found if each is not None), key=_age))
+        statuses = (self._status(id_, names) for id_ in waiting)
+        return tuple(sorted((status for status in statuses if status is not None), key=_age))
 
     def status(self, id_: str) -> ApprovalStatus | None:
         """Return one request; None if there is none of that id, or it is settled."""
         names = self._names()
         return self._status(id_, names) if id_ in names.request - names.done else None
+
+    def find(self, beginning: str) -> ApprovalStatus | None:
+        """Return the request whose id begins so; None if there is none, or it is settled.
+
+        Raises:
+            UsageError: If several begin so.
+        """
+        ids = [id_ for id_ in self.ids() if id_.startswith(beginning)]
+        if len(ids) > 1:
+            raise UsageError(f"{len(ids)} requests begin with {beginning}", hint="Write more of the id.")
+        return self.status(ids[0]) if ids else None
 
     def answer(self, request: ApprovalRequest, said: PersonAnswer, *, by: str | None = None) -> Recorded:
         """Answer a request as it was shown; of several answers the first one counts.
@@ -125,14 +136,14 @@ class ApprovalInbox(Closing):
 
     def _status(self, id_: str, names: Names) -> ApprovalStatus | None:
         try:
-            found = self._request(id_)
+            read = self._request(id_)
         except UntrustedFileError as error:
             return ApprovalStatus(
                 id=id_, state="unreadable", problem=f"its file does not count: {error.reason}"
             )
-        if found is None:
+        if read is None:
             return None
-        request, shown = found
+        request, shown = read
         is_late = self._store.is_late(request)
         state: Literal["answered", "expired", "pending"] = "expired" if is_late else "pending"
         if id_ in names.response:
@@ -142,10 +153,10 @@ class ApprovalInbox(Closing):
     def _request(self, id_: str) -> tuple[ApprovalRequest, str] | None:
         """Read a request once: what was sealed under an id never changes."""
         if id_ not in self._read:
-            found = self._store.read_request(id_)
-            if found is None:
+            read = self._store.read_request(id_)
+            if read is None:
                 return None
-            self._read[id_] = found
+            self._read[id_] = read
         return self._read[id_]
 
 

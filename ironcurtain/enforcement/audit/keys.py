@@ -7,6 +7,7 @@ import os
 import secrets
 from pathlib import Path
 
+from ironcurtain.enforcement.audit.log_paths import LogPaths, audit_directory
 from ironcurtain.errors import FileError
 from ironcurtain.settings import user_directory
 from ironcurtain.system.files import read_bytes
@@ -19,6 +20,13 @@ _MAX_BYTES = 4096
 def default_key_path() -> Path:
     """Return where the user's own key lies."""
     return user_directory() / "audit.key"
+
+
+def key_file(paths: LogPaths) -> Path | None:
+    """Return the file of the key that vouches for a log of the proxy's own; None for a log anywhere else."""
+    own = default_key_path()
+    is_own = paths.path.absolute().parent == audit_directory().absolute()
+    return own if is_own and own.exists() else None
 
 
 def key_id(key: bytes) -> str:

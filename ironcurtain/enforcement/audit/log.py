@@ -1,5 +1,17 @@
 """Writing an audit log: what is decided is on the disk before the call has any effect.
 
+    async with AuditLog(session_log(audit_directory(), "work"), key=key) as log:
+        await log.decision(record)  # on the disk when this returns; else AuditError, and no call is sent
+        await log.result(ended)
+
+What always holds:
+
+1. A log has one writer, which holds a lock on its head file. It continues a log only if every line is what
+   was sealed, and none that the head knows of is missing (`segments.recover`).
+2. Records are written in the order in which they were handed over, each sealed with the one before it.
+3. Whoever hands over a record that cannot be written gets an AuditError, and so the call is refused. Where
+   it cannot be told what the file holds then, nothing more is written to it.
+
 Calls that are decided side by side share one synchronisation of the file: whatever is waiting when one ends
 is written together and synchronised by the next. A call waits for the one that holds its record, which begins
 at the latest when the running one ends. How a call ended waits for the next decision, so that calls one after

@@ -85,11 +85,14 @@ def parse_line(line: NumberedLine) -> Line:
         ) from None
 
 
-def follow(paths: LogPaths, *, is_over: Callable[[], bool] = lambda: False) -> Iterator[NumberedLine]:
+def follow(
+    paths: LogPaths, *, after: int = 0, is_over: Callable[[], bool] = lambda: False
+) -> Iterator[NumberedLine]:
     """Yield the lines of a log, and then each further one as it is written, from segment to segment.
 
     Args:
         paths: The log.
+        after: The number of the last line that is not wanted any more.
         is_over: Asked whenever all that is there was read; true ends it.
     """
     number = 0
@@ -103,7 +106,8 @@ def follow(paths: LogPaths, *, is_over: Callable[[], bool] = lambda: False) -> I
                 lines, rest = split_lines(rest + chunk)
                 for data in lines:
                     number += 1
-                    yield NumberedLine(number, path, data)
+                    if number > after:
+                        yield NumberedLine(number, path, data)
                 if chunk:
                     continue
                 if closed:

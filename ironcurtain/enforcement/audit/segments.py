@@ -99,7 +99,7 @@ class Segments:
         return self._seal
 
     def commit(self, records: Sequence[bytes]) -> None:
-        """Append records, as `seal.record_bytes` makes them, and return when they are on the disk.
+        """Append records, as `hash_chain.record_bytes` makes them, and return when they are on the disk.
 
         Raises:
             AuditError: If that failed; then none of them is in the log.

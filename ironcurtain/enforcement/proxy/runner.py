@@ -1,4 +1,11 @@
-"""One run of the proxy: everything it needs is opened in order, served, and closed in the opposite order."""
+"""One run of the proxy: everything it needs is opened in order, served, and closed in the opposite order.
+
+    await run_proxy(options, say)  # returns when the client goes, or a signal ends it
+
+What always holds: the audit log is open before the first call is decided and closed after the last server
+has ended, and no server is started before the policy is loaded, its engine answers, and it is known what
+this machine can contain.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +26,7 @@ from ironcurtain.bundle.domain import Domain
 from ironcurtain.bundle.origin import origin
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, RequestListener, nobody
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
-from ironcurtain.enforcement.approvals.inbox import default_place
+from ironcurtain.enforcement.approvals.inbox import default_paths
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.keys import default_key_path, key_id, make_key
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
@@ -122,7 +129,7 @@ class ProxyOptions:
 
 def own_places() -> list[Path]:
     """Return what no tool may touch beside bundle and configuration: the system's own files."""
-    return [user_directory(), audit_directory(), default_key_path(), *default_place(), runtime_directory()]
+    return [user_directory(), audit_directory(), default_key_path(), *default_paths(), runtime_directory()]
 
 
 async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
@@ -209,7 +216,7 @@ async def _serve(
 
     load = partial(load_own, options.load, options.bundle)
     reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, manager.say, replaced)
-    signals.on_hangup = reloader.want
+    signals.when_hung_up(reloader.want)
     async with anyio.create_task_group() as tasks:
         narrowed = NarrowedTools(manager, tasks)
         listing = Listing(manager, narrowed)
@@ -265,7 +272,7 @@ def _approvals(
     """Open the approvals directory, and tell of what waits there if there is a command for that."""
     site = live.current.loaded.site
     reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
-    place, key = default_place()
+    directory_path, key = default_paths()
 
     def is_usable(request: ApprovalRequest) -> bool:
         return request.session != log.paths.session or log.is_usable(request.id, request.asked)
@@ -278,7 +285,9 @@ def _approvals(
         hook = Hook(options.on_approval, redacted, say)
         stack.callback(hook.close)
         told = hook.tell
-    directory = ApprovalDirectory.open(place, key, reachable=reachable, is_usable=is_usable, told=told)
+    directory = ApprovalDirectory.open(
+        directory_path, key, reachable=reachable, is_usable=is_usable, told=told
+    )
     return stack.enter_context(directory)
 
 

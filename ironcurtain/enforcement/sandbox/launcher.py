@@ -1,4 +1,15 @@
-"""Who contains the servers of one proxy: by policy, configuration and what this machine can do."""
+"""Who contains the servers of one proxy: by policy, configuration and what this machine can do.
+
+    launcher = SandboxLauncher.open(config, inputs)  # SandboxMissingError where servers cannot be contained
+    async with launcher.connect(name, start, on_words=say, on_end=ended, tell=tell) as streams:
+        launcher.state(name)  # what was seen to confine it
+
+What always holds:
+
+1. Where the policy is `enforce`, a server that is to be contained is started contained, or not at all.
+2. A running server's mounts are those of its start; a policy with another reach takes a new start.
+3. What is called contained was seen by a probe inside an identical sandbox, not taken from the settings.
+"""
 
 from __future__ import annotations
 

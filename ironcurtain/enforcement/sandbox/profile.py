@@ -1,4 +1,9 @@
-"""What one server may touch: what rules could let it, and what the configuration adds or takes away."""
+"""What one server may touch: what rules could let it, and what the configuration adds or takes away.
+
+Out of a server's configuration and `SandboxInputs` comes its `Profile`, as real paths of this machine. The
+system's own files are opened by nothing; a configuration that would is an error. Keys and sign-ins of the
+user's programs are opened by no rule, only by the configuration.
+"""
 
 from __future__ import annotations
 

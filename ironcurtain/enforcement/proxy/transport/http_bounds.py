@@ -58,6 +58,14 @@ class Connections:
         """Make the protocol of one connection, as the HTTP server asks for it."""
         return BoundedProtocol(self, *arguments, **named)
 
+    def opened(self) -> None:
+        """Count a connection."""
+        self.count += 1
+
+    def closed(self) -> None:
+        """Count one less."""
+        self.count -= 1
+
     def make_room(self) -> None:
         """Close the oldest connection that keeps us waiting, where there are too many."""
         if self.count > self.limits.connections and self.waiting:
@@ -75,7 +83,7 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head."""
         super().connection_made(transport)
-        self._all.count += 1
+        self._all.opened()
         if not _may_connect(transport.get_extra_info("socket")):
             transport.abort()
             return
@@ -84,7 +92,7 @@ class BoundedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
-        self._all.count -= 1
+        self._all.closed()
         self._rest()
         super().connection_lost(exc)
 

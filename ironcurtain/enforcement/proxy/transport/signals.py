@@ -19,21 +19,22 @@ class Signals:
 
     Args:
         end: Called for each signal to end.
-
-    Attributes:
-        on_hangup: Called for each SIGHUP.
     """
 
     def __init__(self, end: Callable[[], object]) -> None:
-        self.on_hangup: Callable[[], object] = lambda: None
         self._end = end
+        self._hang_up: Callable[[], object] = lambda: None
+
+    def when_hung_up(self, reload: Callable[[], object]) -> None:
+        """Call `reload` for each SIGHUP from now on; until then they are ignored."""
+        self._hang_up = reload
 
     def __enter__(self) -> Self:
         """Begin; in the main thread, inside an event loop."""
         loop = asyncio.get_running_loop()
         for number in _END:
             loop.add_signal_handler(number, self._end)
-        loop.add_signal_handler(signal.SIGHUP, self._hang_up)
+        loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
         return self
 
     def __exit__(
@@ -48,5 +49,5 @@ class Signals:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)
 
-    def _hang_up(self) -> None:
-        self.on_hangup()
+    def _on_hangup(self) -> None:
+        self._hang_up()

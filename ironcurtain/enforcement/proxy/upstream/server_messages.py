@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from typing import Any
 
 import mcp_types as types
+from mcp import Client
 from mcp.client.session import ClientRequestContext
+from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveToolInventory
+
+_log = logging.getLogger(__name__)
 
 
 class ServerMessages:
@@ -31,6 +37,33 @@ class ServerMessages:
                 await self._events.updated(self._name, message.params.uri)
             case _:
                 pass
+
+    async def listen(self, client: Client, subscribed: Iterable[str]) -> None:
+        """Tell of the same, from a server of the stateless protocol; until the connection ends.
+
+        Args:
+            client: The connection.
+            subscribed: URIs of the resources whose changes are wanted.
+        """
+        try:
+            async with client.listen(
+                tools_list_changed=True,
+                prompts_list_changed=True,
+                resources_list_changed=True,
+                resource_subscriptions=sorted(subscribed),
+            ) as events:
+                async for event in events:
+                    match event:
+                        case ResourceUpdated():
+                            await self._events.updated(self._name, event.uri)
+                        case PromptsListChanged():
+                            await self._events.changed(self._name, "prompts")
+                        case ResourcesListChanged():
+                            await self._events.changed(self._name, "resources")
+                        case _:
+                            self._tools.changed()
+        except Exception as error:  # noqa: BLE001 - a server need not offer this
+            _log.debug("server %s tells of no changes: %s", self._name, error)
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Hand on a log message."""

@@ -2,11 +2,13 @@
 
 Whatever a server does, it does to its own tools: it has its own connection, its own task and its own bounds.
 While it is down its calls fail at once with a plain sentence; it is started again after a growing pause.
+
+`run` is its life: start, list the tools, serve until the connection ends, pause, again. `request` sends one
+request and returns its result as the server wrote it, or raises `UpstreamError`; it never sends one twice.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
@@ -19,7 +21,6 @@ from anyio import to_thread
 from mcp import Client
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -45,7 +46,6 @@ _MAX_WORDS = 300
 _ASKED_MORE = "the policy lets it ask the client for something else"
 _OTHER_REACH = "the policy lets it reach something else"
 _OURS = frozenset({_ASKED_MORE, _OTHER_REACH})
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -321,7 +321,7 @@ class Upstream:
         self._ended.set()
 
     def _client(self, transport: Any) -> Client:  # noqa: ANN401 - the SDK's transports have no common public type
-        heard = ServerMessages(self.name, self._events, self._tools, self.roots)
+        heard = self._messages()
         return Client(
             transport,
             mode="auto",
@@ -334,6 +334,9 @@ class Upstream:
             logging_callback=heard.log,
             message_handler=heard.message,
         )
+
+    def _messages(self) -> ServerMessages:
+        return ServerMessages(self.name, self._events, self._tools, self.roots)
 
     async def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
         if self._server.url is not None:
@@ -378,30 +381,10 @@ class Upstream:
 
     async def _listen(self, client: Client) -> None:
         """Hear of changes from a server of the stateless protocol, which tells only those who listen."""
+        messages = self._messages()
         while True:
             self._subscriptions_changed = anyio.Event()
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._hear, client)
+                tasks.start_soon(messages.listen, client, self._subscribed)
                 await self._subscriptions_changed.wait()
                 tasks.cancel_scope.cancel()
-
-    async def _hear(self, client: Client) -> None:
-        try:
-            async with client.listen(
-                tools_list_changed=True,
-                prompts_list_changed=True,
-                resources_list_changed=True,
-                resource_subscriptions=sorted(self._subscribed),
-            ) as events:
-                async for event in events:
-                    match event:
-                        case ResourceUpdated():
-                            await self._events.updated(self.name, event.uri)
-                        case PromptsListChanged():
-                            await self._events.changed(self.name, "prompts")
-                        case ResourcesListChanged():
-                            await self._events.changed(self.name, "resources")
-                        case _:
-                            self._tools.changed()
-        except Exception as error:  # noqa: BLE001 - a server need not offer this
-            _log.debug("server %s tells of no changes: %s", self.name, error)
