@@ -9,7 +9,7 @@ from __future__ import annotations
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CallSpace
-from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system import json_text
@@ -20,12 +20,12 @@ TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 
 
 def cell_content(cell: EquivalenceClass) -> JsonValue:
-    """Return what each policy knows of a cell's subjects; lists are named with their members' digest."""
+    """Return what each policy knows of a cell's resources; lists are named with their members' digest."""
     return {"role": cell.role, "known": [None if key is None else _known(key) for key in cell.keys]}
 
 
-def _known(key: SubjectKey) -> JsonValue:
-    return {"in": [*sorted(key.patterns)], "free": key.discharged, "floor": key.floor}
+def _known(key: ResourceKey) -> JsonValue:
+    return {"in": [*sorted(key.patterns)], "free": key.discharged, "floor": key.minimum}
 
 
 def space_content(space: CallSpace) -> JsonValue:
@@ -35,7 +35,7 @@ def space_content(space: CallSpace) -> JsonValue:
         "tool": [space.server, space.tool],
         "annotation": _annotation(space.annotation),
         "patterns": [*sorted(space.reader.patterns)],
-        "tests": [*sorted(space.used_atoms)],
+        "tests": [*sorted(space.used_predicates)],
         "guards": [[[*roles], [*patterns], anywhere] for roles, patterns, anywhere in guards],
         "custom": [_custom(side) for side in space.sides.sides],
     }

@@ -1,6 +1,8 @@
 """The semantic difference of two policies, on the common refinement of both.
 
-Every cell of either policy is judged under both at once. A changed verdict is shown by a whole call that
+    difference(old, new, world, opa).changes
+
+Every cell of either policy is decided under both at once. A changed verdict is shown by a whole call that
 the two policies decide differently; where the exhaustive search finds none, the change is masked.
 """
 
@@ -15,15 +17,15 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import (
     PoliciesUnderTest,
-    Remembered,
+    SharedCaches,
     load_sides,
 )
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
-from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Searched, Severities
+from ironcurtain.analysis.engine.search import CallSearch, FoundCall, SearchResult, Severities
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
-from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
@@ -47,7 +49,7 @@ def difference(
     world: DescribedWorld,
     opa: OpaCommand,
     only: Collection[tuple[str, str]] | None = None,
-    remembered: Remembered | None = None,
+    caches: SharedCaches | None = None,
 ) -> Difference:
     """Compare two policies in an assumed world.
 
@@ -57,23 +59,23 @@ def difference(
         world: What both are examined in.
         opa: The engine that evaluates every question.
         only: The tools to look at, by server and name (default: all).
-        remembered: What comparisons with policies that differ little did.
+        caches: What comparisons with policies that differ little did.
 
     Raises:
         EvidenceError: If one of the policies cannot be examined.
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than a bundle's rules say.
     """
-    sides = load_sides([old, new], world, remembered=remembered)
+    sides = load_sides([old, new], world, caches=caches)
     tools = {name: each for name, each in _tools(sides).items() if only is None or name in only}
     same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
     examined = examine([CallSpace(server, tool, sides) for server, tool in same], opa)
-    found = [each for one in examined for each in _changes(one)]
+    found = [change for tool in examined for change in _changes(tool)]
     decisions = _decided(found, sides, opa)
-    found = [_as_decided_alike(each, decisions, number) for number, each in enumerate(found)]
+    found = [_as_decided_alike(change, decisions, number) for number, change in enumerate(found)]
     changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
-    gaps = {(one.space, gap) for one in examined for gap in one.gaps}
-    gaps |= {(each.one.space, gap) for each in found if each.call is None for gap in each.gaps}
+    gaps = {(tool.space, gap) for tool in examined for gap in tool.gaps}
+    gaps |= {(change.examined.space, gap) for change in found if change.call is None for gap in change.gaps}
     if _modules_say_the_same(sides):
         gaps = {(space, gap) for space, gap in gaps if gap != CUSTOM_MODULES}
     return Difference(
@@ -154,7 +156,7 @@ class _Changed:
         gaps: Why another one may be decided differently, where none was found.
     """
 
-    one: Examined
+    examined: Examined
     cell: EquivalenceClass
     path: DiagramPath
     when: tuple[str, ...]
@@ -169,16 +171,16 @@ class _Changed:
         return (self.when, self.old, self.new, self.call is None, bool(self.gaps))
 
 
-def _changes(one: Examined) -> Iterator[_Changed]:
-    search = CallSearch(one)
-    for cell in one.space.cells.values():
-        diagram = one.verdict_diagram(cell)
+def _changes(examined: Examined) -> Iterator[_Changed]:
+    search = CallSearch(examined)
+    for cell in examined.space.cells.values():
+        diagram = examined.verdict_diagram(cell)
         outcomes = {path.outcome for path in paths(diagram)}
         mapped: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
         mapped |= {outcome: _change(cell, outcome) for outcome in outcomes}
-        for path in paths(one.space.diagrams.mapped(diagram, mapped)):
-            if path.outcome != _SAME and one.calls.is_taken(cell, path):
-                shown = _shown(one, search, cell, path)
+        for path in paths(examined.space.diagrams.mapped(diagram, mapped)):
+            if path.outcome != _SAME and examined.calls.is_taken(cell, path):
+                shown = _shown(examined, search, cell, path)
                 # Where it is proved that no whole call takes the path, nothing changed.
                 if (
                     shown.call is not None
@@ -196,14 +198,14 @@ def _change(cell: EquivalenceClass, outcome: tuple[Hashable, ...]) -> tuple[Hash
     return _SAME if verdicts[0] == verdicts[1] else tuple(verdicts)
 
 
-def _weight(key: SubjectKey | None, verdict: str) -> str:
-    """Return what a subject adds to its call: nothing where there is none, at least its floor."""
+def _weight(key: ResourceKey | None, verdict: str) -> str:
+    """Return what a resource adds to its call: nothing where there is none, at least its minimum."""
     if key is None:
         return Verdict.ALLOW.value
-    return Verdict.ESCALATE.value if key.floor and verdict == Verdict.ALLOW.value else verdict
+    return Verdict.ESCALATE.value if key.minimum and verdict == Verdict.ALLOW.value else verdict
 
 
-def _shown(one: Examined, search: CallSearch, cell: EquivalenceClass, path: DiagramPath) -> _Changed:
+def _shown(examined: Examined, search: CallSearch, cell: EquivalenceClass, path: DiagramPath) -> _Changed:
     old, new = (Verdict(str(each)) for each in path.outcome)
     loosened = new.severity < old.severity
 
@@ -211,10 +213,10 @@ def _shown(one: Examined, search: CallSearch, cell: EquivalenceClass, path: Diag
         return call[1] < call[0] if loosened else call[1] > call[0]
 
     searched = search.find(cell, differs, path)
-    masked = Searched(None) if searched.call is not None else search.find(cell, lambda _, __: True, path)
-    when = tuple(sorted(path_words(path, one.space.variables)))
+    masked = SearchResult(None) if searched.call is not None else search.find(cell, lambda _, __: True, path)
+    when = tuple(sorted(path_words(path, examined.space.variables)))
     gaps = searched.gaps if masked.call is not None else searched.gaps | masked.gaps
-    return _Changed(one, cell, path, when, old, new, searched.call, masked.call, gaps)
+    return _Changed(examined, cell, path, when, old, new, searched.call, masked.call, gaps)
 
 
 # -- decisions -----------------------------------------------------------------------------------
@@ -225,19 +227,19 @@ def _decided(found: list[_Changed], sides: PoliciesUnderTest, opa: OpaCommand) -
     decisions = []
     for side in sides.sides:
         prepared = {}
-        for number, each in enumerate(found):
-            call = each.call or each.masked
+        for number, change in enumerate(found):
+            call = change.call or change.masked
             if call is not None:
-                space = each.one.space
+                space = change.examined.space
                 asked = Call(space.server, space.tool, call.arguments, call.caller)
                 prepared[str(number)] = prepare(asked, side.policy)
         decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
-    for number, each in enumerate(found):
-        if each.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
-            if each.one.gaps:
+    for number, change in enumerate(found):
+        if change.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
+            if change.examined.gaps:
                 continue
             raise VerificationError(
-                f"the call {visible(str(each.call.arguments))} of {visible(each.one.space.tool)} "
+                f"the call {visible(str(change.call.arguments))} of {visible(change.examined.space.tool)} "
                 "was expected to be decided differently, but is not"
             )
     return decisions
@@ -247,31 +249,34 @@ def _verdicts(decisions: list[dict[str, Decision]], number: int) -> list[Verdict
     return [each[str(number)].verdict for each in decisions]
 
 
-def _as_decided_alike(each: _Changed, decisions: list[dict[str, Decision]], number: int) -> _Changed:
+def _as_decided_alike(change: _Changed, decisions: list[dict[str, Decision]], number: int) -> _Changed:
     """Return a change without the call that was to show it, where what could not be followed decides it."""
-    if each.call is None or _verdicts(decisions, number)[0] != _verdicts(decisions, number)[1]:
-        return each
-    return replace(each, call=None, masked=each.call, gaps=each.one.gaps)
+    if change.call is None or _verdicts(decisions, number)[0] != _verdicts(decisions, number)[1]:
+        return change
+    return replace(change, call=None, masked=change.call, gaps=change.examined.gaps)
 
 
 def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
     """Group changes: places that changed alike, then roles, then tools."""
     numbers = {change: number for number, change in enumerate(found)}
     alike: dict[tuple[Hashable, ...], list[_Changed]] = {}
-    for each in found:
-        name = f"{each.one.space.server}/{each.one.space.tool}"
-        alike.setdefault((name, each.cell.role, each.behaviour), []).append(each)
+    for change in found:
+        name = f"{change.examined.space.server}/{change.examined.space.tool}"
+        alike.setdefault((name, change.cell.role, change.behaviour), []).append(change)
     groups: dict[tuple[Hashable, tuple[str, ...]], tuple[set[str], set[str], list[_Changed]]] = {}
-    for server_tool, role, where, each in _places(found):
-        one = groups.setdefault((each.behaviour, where), (set(), set(), []))
-        one[0].add(server_tool)
-        one[1].add(role)
-        one[2].append(each)
+    for server_tool, role, where, change in _places(found):
+        group = groups.setdefault((change.behaviour, where), (set(), set(), []))
+        group[0].add(server_tool)
+        group[1].add(role)
+        group[2].append(change)
     for (_, where), (tools, roles, members) in groups.items():
         first = min(members, key=_size)
         decided = [side.get(str(numbers[first])) for side in decisions]
         behind = [
-            each for tool in tools for role in roles for each in alike.get((tool, role, first.behaviour), ())
+            change
+            for tool in tools
+            for role in roles
+            for change in alike.get((tool, role, first.behaviour), ())
         ]
         statement = _statement(first, tuple(sorted(tools)), tuple(sorted(roles)), where, decided)
         yield statement.model_copy(update={"meaning": _meaning(statement.id, behind)})
@@ -280,14 +285,14 @@ def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> 
 def _places(found: Iterable[_Changed]) -> Iterator[tuple[str, str, tuple[str, ...], _Changed]]:
     """Yield every change once for each tool and role, with the places it concerns."""
     tools: dict[Examined, list[_Changed]] = {}
-    for each in found:
-        tools.setdefault(each.one, []).append(each)
+    for change in found:
+        tools.setdefault(change.examined, []).append(change)
     for changed in tools.values():
-        space = changed[0].one.space
-        for role in sorted({each.cell.role for each in changed}):
+        space = changed[0].examined.space
+        for role in sorted({change.cell.role for change in changed}):
             behaviours: dict[tuple[object, ...], tuple[Hashable, ...]] = {}
             for keys, cell in space.cells.items():
-                own = [each.behaviour for each in changed if each.cell is cell]
+                own = [change.behaviour for change in changed if change.cell is cell]
                 if cell.role == role:
                     behaviours[keys] = tuple(own)
             regions = [
@@ -297,19 +302,19 @@ def _places(found: Iterable[_Changed]) -> Iterator[tuple[str, str, tuple[str, ..
                 for c, label in cell.regions
             ]
             for behaviour, labels in grouped(regions).items():
-                for one in behaviour:
+                for same in behaviour:
                     member = next(
-                        each
-                        for each in changed
-                        if each.cell.role == role
-                        and each.behaviour == one
-                        and behaviours[each.cell.keys] == behaviour
+                        change
+                        for change in changed
+                        if change.cell.role == role
+                        and change.behaviour == same
+                        and behaviours[change.cell.keys] == behaviour
                     )
                     yield f"{space.server}/{space.tool}", role, labels, member
 
 
-def _size(each: _Changed) -> tuple[int, str]:
-    call = each.call or each.masked
+def _size(change: _Changed) -> tuple[int, str]:
+    call = change.call or change.masked
     return (len(str(call.arguments)), str(call)) if call is not None else (0, "")
 
 
@@ -332,8 +337,8 @@ def _statement(
     witness = None
     if first.call is not None and len(known) == len(decided):
         witness = DifferentCall(
-            server=first.one.space.server,
-            tool=first.one.space.tool,
+            server=first.examined.space.server,
+            tool=first.examined.space.tool,
             arguments=first.call.arguments,
             caller=first.call.caller,
             old=_as_decided(known[0]),
@@ -360,18 +365,21 @@ def _statement(
 
 
 def _meaning(id_: str, behind: Iterable[_Changed]) -> str:
-    cells = {json_text.canonical([each.one.space.tool, cell_content(each.cell)]).decode() for each in behind}
-    spaces = {each.one.space for each in behind}
+    cells = {
+        json_text.canonical([change.examined.space.tool, cell_content(change.cell)]).decode()
+        for change in behind
+    }
+    spaces = {change.examined.space for change in behind}
     cut = {json_text.canonical(space_content(space)).decode() for space in spaces}
     return json_text.digest([id_, [*sorted(cells)], [*sorted(cut)]])
 
 
 def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, ...]:
-    """Return the rule that decides the changed subject under a policy, with its clause."""
+    """Return the rule that decides the changed resource under a policy, with its clause."""
     call = first.call or first.masked
     if decision is None or call is None:
         return ()
-    content = first.one.space.sides.sides[side].content
+    content = first.examined.space.sides.sides[side].content
     names = {s.rule for s in decision.subjects if (s.role, s.value) == (call.role, call.value)}
     names |= {decision.rule} if call.role == "none" else set()
     return tuple(sorted(f"{n} ({content.rules[n].clause})" if n in content.rules else n for n in names))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
-from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
+from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.unknown_facts import reference
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
@@ -40,15 +40,15 @@ class ReadGuarantee:
     kind: str
     within: frozenset[str] | None
     outside: frozenset[str] | None
-    atoms: tuple[Predicate, ...]
+    predicates: tuple[Predicate, ...]
 
     @property
     def patterns(self) -> frozenset[str]:
         """All its patterns."""
         return (self.within or frozenset()) | (self.outside or frozenset())
 
-    def matches(self, key: SubjectKey, registry: Registry) -> bool:
-        """Tell whether the guarantee's roles and patterns speak of a subject."""
+    def matches(self, key: ResourceKey, registry: Registry) -> bool:
+        """Tell whether the guarantee's roles and patterns speak of a resource."""
         roles = self.guarantee.when.roles
         if roles is not None and key.role not in roles:
             return False
@@ -93,11 +93,11 @@ def _prepare(
     _check_contradiction(within, outside, kind, registry)
     # A promise to allow speaks of callers that are known; every other one of those that are not, too.
     demand = guarantee.always or Verdict.DENY
-    atoms = (
-        *(rule_atom("args", test, demand) for test in scope.args),
-        *(rule_atom("caller", test, demand) for test in scope.caller),
+    predicates = (
+        *(rule_predicate("args", test, demand) for test in scope.args),
+        *(rule_predicate("caller", test, demand) for test in scope.caller),
     )
-    return ReadGuarantee(guarantee, tools, kind, within, outside, atoms)
+    return ReadGuarantee(guarantee, tools, kind, within, outside, predicates)
 
 
 def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, str], ...]:

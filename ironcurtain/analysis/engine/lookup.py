@@ -1,4 +1,4 @@
-"""Where a call stands in an examined policy: its subjects' cells, and the paths that it takes."""
+"""Where a call stands in an examined policy: its resources' cells, and the paths that it takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ironcurtain.analysis.engine.indexes import (
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Values
-from ironcurtain.analysis.engine.space.elements import SubjectKey, subject_key
+from ironcurtain.analysis.engine.space.elements import ResourceKey, resource_key
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.decision.decide import Prepared
@@ -25,7 +25,7 @@ from ironcurtain.system.frozen import JsonValue
 
 @dataclass(frozen=True)
 class Located:
-    """A subject of a call with its cell and the path of the cell's diagram that the call takes."""
+    """A resource of a call with its cell and the path of the cell's diagram that the call takes."""
 
     subject: str
     cell: EquivalenceClass
@@ -33,7 +33,7 @@ class Located:
 
 
 def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
-    """Yield where each subject of a prepared call stands; the tool was examined under one policy.
+    """Yield where each resource of a prepared call stands; the tool was examined under one policy.
 
     Raises:
         LookupError: If the call is none of those that were examined.
@@ -71,12 +71,12 @@ def _members(value: JsonValue) -> dict[str, JsonValue]:
     return value if isinstance(value, dict) else {}
 
 
-def _key(examined: Examined, call: Prepared, id_: str) -> SubjectKey:
+def _key(examined: Examined, call: Prepared, id_: str) -> ResourceKey:
     subject = next(s for s in call.call.subjects if s.id == id_)
     if subject.role.name == NONE:
-        return SubjectKey(NONE, frozenset(), discharged=False, floor=None, marks=frozenset())
+        return ResourceKey(NONE, frozenset(), discharged=False, minimum=None, marks=frozenset())
     sides = examined.space.sides
-    return subject_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
+    return resource_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
 
 
 def _takes(examined: Examined, path: DiagramPath, classes: Assignment, mask: int) -> bool:

@@ -20,10 +20,10 @@ from ironcurtain.analysis.engine.rules.diagram import (
     paths,
 )
 from ironcurtain.analysis.engine.space.call_space import CallSpace
-from ironcurtain.analysis.engine.space.elements import Seen, SubjectKey
+from ironcurtain.analysis.engine.space.elements import ResourceKey, SeenResource
 from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, EquivalenceClass
-from ironcurtain.analysis.engine.values.domain import Domain
-from ironcurtain.analysis.engine.whole_calls import Calls, Chosen, TooManyStatesError
+from ironcurtain.analysis.engine.values.enumeration import Enumeration
+from ironcurtain.analysis.engine.whole_calls import Calls, HeldElements, TooManyCombinationsError
 from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
@@ -40,8 +40,8 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What OPA says of a subject: the verdict of step 6, and the clause and rule behind it."""
+class OpaOutcome:
+    """What OPA says of a resource: the verdict of step 6, and the clause and rule behind it."""
 
     verdict: Verdict
     rule: str
@@ -54,24 +54,24 @@ class Answered:
 
     Attributes:
         chosen: A class for every variable.
-        elements: What the question's call holds besides the subject, to meet the path's guards.
+        elements: What the question's call holds besides the resource, to meet the path's guards.
         fits: Whether the tool's schema is known to take such a call; if not, perhaps no call takes the path.
     """
 
     path: DiagramPath
-    outcomes: tuple[Outcome | None, ...]
+    outcomes: tuple[OpaOutcome | None, ...]
     chosen: Assignment
-    elements: Chosen
+    elements: HeldElements
     fits: bool
 
 
 @dataclass(frozen=True)
-class _Question:
+class _PathQuestion:
     space: CallSpace
     cell: EquivalenceClass
     path: DiagramPath
     chosen: Assignment
-    elements: Chosen
+    elements: HeldElements
     mask: int | None = None
 
 
@@ -81,8 +81,8 @@ class _Batch:
 
     Attributes:
         input: The policy input.
-        ids: The ids of all its subjects.
-        numbers: The question that the subject with an id stands for; others only meet the guards.
+        ids: The ids of all its resources.
+        numbers: The question that the resource with an id stands for; others only meet the guards.
     """
 
     input: PolicyInput
@@ -102,7 +102,7 @@ class Examined:
 
     space: CallSpace
     calls: Calls
-    answers: dict[tuple[SubjectKey | None, ...], list[Answered]]
+    answers: dict[tuple[ResourceKey | None, ...], list[Answered]]
     gaps: frozenset[str]
     questions: int = 0
 
@@ -148,20 +148,20 @@ def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
         VerificationError: If OPA answers otherwise than the rules were read.
     """
     examined: list[Examined] = []
-    questions: list[_Question] = []
+    questions: list[_PathQuestion] = []
     for space in spaces:
         calls = Calls(space)
-        one = Examined(space, calls, {}, space.gaps)
-        own = _questions(one)
-        one.gaps |= own.gaps
-        one.questions = len(own.values)
+        tool = Examined(space, calls, {}, space.gaps)
+        own = _questions(tool)
+        tool.gaps |= own.gaps
+        tool.questions = len(own.values)
         questions += own.values
-        examined.append(one)
+        examined.append(tool)
     if not examined:
         return []
     sides = examined[0].space.sides.sides
     per_side = [_ask(questions, side, opa) for side in range(len(sides))]
-    by_space = {one.space: one for one in examined}
+    by_space = {tool.space: tool for tool in examined}
     for number, question in enumerate(questions):
         outcomes = tuple(answers.get(number) for answers in per_side)
         fits = (
@@ -174,47 +174,47 @@ def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
     return examined
 
 
-def _questions(one: Examined) -> Domain[_Question]:
-    found: list[_Question] = []
+def _questions(examined: Examined) -> Enumeration[_PathQuestion]:
+    found: list[_PathQuestion] = []
     gaps: set[str] = set()
     total = 0
-    for cell in one.space.cells.values():
-        diagram = one.space.diagrams.of(cell)
+    for cell in examined.space.cells.values():
+        diagram = examined.space.diagrams.of(cell)
         total += diagram.paths
         if total > MAX_PATHS:
-            raise one.space.diagrams.too_many()
+            raise examined.space.diagrams.too_many()
         for path in paths(diagram):
             try:
-                question = _question(one, cell, path)
-            except TooManyStatesError:
+                question = _question(examined, cell, path)
+            except TooManyCombinationsError:
                 gaps.add("more combinations of guards than can be followed")
                 continue
             if question is not None:
                 found.append(question)
-    return Domain(tuple(found), frozenset(gaps))
+    return Enumeration(tuple(found), frozenset(gaps))
 
 
-def _question(one: Examined, cell: EquivalenceClass, path: DiagramPath) -> _Question | None:
+def _question(examined: Examined, cell: EquivalenceClass, path: DiagramPath) -> _PathQuestion | None:
     """Return the question of a path, None if no call takes it.
 
     None is a proof, unless the tool has gaps: there are no other modes and elements, in doubt or not.
 
     Raises:
-        TooManyStatesError: If the guards cannot be followed.
+        TooManyCombinationsError: If the guards cannot be followed.
     """
     if path.guards:
-        found = one.calls.guarded(cell, path)
+        found = examined.calls.guarded(cell, path)
         if found is None:
             return None
         mask = 0
         for _, element in found[1]:
-            mask |= one.calls.mask(element)
-        return _Question(one.space, cell, path, *found, mask)
-    mode = next(one.calls.modes(cell, path), None)
-    return None if mode is None else _Question(one.space, cell, path, mode[0], ())
+            mask |= examined.calls.mask(element)
+        return _PathQuestion(examined.space, cell, path, *found, mask)
+    mode = next(examined.calls.modes(cell, path), None)
+    return None if mode is None else _PathQuestion(examined.space, cell, path, mode[0], ())
 
 
-def _ask(questions: list[_Question], side: int, opa: OpaCommand) -> dict[int, Outcome]:
+def _ask(questions: list[_PathQuestion], side: int, opa: OpaCommand) -> dict[int, OpaOutcome]:
     """Put questions that share a mode and guards into one input each; return the outcomes by number."""
     batches: dict[tuple[object, ...], list[int]] = {}
     for number, question in enumerate(questions):
@@ -235,7 +235,7 @@ def _ask(questions: list[_Question], side: int, opa: OpaCommand) -> dict[int, Ou
     }
 
 
-def _batch_key(question: _Question) -> tuple[object, ...]:
+def _batch_key(question: _PathQuestion) -> tuple[object, ...]:
     return (
         question.space,
         tuple(sorted(question.chosen.items())),
@@ -244,8 +244,8 @@ def _batch_key(question: _Question) -> tuple[object, ...]:
     )
 
 
-def _batch(questions: list[_Question], numbers: list[int], side: int) -> _Batch:
-    """Return one policy input with the subjects of several questions."""
+def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Batch:
+    """Return one policy input with the resources of several questions."""
     first = questions[numbers[0]]
     space = first.space
     loaded = space.sides.sides[side]
@@ -253,7 +253,7 @@ def _batch(questions: list[_Question], numbers: list[int], side: int) -> _Batch:
     discharged: set[str] = set()
     table: dict[str, int] = {}
 
-    def add(key: SubjectKey, subject: Resource) -> str:
+    def add(key: ResourceKey, subject: Resource) -> str:
         id_ = CALL if key.role == NONE else f"{len(subjects):05d}"
         subjects.append(subject._replace(id=id_))
         if key.discharged:
@@ -263,7 +263,7 @@ def _batch(questions: list[_Question], numbers: list[int], side: int) -> _Batch:
     for number in numbers:
         key, subject = _subject(questions[number], side)
         table[add(key, subject)] = number
-    # All questions of a batch meet the same guard bits, and so do their subjects together.
+    # All questions of a batch meet the same guard bits, and so do their resources together.
     fillers = {
         (seen.key, seen.subject.value): seen.subject for n in numbers for seen in _fillers(questions[n], side)
     }
@@ -283,7 +283,7 @@ def _batch(questions: list[_Question], numbers: list[int], side: int) -> _Batch:
     return _Batch(asked, frozenset(subject.id for subject in subjects), table)
 
 
-def _fillers(question: _Question, side: int) -> Iterator[Seen]:
+def _fillers(question: _PathQuestion, side: int) -> Iterator[SeenResource]:
     for _, element in question.elements:
         yield from element.seen[side]
 
@@ -292,7 +292,7 @@ def _resource_names(space: CallSpace) -> set[str]:
     return {name for source in space.sources if source.argument is not None for name in source.places}
 
 
-def _subject(question: _Question, side: int) -> tuple[SubjectKey, Resource]:
+def _subject(question: _PathQuestion, side: int) -> tuple[ResourceKey, Resource]:
     key = question.cell.keys[side]
     if question.cell.example is None or key is None:
         return CALL_KEY, Resource(CALL, question.space.sides.registry[NONE], CALL, at="")
@@ -302,8 +302,8 @@ def _subject(question: _Question, side: int) -> tuple[SubjectKey, Resource]:
 
 
 def _read(
-    questions: list[_Question], batch: _Batch, answer: JsonValue, side: int
-) -> Iterator[tuple[int, Outcome]]:
+    questions: list[_PathQuestion], batch: _Batch, answer: JsonValue, side: int
+) -> Iterator[tuple[int, OpaOutcome]]:
     try:
         read = read_answer(answer, batch.ids)
     except Refusal as refusal:
@@ -314,10 +314,10 @@ def _read(
         content = question.space.sides.sides[side].content
         rule = content.rules.get(decided.rule)
         _check(question, side, decided.rule)
-        yield number, Outcome(decided.verdict, decided.rule, rule.clause if rule else None)
+        yield number, OpaOutcome(decided.verdict, decided.rule, rule.clause if rule else None)
 
 
-def _check(question: _Question, side: int, said: str) -> None:
+def _check(question: _PathQuestion, side: int, said: str) -> None:
     """Hold OPA's rule against the one that the diagram expects."""
     order, key = question.path.outcome[side], question.cell.keys[side]
     names = {rule.order: rule.name for rule in question.space.rules[side]}

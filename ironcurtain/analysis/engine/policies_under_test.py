@@ -10,7 +10,7 @@ from functools import cached_property
 from ironcurtain.analysis.engine.prepare_cache import PrepareCache
 from ironcurtain.analysis.engine.values.witnesses import (
     SECOND_NAME,
-    Witness,
+    PatternWitness,
     above_witnesses,
     fresh_words,
     list_witnesses,
@@ -60,7 +60,7 @@ class PoliciesUnderTest:
     Attributes:
         world: The world as it was given: what every answer assumes.
         sides: The policies, loaded in that world with the witnesses' places added.
-        marks: An index of further patterns that subjects are told apart by, such as a guarantee's.
+        marks: An index of further patterns that resources are told apart by, such as a guarantee's.
         marked: Those patterns.
         witnesses: By kind, everything to try.
         remotes: By witness value, the name of a git remote in every described repository.
@@ -72,7 +72,7 @@ class PoliciesUnderTest:
     sides: tuple[PolicyUnderTest, ...]
     marks: PatternIndex
     marked: frozenset[str]
-    witnesses: Mapping[str, tuple[Witness, ...]]
+    witnesses: Mapping[str, tuple[PatternWitness, ...]]
     remotes: Mapping[str, str]
     fresh: tuple[str, str]
     sandbox: str | None
@@ -83,7 +83,7 @@ class PoliciesUnderTest:
         return _registry(self.sides[0].content)
 
 
-class Remembered:
+class SharedCaches:
     """Steps 3 to 5 of one comparison after the other; policies that the steps cannot tell apart share them.
 
     They read the tools, the world, and the directories that rules name.
@@ -112,15 +112,15 @@ def load_sides(
     bundles: Sequence[Bundle],
     world: DescribedWorld,
     marks: Mapping[str, Iterable[str]] | None = None,
-    remembered: Remembered | None = None,
+    caches: SharedCaches | None = None,
 ) -> PoliciesUnderTest:
     """Load bundles in a described world.
 
     Args:
         bundles: One policy, or two to compare.
         world: The world to assume.
-        marks: Further patterns by kind that subjects shall be told apart by.
-        remembered: What earlier comparisons did.
+        marks: Further patterns by kind that resources shall be told apart by.
+        caches: What earlier comparisons did.
 
     Raises:
         BundleRelationError: If the world is not the one that a bundle was verified in.
@@ -155,9 +155,9 @@ def load_sides(
     full, remotes = _with_remotes(full, witnesses, contents)
     memory = SimulatedHost(full)
     loaded = [LoadedPolicy(content, _site(full), memory) for content in contents]
-    remembered = remembered or Remembered()
+    caches = caches or SharedCaches()
     sides = tuple(
-        PolicyUnderTest(bundle, content, policy, _tokens(content), remembered.steps(content, policy, full))
+        PolicyUnderTest(bundle, content, policy, _tokens(content), caches.steps(content, policy, full))
         for bundle, content, policy in zip(bundles, contents, loaded, strict=True)
     )
     found = {kind: tuple(dict.fromkeys(each)) for kind, each in witnesses.items()}
@@ -199,13 +199,13 @@ def _witnesses(
     registry: Registry,
     fresh: str,
     directories: Mapping[str, str],
-) -> dict[str, list[Witness]]:
+) -> dict[str, list[PatternWitness]]:
     named: dict[str, set[str]] = {kind: set(marks.get(kind, ())) for kind in registry.pattern_kinds}
     for content in contents:
         for kind, patterns in content.patterns.items():
             named[kind] |= set(patterns)
     named["url"] |= {domain for listed in domains.values() for domain in listed}
-    found: dict[str, list[Witness]] = {}
+    found: dict[str, list[PatternWitness]] = {}
     members = {value for content in contents for _, values in content.lists.values() for value in values}
     for kind, texts in named.items():
         found[kind] = outside_witnesses(kind, registry, fresh, texts | members)
@@ -218,7 +218,9 @@ def _witnesses(
 
 
 def _with_remotes(
-    world: DescribedWorld, witnesses: Mapping[str, Sequence[Witness]], contents: Sequence[PolicyContent]
+    world: DescribedWorld,
+    witnesses: Mapping[str, Sequence[PatternWitness]],
+    contents: Sequence[PolicyContent],
 ) -> tuple[DescribedWorld, dict[str, str]]:
     """Make every path witness a repository with a remote for every address, where a tool uses remotes."""
     if not any(_uses_remotes(content) for content in contents):

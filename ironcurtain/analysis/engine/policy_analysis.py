@@ -109,7 +109,7 @@ def analyse_with_guarantees(
     for server, tool in _tools(content):
         about = [guarantee for guarantee in read if (server, tool) in guarantee.tools]
         if about or not only_guaranteed:
-            more = [atom for guarantee in about for atom in guarantee.atoms]
+            more = [predicate for guarantee in about for predicate in guarantee.predicates]
             spaces.append(CallSpace(server, tool, sides, more))
     return PolicyAnalysis(sides, _examined(spaces, opa), read)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import BRANCH_NAME, GIT_REMOTE, canonicalise
@@ -42,11 +42,11 @@ _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
 
 
 @dataclass(frozen=True)
-class Reached:
-    """What a call is after step 5: its subjects, and the structural floor."""
+class PreparedResources:
+    """What a call is after step 5: its resources, and what the structural checks demand."""
 
     subjects: tuple[Resource, ...]
-    floor: structural_checks.MinimumVerdict
+    minimum: structural_checks.MinimumVerdict
 
 
 class PrepareCache:
@@ -58,7 +58,7 @@ class PrepareCache:
 
     def __init__(self, policy: LoadedPolicy) -> None:
         self._policy = policy
-        self._reached: dict[Hashable, Reached | None] = {}
+        self._reached: dict[Hashable, PreparedResources | None] = {}
         self._tools: dict[tuple[str, str], StepsOfTool] = {}
 
     def of_tool(self, server: str, tool: ValidatedTool, registry: Registry) -> StepsOfTool:
@@ -68,7 +68,7 @@ class PrepareCache:
             self._tools[place] = StepsOfTool(self, server, tool, registry)
         return self._tools[place]
 
-    def fit(
+    def validated(
         self, server: str, tool: ValidatedTool, arguments: dict[str, JsonValue]
     ) -> dict[str, JsonValue] | None:
         """Do step 3; return the filled arguments, None if they do not fit."""
@@ -80,19 +80,21 @@ class PrepareCache:
 
     def reached(
         self, server: str, tool: ToolAnnotation, filled: dict[str, JsonValue], read: Hashable
-    ) -> Reached | None:
+    ) -> PreparedResources | None:
         """Do steps 4 and 5, once for calls of which they read the same; None if the call ends there."""
         if read not in self._reached:
             self._reached[read] = self._run(server, tool, filled)
         return self._reached[read]
 
-    def _run(self, server: str, tool: ToolAnnotation, filled: dict[str, JsonValue]) -> Reached | None:
+    def _run(
+        self, server: str, tool: ToolAnnotation, filled: dict[str, JsonValue]
+    ) -> PreparedResources | None:
         try:
             canonical = canonicalise(tool, filled, self._policy.surroundings(server))
-            floor = structural_checks.check(tool, canonical, self._policy.boundaries(server))
+            minimum = structural_checks.check(tool, canonical, self._policy.boundaries(server))
         except (UnrepresentableError, Refusal):
             return None
-        return Reached(canonical.subjects, floor)
+        return PreparedResources(canonical.subjects, minimum)
 
 
 class StepsOfTool:
@@ -101,37 +103,37 @@ class StepsOfTool:
     def __init__(self, steps: PrepareCache, server: str, tool: ValidatedTool, registry: Registry) -> None:
         self._steps, self._server, self._tool = steps, server, tool
         self._annotation = tool.annotation
-        self._shapes = Shapes(tool.schema.schema) if tool.schema else None
+        self._shapes = SchemaReader(tool.schema.schema) if tool.schema else None
         self._filled: dict[Hashable, dict[str, JsonValue] | None] = {}
         self._about_tool = tool.annotation.model_dump_json(exclude=_UNREAD_TOOL)
         self._about = [(a, a.model_dump_json(exclude=_UNREAD_ARGUMENT)) for a in tool.annotation.args]
         self._read = _read_always(tool.annotation, registry)
 
-    def of(self, arguments: dict[str, JsonValue], top: str) -> Reached | None:
+    def of(self, arguments: dict[str, JsonValue], top: str) -> PreparedResources | None:
         """Do the steps for a call that differs from others in the argument `top`; None if it ends early."""
-        filled = self._fit(arguments, top)
+        filled = self._validated(arguments, top)
         if filled is None:
             return None
         return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
 
-    def of_filled(self, filled: dict[str, JsonValue]) -> Reached | None:
+    def of_filled(self, filled: dict[str, JsonValue]) -> PreparedResources | None:
         """Do steps 4 and 5 for filled arguments, valid or not; None if the call ends there."""
         return self._steps.reached(self._server, self._annotation, filled, self._reads(filled))
 
     def accepts(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether a call gets as far as the policy."""
-        filled = self._steps.fit(self._server, self._tool, arguments)
+        filled = self._steps.validated(self._server, self._tool, arguments)
         return filled is not None and self.of_filled(filled) is not None
 
-    def _fit(self, arguments: dict[str, JsonValue], top: str) -> dict[str, JsonValue] | None:
+    def _validated(self, arguments: dict[str, JsonValue], top: str) -> dict[str, JsonValue] | None:
         value = arguments.get(top)
         # Texts that fit have all that step 3 asks of them in common, and so have those that do not.
         fits = self._shapes.takes_text(top, value) if self._shapes and isinstance(value, str) else None
         if fits is None:
-            return self._steps.fit(self._server, self._tool, arguments)
+            return self._steps.validated(self._server, self._tool, arguments)
         same = (top, fits, repr({**arguments, top: None}))
         if same not in self._filled:
-            self._filled[same] = self._steps.fit(self._server, self._tool, arguments)
+            self._filled[same] = self._steps.validated(self._server, self._tool, arguments)
         filled = self._filled[same]
         return None if filled is None else {**filled, top: value}
 

@@ -29,10 +29,10 @@ from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.rules.diagram import DiagramNode, DiagramPath
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.call_space import CallSpace
-from ironcurtain.analysis.engine.space.elements import Element, SubjectKey, pairs
+from ironcurtain.analysis.engine.space.elements import Element, ResourceKey, pairs
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.modes import Roles
-from ironcurtain.analysis.engine.whole_calls import Chosen, Sums, TooManyStatesError
+from ironcurtain.analysis.engine.whole_calls import HeldElements, Sums, TooManyCombinationsError
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -46,7 +46,7 @@ Severities: TypeAlias = tuple[int, ...]
 """Per policy the severity of a final verdict, -1 where nothing is decided."""
 Goal: TypeAlias = Callable[[Severities, Severities], bool]
 """From the severities of the resource and of the call: is this what is looked for?"""
-State: TypeAlias = tuple[int, Severities]
+SearchState: TypeAlias = tuple[int, Severities]
 
 _MINIMUM = Verdict.ESCALATE.severity
 """The severity that a structural check demands at least."""
@@ -64,7 +64,7 @@ class FoundCall:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """What came of a search.
 
     Attributes:
@@ -107,7 +107,7 @@ class CallSearch:
         goal: Goal,
         path: DiagramPath = ANY_PATH,
         wanted: ClassSets | None = None,
-    ) -> Searched:
+    ) -> SearchResult:
         """Search a call that holds a cell's resource and meets a goal.
 
         Args:
@@ -120,7 +120,7 @@ class CallSearch:
         for index, classes in (wanted or {}).items():
             demands[index] = demands.get(index, classes) & classes
         if any(not classes for classes in demands.values()):
-            return Searched(None, self._examined.gaps)
+            return SearchResult(None, self._examined.gaps)
         search = _Search(self._examined, self._verdicts, self._allowed, self._effort, cell, goal, path)
         return search.run(demands)
 
@@ -134,14 +134,14 @@ class _Verdicts:
 
     def __init__(self, examined: Examined) -> None:
         self._examined = examined
-        self._diagrams: dict[tuple[SubjectKey | None, ...], DiagramNode] = {}
+        self._diagrams: dict[tuple[ResourceKey | None, ...], DiagramNode] = {}
 
     def possible(self, cell: EquivalenceClass) -> Iterator[Severities]:
         """Yield every way in which a cell's resources are decided in some call."""
         return (_severities(cell.keys, outcome) for outcome in _outcomes(self._diagram(cell.keys)))
 
     def in_mode(
-        self, keys: tuple[SubjectKey | None, ...], chosen: Assignment, mask: int
+        self, keys: tuple[ResourceKey | None, ...], chosen: Assignment, mask: int
     ) -> Severities | None:
         """Return how a resource is decided in a mode under guard bits, None if it cannot exist there."""
         node = self._diagram(keys)
@@ -157,7 +157,7 @@ class _Verdicts:
             node = below
         return None if node.outcome is None else _severities(keys, node.outcome)
 
-    def _diagram(self, keys: tuple[SubjectKey | None, ...]) -> DiagramNode:
+    def _diagram(self, keys: tuple[ResourceKey | None, ...]) -> DiagramNode:
         if keys not in self._diagrams:
             self._diagrams[keys] = self._examined.verdict_diagram(self._examined.space.cells[keys])
         return self._diagrams[keys]
@@ -182,21 +182,21 @@ class _Search:
     tried: int = 0
     refused: int = 0
 
-    def run(self, demands: ClassSets) -> Searched:
+    def run(self, demands: ClassSets) -> SearchResult:
         """Search the modes that keep to some classes."""
         gaps = set(self.examined.gaps)
         try:
             for chosen in itertools.islice(self._assignments(demands), MAX_TRIED):
                 found = self._in_mode(chosen)
                 if found is not None:
-                    return Searched(found)
+                    return SearchResult(found)
             if math.prod(len(pool) for pool in self._pools(demands)) > MAX_TRIED:
                 gaps.add(CUT_SHORT)
-        except TooManyStatesError:
+        except TooManyCombinationsError:
             gaps.add(CUT_SHORT)
         if self.refused:
             gaps.add(REFUSED)
-        return Searched(None, frozenset(gaps))
+        return SearchResult(None, frozenset(gaps))
 
     @property
     def _space(self) -> CallSpace:
@@ -216,7 +216,7 @@ class _Search:
         for index, variable in indexed(VariableIndex, self._space.variables):
             kinds: dict[frozenset[str], ClassIndex] = {}
             for class_ in sorted(demands.get(index, variable.indexes), key=variable.plainness):
-                kinds.setdefault(variable.classes[class_].true & self._space.used_atoms, class_)
+                kinds.setdefault(variable.classes[class_].true & self._space.used_predicates, class_)
             pools.append(list(kinds.values()))
         return pools
 
@@ -259,13 +259,13 @@ class _Search:
     ) -> FoundCall | None:
         self.tried += 1
         if self.effort is not None and self.tried > self.effort:
-            raise TooManyStatesError
+            raise TooManyCombinationsError
         resource = self.verdicts.in_mode(self.cell.keys, chosen, mask)
         if resource is None:
             return None
-        memo: dict[tuple[SubjectKey | None, ...], Severities | None] = {}
+        memo: dict[tuple[ResourceKey | None, ...], Severities | None] = {}
 
-        def start(element: Element) -> State:
+        def start(element: Element) -> SearchState:
             total: Severities = tuple(-1 for _ in self._space.sides.sides)
             for keys, _ in pairs(element):
                 if keys not in memo:
@@ -273,8 +273,8 @@ class _Search:
                 total = _worst(total, memo[keys] or total)
             return self.examined.calls.mask(element), total
 
-        nothing: State = (0, tuple(-1 for _ in self._space.sides.sides))
-        sums: Sums[State] = Sums(start, _plus, nothing, lambda state: not state[0] & ~mask)
+        nothing: SearchState = (0, tuple(-1 for _ in self._space.sides.sides))
+        sums: Sums[SearchState] = Sums(start, _plus, nothing, lambda state: not state[0] & ~mask)
         reached = self.examined.calls.join(chosen, roles, fixed, sums, self.allowed)
         for (bits, call), elements in reached.items():
             if bits == mask and self.goal(resource, call):
@@ -311,10 +311,10 @@ class _Search:
             return True
         self.refused += 1
         if self.refused > MAX_REFUSED:
-            raise TooManyStatesError
+            raise TooManyCombinationsError
         return False
 
-    def _call(self, chosen: Assignment, elements: Chosen) -> FoundCall:
+    def _call(self, chosen: Assignment, elements: HeldElements) -> FoundCall:
         arguments = self._space.arguments.of(chosen)
         roles = self._space.modes.roles(chosen)
         for index, source in indexed(SourceIndex, self._space.sources):
@@ -335,17 +335,17 @@ class _Search:
         return FoundCall(arguments, self._space.modes.values(chosen)["caller"], self.cell.role, value)
 
 
-def _severities(keys: tuple[SubjectKey | None, ...], outcome: tuple[object, ...]) -> Severities:
+def _severities(keys: tuple[ResourceKey | None, ...], outcome: tuple[object, ...]) -> Severities:
     """Return how severely each policy decides a resource: its verdict, or the minimum of a check."""
     found = []
     for key, decided in zip(keys, outcome, strict=True):
         verdict = Verdict(decided[0] if isinstance(decided, tuple) else Verdict.DENY)
-        minimum = _MINIMUM if key is not None and key.floor else -1
+        minimum = _MINIMUM if key is not None and key.minimum else -1
         found.append(-1 if key is None else max(verdict.severity, minimum))
     return tuple(found)
 
 
-def _plus(one: State, other: State) -> State:
+def _plus(one: SearchState, other: SearchState) -> SearchState:
     return one[0] | other[0], _worst(one[1], other[1])
 
 

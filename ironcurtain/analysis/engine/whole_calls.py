@@ -1,6 +1,6 @@
-"""Whole calls: which subjects can stand together, and what guards then find.
+"""Whole calls: which resources can stand together, and what guards then find.
 
-A guard sees the subjects of a call only as two bits, "a covered one" and "an uncovered one", so calls are
+A guard sees the resources of a call only as two bits, "a covered one" and "an uncovered one", so calls are
 joined argument by argument over these bits; no combination of values is ever enumerated.
 """
 
@@ -21,14 +21,14 @@ from ironcurtain.analysis.engine.indexes import (
 from ironcurtain.analysis.engine.rules.diagram import GUARD_STATES, DiagramPath
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.call_space import CallSpace
-from ironcurtain.analysis.engine.space.elements import Element, SubjectKey, pairs
+from ironcurtain.analysis.engine.space.elements import Element, ResourceKey, pairs
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.modes import Roles
 from ironcurtain.decision.roles import NONE
 
 MAX_STATES = 20_000
 
-Chosen: TypeAlias = tuple[tuple[SourceIndex, Element], ...]
+HeldElements: TypeAlias = tuple[tuple[SourceIndex, Element], ...]
 """Elements of a call, each with its source; several of one source stand in one array."""
 State = TypeVar("State")
 
@@ -50,7 +50,7 @@ class Sums(Generic[State]):
     keep: Callable[[State], bool] = lambda _: True
 
 
-class TooManyStatesError(Exception):
+class TooManyCombinationsError(Exception):
     """More combinations of guards can occur than can be followed."""
 
 
@@ -78,7 +78,7 @@ class Calls:
         return self._options[memo]
 
     def _bare(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> Iterator[Element]:
-        """Yield how a call can hold no subject of a source; nothing where it must hold one."""
+        """Yield how a call can hold no resource of a source; nothing where it must hold one."""
         if not self._space.elements.yields_resources(roles):
             yield Element(None, (), tuple(() for _ in self._space.sides.sides))
             return
@@ -100,10 +100,10 @@ class Calls:
             self._masks[element] = mask
         return self._masks[element]
 
-    def key_mask(self, key: SubjectKey, side: PolicyIndex) -> int:
-        """Return the guard bits that a subject sets as one of the policies sees it.
+    def key_mask(self, key: ResourceKey, side: PolicyIndex) -> int:
+        """Return the guard bits that a resource sets as one of the policies sees it.
 
-        A policy knows which of its own patterns cover the subject, so it speaks for its own guards only.
+        A policy knows which of its own patterns cover the resource, so it speaks for its own guards only.
         """
         mask = 0
         for guard, number in self._bits.items():
@@ -123,7 +123,7 @@ class Calls:
         return all(self.state(mask, guard) in group for guard, group in path.guards)
 
     def holding(self, cell: EquivalenceClass, source: SourceIndex, roles: tuple[str, ...]) -> list[Element]:
-        """Return the elements of a source that hold a cell's subject, one for each set of guard bits."""
+        """Return the elements of a source that hold a cell's resource, one for each set of guard bits."""
         found: dict[int, Element] = {}
         for element in self._space.elements.of(source, roles):
             if any(keys == cell.keys for keys, _ in pairs(element)):
@@ -133,7 +133,7 @@ class Calls:
     def modes(
         self, cell: EquivalenceClass, path: DiagramPath
     ) -> Iterator[tuple[dict[VariableIndex, ClassIndex], Roles, list[SourceIndex]]]:
-        """Yield the modes in which a cell's subject can stand on a path, with the sources that hold it."""
+        """Yield the modes in which a cell's resource can stand on a path, with the sources that hold it."""
         wanted = dict(path.classes)
         for chosen, roles in self._space.modes.of_roles(wanted):
             homes = [s for s, own in indexed(SourceIndex, roles) if (s, own) in cell.homes]
@@ -148,14 +148,14 @@ class Calls:
         """
         try:
             return not path.guards or self.guarded(cell, path) is not None
-        except TooManyStatesError:
+        except TooManyCombinationsError:
             return True
 
-    def guarded(self, cell: EquivalenceClass, path: DiagramPath) -> tuple[Assignment, Chosen] | None:
-        """Return a mode and elements in which a cell's subject meets a path's guards, None if there are none.
+    def guarded(self, cell: EquivalenceClass, path: DiagramPath) -> tuple[Assignment, HeldElements] | None:
+        """Return a mode and elements in which a cell's resource meets a path's guards, None if there is none.
 
         Raises:
-            TooManyStatesError: If that cannot be followed.
+            TooManyCombinationsError: If that cannot be followed.
         """
         for chosen, roles, homes in self.modes(cell, path):
             if cell.role == NONE:
@@ -175,7 +175,7 @@ class Calls:
         fixed: tuple[SourceIndex, Element] | None,
         sums: Sums[State],
         allowed: Callable[[Element], bool] = lambda _: True,
-    ) -> dict[State, Chosen]:
+    ) -> dict[State, HeldElements]:
         """Return what calls in a mode can add up to, each with the elements that do.
 
         Args:
@@ -185,7 +185,7 @@ class Calls:
             sums: What is added up.
             allowed: Tells whether an element may be part of the call.
         """
-        total: dict[State, Chosen] = {sums.nothing: ()}
+        total: dict[State, HeldElements] = {sums.nothing: ()}
         for source, own in indexed(SourceIndex, roles):
             options = [each for each in self.options(source, own, chosen) if allowed(each)]
             single = _single(source, options, sums)
@@ -203,8 +203,8 @@ class Calls:
         return Sums(self.mask, lambda one, other: one | other, 0)
 
 
-def _single(source: SourceIndex, options: Iterable[Element], sums: Sums[State]) -> dict[State, Chosen]:
-    found: dict[State, Chosen] = {}
+def _single(source: SourceIndex, options: Iterable[Element], sums: Sums[State]) -> dict[State, HeldElements]:
+    found: dict[State, HeldElements] = {}
     for element in options:
         state = sums.start(element)
         if sums.keep(state):
@@ -213,8 +213,8 @@ def _single(source: SourceIndex, options: Iterable[Element], sums: Sums[State]) 
 
 
 def _closed(
-    first: Mapping[State, Chosen], more: Mapping[State, Chosen], sums: Sums[State]
-) -> dict[State, Chosen]:
+    first: Mapping[State, HeldElements], more: Mapping[State, HeldElements], sums: Sums[State]
+) -> dict[State, HeldElements]:
     """Add further elements of the same array until nothing new comes of it."""
     found, waiting = dict(first), list(first)
     while waiting:
@@ -225,19 +225,19 @@ def _closed(
                 found[both] = (*found[state], *elements)
                 waiting.append(both)
         if len(found) > MAX_STATES:
-            raise TooManyStatesError
+            raise TooManyCombinationsError
     return found
 
 
 def _product(
-    left: Mapping[State, Chosen], right: Mapping[State, Chosen], sums: Sums[State]
-) -> dict[State, Chosen]:
-    found: dict[State, Chosen] = {}
+    left: Mapping[State, HeldElements], right: Mapping[State, HeldElements], sums: Sums[State]
+) -> dict[State, HeldElements]:
+    found: dict[State, HeldElements] = {}
     for one, elements in left.items():
         for other, more in right.items():
             both = sums.plus(one, other)
             if both not in found and sums.keep(both):
                 found[both] = (*elements, *more)
         if len(found) > MAX_STATES:
-            raise TooManyStatesError
+            raise TooManyCombinationsError
     return found

@@ -8,7 +8,7 @@ from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramNode
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.call_space import CallSpace
-from ironcurtain.analysis.engine.space.elements import Element, SubjectKey
+from ironcurtain.analysis.engine.space.elements import Element, ResourceKey
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -48,14 +48,14 @@ class Outcomes:
         """
         return all(self._mildest(seen.key) <= goal.severity for seen in element.seen[0])
 
-    def _mildest(self, key: SubjectKey) -> int:
+    def _mildest(self, key: ResourceKey) -> int:
         cell = self._space.cells.get((key,))
         if cell is None:
             return Verdict.DENY.severity
-        floor = Verdict.ESCALATE.severity if key.floor else 0
+        floor = Verdict.ESCALATE.severity if key.minimum else 0
         return max(floor, min(self._severities(self._space.diagrams.of(cell), key), default=2))
 
-    def _severities(self, node: DiagramNode, key: SubjectKey) -> set[int]:
+    def _severities(self, node: DiagramNode, key: ResourceKey) -> set[int]:
         if node.test is None:
             return set() if node.outcome is None else {self._severity(node.outcome[0], key)}
         classes: set[int] = set()
@@ -65,7 +65,7 @@ class Outcomes:
                 classes |= self._severities(below, key)
         return classes
 
-    def _severity(self, order: object, key: SubjectKey) -> int:
+    def _severity(self, order: object, key: ResourceKey) -> int:
         if order == FALLS_THROUGH:
             return (Verdict.ALLOW if key.discharged else Verdict.DENY).severity
         return next(rule.then for rule in self._space.rules[0] if rule.order == order).severity

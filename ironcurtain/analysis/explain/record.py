@@ -59,7 +59,13 @@ def check_known(record: DecisionRecord, bundle: Bundle) -> None:
     if tool is None or not record.redacted:
         return
     rules = rules_of_tool(content, record.server, tool, {})
-    tested = {name for rule in rules for atom in rule.atoms for root, name in atom.places if root == "args"}
+    tested = {
+        name
+        for rule in rules
+        for predicate in rule.predicates
+        for root, name in predicate.places
+        if root == "args"
+    }
     tested |= {when.arg for a in tool.args if a.conditional for when in a.conditional.when}
     free = {a.top_level for a in tool.args if set(a.possible_roles) <= _FREE} - tested
     custom = bool(bundle.custom_modules)

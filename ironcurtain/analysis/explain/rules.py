@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.rules.predicates import Values
-from ironcurtain.analysis.engine.rules.rules import Guard, RuleOfTool, rules_of_tool
-from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.engine.rules.rules import RuleGuard, RuleOfTool, rules_of_tool
+from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.explain.report import NearRule
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
@@ -102,11 +102,15 @@ class MetRules:
     def _tests(self, rule: RuleOfTool) -> tuple[str, ...]:
         """Return the failed tests of arguments and caller, which are the same for every subject."""
         if rule.order not in self._failed_tests:
-            failed = [atom_words(atom) for atom in rule.atoms if not atom.holds(self._values)]
+            failed = [
+                predicate_words(predicate)
+                for predicate in rule.predicates
+                if not predicate.holds(self._values)
+            ]
             self._failed_tests[rule.order] = tuple(failed)
         return self._failed_tests[rule.order]
 
-    def _holds(self, guard: Guard) -> bool:
+    def _holds(self, guard: RuleGuard) -> bool:
         seen = [
             place
             for place in self._places.values()
@@ -123,7 +127,7 @@ def _covering(subject: Resource, patterns: PatternIndex) -> frozenset[str]:
     return frozenset(patterns.covering(subject.role, subject.resource))
 
 
-def _guard_words(guard: Guard) -> str:
+def _guard_words(guard: RuleGuard) -> str:
     roles = " or ".join(sorted(guard.key.roles))
     if not guard.key.patterns:
         return f"some {roles} in the call"

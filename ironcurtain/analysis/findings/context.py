@@ -12,7 +12,7 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, Goal
-from ironcurtain.analysis.engine.space.elements import SubjectKey
+from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery, rule_content
 from ironcurtain.analysis.findings.report import Kind, Severity
@@ -179,7 +179,7 @@ class FindingContext:
         return any(examined.gaps for examined, _ in self.concerned(order))
 
 
-def answers_of(examined: Examined) -> Iterator[tuple[EquivalenceClass, SubjectKey, Answered]]:
+def answers_of(examined: Examined) -> Iterator[tuple[EquivalenceClass, ResourceKey, Answered]]:
     """Yield every answered path of a tool with its cell."""
     for keys, answers in examined.answers.items():
         cell, key = examined.space.cells[keys], keys[0]

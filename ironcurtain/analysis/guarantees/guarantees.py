@@ -1,6 +1,9 @@
 """Deciding guarantees: each is proved over all calls, or broken by one whole call that OPA confirms.
 
-Where neither succeeds, that no call was found is all that is said.
+    check_guarantees(bundle, guarantees, world, opa).results
+
+Where neither succeeds, the result is `not found`, with the reasons why a call may have been missed. A
+guarantee that speaks of no call at all `says nothing`, which fails, too.
 """
 
 from __future__ import annotations
@@ -64,9 +67,9 @@ def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeRep
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
     prepared, tools = examined.guarantees, examined.tools
-    broken = {each.guarantee.id: _smallest(each, tools) for each in prepared}
+    broken = {read.guarantee.id: _smallest(read, tools) for read in prepared}
     decisions = _confirmed(broken, examined.sides, opa)
-    results = tuple(_result(each, broken[each.guarantee.id], decisions) for each in prepared)
+    results = tuple(_result(read, broken[read.guarantee.id], decisions) for read in prepared)
     ok = all(result.holds for result in results)
     return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
 
@@ -81,7 +84,7 @@ class _Broken:
     Attributes:
         tool: The tool of the smallest call that breaks it, and
         call: that call; None where none was found.
-        cells: How many kinds of subjects it speaks of.
+        cells: How many kinds of resources it speaks of.
         gaps: Why there may be a call that breaks it although none was found.
         unsure: Why the call may be decided otherwise than was expected.
     """
@@ -93,33 +96,33 @@ class _Broken:
     unsure: frozenset[str] = frozenset()
 
 
-def _smallest(each: ReadGuarantee, examined: Mapping[tuple[str, str], Examined]) -> _Broken:
+def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) -> _Broken:
     found: list[tuple[tuple[int, int, str], tuple[str, str], FoundCall]] = []
     cells = 0
     gaps: set[str] = set()
-    for tool in each.tools:
-        one = examined[tool]
-        gaps |= one.gaps
-        search = CallSearch(one, _allowed(each, one.space.sides.registry))
-        wanted = wanted_classes(each, one.space)
-        for cell in one.space.cells.values():
-            answers = one.answers.get(cell.keys, ())
-            if not speaks_of(each, cell, one.space.sides.registry):
+    for tool in read.tools:
+        examined = tools[tool]
+        gaps |= examined.gaps
+        search = CallSearch(examined, _allowed(read, examined.space.sides.registry))
+        wanted = wanted_classes(read, examined.space)
+        for cell in examined.space.cells.values():
+            answers = examined.answers.get(cell.keys, ())
+            if not speaks_of(read, cell, examined.space.sides.registry):
                 continue
             cells += any(overlaps(answered, wanted) for answered in answers)
-            if not search.could(cell, _suspicious(each.guarantee)):
+            if not search.could(cell, _suspicious(read.guarantee)):
                 continue
-            searched = search.find(cell, _goal(each.guarantee), wanted=wanted)
+            searched = search.find(cell, _goal(read.guarantee), wanted=wanted)
             gaps |= searched.gaps
             if searched.call is not None:
                 call = searched.call
                 found.append(((len(call.arguments), len(str(call.arguments)), str(call)), tool, call))
-    if each.guarantee.never is not None:
+    if read.guarantee.never is not None:
         gaps -= {CUSTOM_MODULES}  # they only ever tighten
     if not found:
         return _Broken(None, None, cells, frozenset(gaps))
     _, tool, call = min(found, key=lambda item: (item[0], item[1]))
-    return _Broken(tool, call, cells, frozenset(gaps), examined[tool].gaps)
+    return _Broken(tool, call, cells, frozenset(gaps), tools[tool].gaps)
 
 
 def overlaps(answered: Answered, wanted: ClassSets) -> bool:
@@ -128,37 +131,37 @@ def overlaps(answered: Answered, wanted: ClassSets) -> bool:
     return all(bool(classes.get(index, group) & group) for index, group in wanted.items())
 
 
-def speaks_of(each: ReadGuarantee, cell: EquivalenceClass, registry: Registry) -> bool:
-    """Tell whether a guarantee speaks of a cell's subjects."""
+def speaks_of(read: ReadGuarantee, cell: EquivalenceClass, registry: Registry) -> bool:
+    """Tell whether a guarantee speaks of a cell's resources."""
     key = cell.keys[0]
-    return key is not None and each.matches(key, registry)
+    return key is not None and read.matches(key, registry)
 
 
-def _allowed(each: ReadGuarantee, registry: Registry) -> Callable[[Element], bool]:
+def _allowed(read: ReadGuarantee, registry: Registry) -> Callable[[Element], bool]:
     """Return which elements a call may hold: `always` without roles speaks of calls inside its patterns."""
-    scope = each.guarantee.when
+    scope = read.guarantee.when
     if (
         scope.roles is not None
-        or each.guarantee.always is None
-        or (each.within is None and each.outside is None)
+        or read.guarantee.always is None
+        or (read.within is None and read.outside is None)
     ):
         return lambda _: True
 
     def allowed(element: Element) -> bool:
         keys = [seen.key for seen in element.seen[0]]
         return all(
-            each.matches(key, registry) for key in keys if registry[key.role].pattern_kind == each.kind
+            read.matches(key, registry) for key in keys if registry[key.role].pattern_kind == read.kind
         )
 
     return allowed
 
 
-def wanted_classes(each: ReadGuarantee, space: CallSpace) -> ClassSets:
+def wanted_classes(read: ReadGuarantee, space: CallSpace) -> ClassSets:
     """Return the classes of variables that a guarantee's tests leave."""
     wanted: dict[VariableIndex, frozenset[ClassIndex]] = {}
-    needed = {atom.key for atom in each.atoms}
+    needed = {predicate.key for predicate in read.predicates}
     for index, variable in indexed(VariableIndex, space.variables):
-        own = needed & {atom.key for atom in variable.atoms}
+        own = needed & {predicate.key for predicate in variable.predicates}
         if own:
             wanted[index] = frozenset(
                 number for number, class_ in indexed(ClassIndex, variable.classes) if own <= class_.true
@@ -177,7 +180,7 @@ def _goal(guarantee: Guarantee) -> Goal:
 
 
 def _suspicious(guarantee: Guarantee) -> Callable[[Severities], bool]:
-    """Return a cheap test that every subject of a breaking call passes."""
+    """Return a cheap test that every resource of a breaking call passes."""
     if guarantee.never is not None:
         limit = guarantee.never.severity
         return lambda subject: subject[0] <= limit
@@ -197,16 +200,23 @@ def _confirmed(
     side = sides.sides[0]
     prepared = {
         id_: prepare(
-            Call(each.tool[0], each.tool[1], each.call.arguments, each.call.caller, id=id_), side.policy
+            Call(
+                counterexample.tool[0],
+                counterexample.tool[1],
+                counterexample.call.arguments,
+                counterexample.call.caller,
+                id=id_,
+            ),
+            side.policy,
         )
-        for id_, each in broken.items()
-        if each.tool is not None and each.call is not None
+        for id_, counterexample in broken.items()
+        if counterexample.tool is not None and counterexample.call is not None
     }
     return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
 
 
-def _result(each: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision]) -> GuaranteeResult:
-    guarantee = each.guarantee
+def _result(read: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision]) -> GuaranteeResult:
+    guarantee = read.guarantee
     witness, reasons = None, broken.gaps
     if broken.call is not None and broken.tool is not None:
         decision = decisions[guarantee.id]

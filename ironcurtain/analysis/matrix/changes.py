@@ -14,7 +14,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import printable, visible
 
-_Place: TypeAlias = tuple[str, str, str, str]
+_RowPlace: TypeAlias = tuple[str, str, str, str]
 """Server, tool, role, where."""
 
 
@@ -49,7 +49,7 @@ def _call(scenario: Scenario) -> bytes:
     return json_text.canonical(call)
 
 
-def _decided(matrix: Matrix) -> Mapping[_Place, str]:
+def _decided(matrix: Matrix) -> Mapping[_RowPlace, str]:
     return {
         (server, tool, role, where): _verdicts(row)
         for server, tables in matrix.servers.items()

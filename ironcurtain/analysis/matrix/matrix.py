@@ -1,4 +1,11 @@
-"""The decision matrix: what a policy decides about every tool, role and place, grouped for reading."""
+"""The decision matrix: what a policy decides about every tool, role and place, grouped for reading.
+
+    matrix = matrix_of(analyse_policy(bundle, world, opa))
+    matrix_json(matrix)
+
+Rows depend on verdicts and clauses alone: rules that are renamed, split or reordered without an effect leave
+the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +46,13 @@ def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> M
     return matrix_of(analyse_policy(bundle, world, opa))
 
 
-def matrix_of(examined: PlainAnalysis) -> Matrix:
+def matrix_of(analysis: PlainAnalysis) -> Matrix:
     """Return the decision matrix of an analysed policy."""
     tables: dict[str, list[Table]] = {}
-    for one in examined.tools.values():
-        tables.setdefault(one.space.server, []).append(tool_table(one))
+    for examined in analysis.tools.values():
+        tables.setdefault(examined.space.server, []).append(tool_table(examined))
     servers = {server: _grouped(each) for server, each in tables.items()}
-    return Matrix(world=examined.sides.world, servers=servers)
+    return Matrix(world=analysis.sides.world, servers=servers)
 
 
 def matrix_json(matrix: Matrix) -> str:
@@ -76,16 +83,18 @@ def _line(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def tool_table(one: Examined) -> Table:
+def tool_table(examined: Examined) -> Table:
     """Return the table of one examined tool."""
     behaviours = {
-        keys: _behaviour(one, cell) for keys, cell in one.space.cells.items() if one.answers.get(keys)
+        keys: _behaviour(examined, cell)
+        for keys, cell in examined.space.cells.items()
+        if examined.answers.get(keys)
     }
     rows: dict[tuple[_Behaviour, tuple[str, ...]], list[str]] = {}
-    for role in dict.fromkeys(cell.role for cell in one.space.cells.values()):
+    for role in dict.fromkeys(cell.role for cell in examined.space.cells.values()):
         own = [
             Region(chain, label, behaviours[keys])
-            for keys, cell in one.space.cells.items()
+            for keys, cell in examined.space.cells.items()
             if cell.role == role and keys in behaviours
             for chain, label in cell.regions
         ]
@@ -97,7 +106,10 @@ def tool_table(one: Examined) -> Table:
     ]
     ordered = tuple(sorted(listed, key=lambda row: (row.roles, OUTSIDE in row.where, row.where)))
     return Table(
-        tools=(one.space.tool,), exactness=one.exactness, reasons=tuple(sorted(one.gaps)), rows=ordered
+        tools=(examined.space.tool,),
+        exactness=examined.exactness,
+        reasons=tuple(sorted(examined.gaps)),
+        rows=ordered,
     )
 
 
@@ -110,39 +122,41 @@ class _Behaviour:
     outcomes: tuple[Outcome, ...]
 
 
-def _behaviour(one: Examined, cell: EquivalenceClass) -> _Behaviour:
+def _behaviour(examined: Examined, cell: EquivalenceClass) -> _Behaviour:
     """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
-    reduced = one.verdict_diagram(cell)
+    reduced = examined.verdict_diagram(cell)
     reached = {
-        (tuple(sorted(path_words(path, one.space.variables))), *_verdict_and_clause(path))
+        (tuple(sorted(path_words(path, examined.space.variables))), *_verdict_and_clause(path))
         for path in paths(reduced)
-        if one.calls.is_taken(cell, path)
+        if examined.calls.is_taken(cell, path)
     }
     key = cell.keys[0]
     outcomes = sorted(
         (Outcome(when=when, verdict=Verdict(verdict), clause=clause) for when, verdict, clause in reached),
         key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
     )
-    floor = key.floor if key is not None else None
-    return _Behaviour(floor, _exactness(one, cell), tuple(outcomes))
+    floor = key.minimum if key is not None else None
+    return _Behaviour(floor, _exactness(examined, cell), tuple(outcomes))
 
 
-def _exactness(one: Examined, cell: EquivalenceClass) -> Exactness:
-    """Tell whether everything that decides subjects of a cell was followed.
+def _exactness(examined: Examined, cell: EquivalenceClass) -> Exactness:
+    """Tell whether everything that decides resources of a cell was followed.
 
     It was where the tool is exact. Of a sampled tool it was where all that is missing are values of
-    arguments and facts that neither a rule which can judge the cell tests nor any resource depends on.
+    arguments and facts that neither a rule which can decide about the cell tests nor any resource depends on.
     """
-    space = one.space
+    space = examined.space
     unread = {index: variable for index, variable in indexed(VariableIndex, space.variables) if variable.gaps}
-    if not one.gaps <= {gap for variable in unread.values() for gap in variable.gaps}:
+    if not examined.gaps <= {gap for variable in unread.values() for gap in variable.gaps}:
         return "sampled"
     resources = {("args", name) for source in space.sources for name in source.places}
     of_resources = {index for index, each in unread.items() if resources & {*each.places}}
     if of_resources or unread.keys() & {*space.modes.role_variables}:
         return "sampled"
-    missing = {atom.key for variable in unread.values() for atom in variable.atoms}
-    asked = {key for steps in space.diagrams.decision_lists(cell) for step in steps for key in step.atoms}
+    missing = {predicate.key for variable in unread.values() for predicate in variable.predicates}
+    asked = {
+        key for steps in space.diagrams.decision_lists(cell) for step in steps for key in step.predicates
+    }
     return "sampled" if missing & asked else "exact"
 
 

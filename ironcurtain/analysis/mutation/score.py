@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Change, DifferentCall
-from ironcurtain.analysis.engine.policies_under_test import Remembered
+from ironcurtain.analysis.engine.policies_under_test import SharedCaches
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
 from ironcurtain.analysis.mutation.report import MutantOutcome, MutantResult, MutationReport
@@ -35,7 +35,7 @@ class _Evidence:
     guarantees: Guarantees | None
     world: DescribedWorld
     opa: OpaCommand
-    remembered: Remembered
+    remembered: SharedCaches
 
 
 def mutation_score(
@@ -53,7 +53,7 @@ def mutation_score(
     """
     source = PolicySource.of(bundle)
     counted = [scenario for scenario in scenarios.scenarios if scenario.origin != "generated"]
-    evidence = _Evidence(source, guarantees, scenarios.world, opa, Remembered())
+    evidence = _Evidence(source, guarantees, scenarios.world, opa, SharedCaches())
     made = mutants(source)
     killed = killers(source, made, counted, scenarios.world, opa) if made else {}
     results = [
@@ -87,7 +87,7 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
         evidence.world,
         evidence.opa,
         only=tools_of(mutant, source),
-        remembered=evidence.remembered,
+        caches=evidence.remembered,
     )
     shown = [change for change in differing.changes if change.witness is not None]
     if not shown:

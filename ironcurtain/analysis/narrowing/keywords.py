@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.values.number_representatives import is_number
-from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.analysis.narrowing.pattern import portable_pattern
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition, Operator
@@ -45,14 +45,14 @@ def required(schema: Mapping[str, JsonValue]) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -> list[JsonValue] | None:
+def equal_operands(predicates: Sequence[Predicate], live: Iterable[frozenset[str]]) -> list[JsonValue] | None:
     """Return the only values that live classes can hold, None where they are not that few.
 
     Args:
-        atoms: The tests of one argument.
+        predicates: The tests of one argument.
         live: For each live class the keys of the tests that hold.
     """
-    listed = {atom.key: values for atom in atoms if (values := _listed(atom)) is not None}
+    listed = {predicate.key: values for predicate in predicates if (values := _listed(predicate)) is not None}
     operands: dict[bytes, JsonValue] = {}
     for true in live:
         holding = [listed[key] for key in sorted(true & listed.keys())]
@@ -62,45 +62,47 @@ def equal_operands(atoms: Sequence[Predicate], live: Iterable[frozenset[str]]) -
     return list(operands.values())
 
 
-def _listed(atom: Predicate) -> list[JsonValue] | None:
+def _listed(predicate: Predicate) -> list[JsonValue] | None:
     """Return the values of a test that holds for nothing but them."""
-    if atom.when is not None:
-        if atom.when.in_ is not None:
-            return list(atom.when.in_)
-        return [atom.when.equals] if atom.when.equals is not None else None
-    test = atom.condition
-    if test is None or test.measure is not None or atom.reference is not None or len(atom.path) > 1:
+    if predicate.when is not None:
+        if predicate.when.in_ is not None:
+            return list(predicate.when.in_)
+        return [predicate.when.equals] if predicate.when.equals is not None else None
+    test = predicate.condition
+    if test is None or test.measure is not None or predicate.reference is not None or len(predicate.path) > 1:
         return None
     if test.op not in ("equals", "in"):
         return None
     return list(test.operands)
 
 
-def presence(atom: Predicate) -> bool | None:
+def presence(predicate: Predicate) -> bool | None:
     """Return what a test of an argument's presence asks for, None if it is another test."""
-    if atom.when is not None:
-        return atom.when.present
-    test = atom.condition
-    if test is None or test.op != "present" or len(atom.path) > 1:
+    if predicate.when is not None:
+        return predicate.when.present
+    test = predicate.condition
+    if test is None or test.op != "present" or len(predicate.path) > 1:
         return None
     return test.value if isinstance(test.value, bool) else None
 
 
-def add_keywords(described: dict[str, JsonValue], atom: Predicate, shapes: Shapes, *, truth: bool) -> None:
+def add_keywords(
+    described: dict[str, JsonValue], predicate: Predicate, shapes: SchemaReader, *, truth: bool
+) -> None:
     """Write a test that comes out the same for all live values into an argument's schema.
 
     Args:
         described: The argument's schema, changed in place.
-        atom: The test.
+        predicate: The test.
         shapes: Reads the tool's schemas.
         truth: Whether it holds, or fails, for all of them.
     """
-    test = atom.condition
-    if test is None or atom.reference is not None or test.op == "present":
+    test = predicate.condition
+    if test is None or predicate.reference is not None or test.op == "present":
         return
-    if pointers.EVERY in atom.path and not (truth and test.over == "every"):
+    if pointers.EVERY in predicate.path and not (truth and test.over == "every"):
         return
-    target = below(described, atom.path[1:])
+    target = below(described, predicate.path[1:])
     if target is None:
         return
     if test.measure is not None:

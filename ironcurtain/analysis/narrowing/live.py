@@ -87,7 +87,7 @@ class LiveTool:
             verdict = Verdict.ALLOW if key is not None and key.discharged else Verdict.DENY
         else:
             verdict = next(rule.then for rule in self._space.rules[0] if rule.order == order)
-        if verdict is Verdict.ALLOW and key is not None and key.floor:
+        if verdict is Verdict.ALLOW and key is not None and key.minimum:
             return Verdict.ESCALATE
         return verdict
 

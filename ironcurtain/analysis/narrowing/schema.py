@@ -16,7 +16,7 @@ from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import Variable
-from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.narrowing.keywords import (
     add_keywords,
@@ -73,7 +73,7 @@ class _Narrower:
         self._tool = tool
         self._space = space
         self._live = live
-        self._shapes = Shapes(schema)
+        self._shapes = SchemaReader(schema)
 
     def run(self) -> None:
         resources = {name for source in self._space.sources for name in source.places}
@@ -110,7 +110,7 @@ class _Narrower:
             return
         finite = listed = _finite(described)
         if finite is None:
-            finite = equal_operands(variable.atoms, live)
+            finite = equal_operands(variable.predicates, live)
             if finite is not None and self._shapes.may_be_null(described):
                 finite.append(None)
         if finite is not None:
@@ -118,10 +118,10 @@ class _Narrower:
             if left != listed:
                 _replace_values(described, left)
             return
-        for atom in variable.atoms:
-            held = {atom.key in true for true in live}
+        for predicate in variable.predicates:
+            held = {predicate.key in true for true in live}
             if len(held) == 1:
-                add_keywords(described, atom, self._shapes, truth=held.pop())
+                add_keywords(described, predicate, self._shapes, truth=held.pop())
 
     def _demand(self, name: str, variable: Variable, alive: frozenset[int]) -> None:
         """Require an argument without which every call is denied."""
@@ -169,9 +169,9 @@ class _Narrower:
 
 def _never_given(variable: Variable, live: list[frozenset[str]]) -> bool:
     """Tell whether every live class is one of an absent argument."""
-    for atom in variable.atoms:
-        wanted = presence(atom)
-        if wanted is not None and all((atom.key in true) is not wanted for true in live):
+    for predicate in variable.predicates:
+        wanted = presence(predicate)
+        if wanted is not None and all((predicate.key in true) is not wanted for true in live):
             return True
     return False
 

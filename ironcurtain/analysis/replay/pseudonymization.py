@@ -107,7 +107,7 @@ class AbstractKeeper:
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:
         self._content, self._loaded = content, loaded
         self._digests = KeyedDigests(key)
-        self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
+        self._predicates: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._names = frozenset(
             {content.revision, *content.annotations.servers}
             | {tool.tool for server in content.annotations.servers.values() for tool in server.tools}
@@ -168,9 +168,9 @@ class AbstractKeeper:
         self, record: DecisionRecord, tool: ToolAnnotation, prepared: Prepared
     ) -> AbstractArguments:
         server = record.server
-        atoms = self._atoms_of(server, tool)
+        predicates = self._predicates_of(server, tool)
         args, caller = prepared.call.arguments, prepared.caller
-        known = frozenset(_known_names(tool, atoms))
+        known = frozenset(_known_names(tool, predicates))
         roles = self._loaded.surroundings(server).registry
         resources = {a.top_level for a in tool.args if any(roles[r].resource for r in a.possible_roles)}
         plain = {name: value for name, value in args.items() if name not in resources}
@@ -179,15 +179,17 @@ class AbstractKeeper:
             args=self._digests.members(plain, known),
             caller=self._digests.members(caller, known),
             meta=self._digests.members(record.meta, frozenset()),
-            tests={atom.key: atom.holds(values) for atom in atoms},
+            tests={predicate.key: predicate.holds(values) for predicate in predicates},
         )
 
-    def _atoms_of(self, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
+    def _predicates_of(self, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
         place = (server, tool.tool)
-        if place not in self._atoms:
+        if place not in self._predicates:
             rules = rules_of_tool(self._content, server, tool, {})
-            self._atoms[place] = tuple({atom.key: atom for rule in rules for atom in rule.atoms}.values())
-        return self._atoms[place]
+            self._predicates[place] = tuple(
+                {predicate.key: predicate for rule in rules for predicate in rule.predicates}.values()
+            )
+        return self._predicates[place]
 
 
 def names_too_much(reason: str) -> bool:
@@ -208,15 +210,15 @@ def subject_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Cha
     return path_chain(resource) if role.category == "path" else identifier_chain(role, resource)
 
 
-def _known_names(tool: ToolAnnotation, atoms: Iterable[Predicate]) -> Iterator[str]:
+def _known_names(tool: ToolAnnotation, predicates: Iterable[Predicate]) -> Iterator[str]:
     """Yield the member names that are no secret: those of schema, annotation and policy."""
     for argument in tool.args:
         yield from pointers.steps_of(argument.name)
     yield from _schema_names(tool.input_schema or {})
-    for atom in atoms:
-        yield from atom.path
-        if atom.reference is not None:
-            yield from atom.reference[1]
+    for predicate in predicates:
+        yield from predicate.path
+        if predicate.reference is not None:
+            yield from predicate.reference[1]
 
 
 def _schema_names(schema: JsonValue) -> Iterator[str]:

@@ -32,29 +32,29 @@ class SkeletonReader:
     def __init__(self, digests: KeyedDigests) -> None:
         self._digests = digests
 
-    def holds(self, atom: Predicate, skeletons: Skeletons) -> bool | None:
+    def holds(self, predicate: Predicate, skeletons: Skeletons) -> bool | None:
         """Tell whether a rule's test holds; None where the skeletons do not determine it."""
-        test = atom.condition
+        test = predicate.condition
         if test is None:
             return None
-        reference = atom.reference
+        reference = predicate.reference
         if reference is None:
             operand = self._digests.skeleton(test.value, _NOTHING)
         else:
             operand = self._find(skeletons[reference[0]], reference[1])
-        root, path = skeletons[atom.root], atom.path
+        root, path = skeletons[predicate.root], predicate.path
         if pointers.EVERY not in path:
-            return self._compare(atom, test, self._find(root, path), operand)
+            return self._compare(predicate, test, self._find(root, path), operand)
         star = path.index(pointers.EVERY)
         elements = self._find(root, path[:star])
-        if elements is None or (atom.needs.operand and operand is None):
-            return self._compare(atom, test, None, operand)
+        if elements is None or (predicate.needs.operand and operand is None):
+            return self._compare(predicate, test, None, operand)
         if not isinstance(elements, list):
-            return atom.unknown and atom.needs.tested
+            return predicate.unknown and predicate.needs.tested
         if not elements:
             return False
         outcomes = [
-            self._compare(atom, test, self._find(element, path[star + 1 :]), operand) for element in elements
+            self._compare(predicate, test, self._find(element, path[star + 1 :]), operand) for element in elements
         ]
         return (
             _any(outcomes)
@@ -70,11 +70,11 @@ class SkeletonReader:
         return value
 
     def _compare(
-        self, atom: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue
+        self, predicate: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue
     ) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
-        if atom.needs.unknown(_type(value), _type(operand)):
-            return atom.unknown
+        if predicate.needs.unknown(_type(value), _type(operand)):
+            return predicate.unknown
         if test.op == "present":
             return (value is not None) is test.value
         if value is None:

@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.analysis.engine.rules.predicates import Predicate, atom_of_key
+from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
-from ironcurtain.analysis.engine.space.variables import Class, Variable, variables_of
+from ironcurtain.analysis.engine.space.variables import VariableClass, Variable, variables_of
 from ironcurtain.analysis.engine.unknown_facts import Root
-from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
 from ironcurtain.analysis.replay.pseudonymization import KeyedDigests
 from ironcurtain.analysis.replay.resources import UnknownError
@@ -50,8 +50,8 @@ class CallCompletions:
     def __init__(self, content: PolicyContent, digests: KeyedDigests | None, registry: Registry) -> None:
         self._content, self._registry = content, registry
         self._reader = SkeletonReader(digests) if digests is not None else None
-        self._atoms: dict[tuple[str, str], tuple[Predicate, ...]] = {}
-        self._variables: dict[tuple[str, str, frozenset[str]], Domain[Variable]] = {}
+        self._predicates: dict[tuple[str, str], tuple[Predicate, ...]] = {}
+        self._variables: dict[tuple[str, str, frozenset[str]], Enumeration[Variable]] = {}
 
     def of(self, record: DecisionRecord, tool: ValidatedTool) -> list[CompletedCall]:
         """Return what a recorded call may have been, at least one.
@@ -59,35 +59,35 @@ class CallCompletions:
         Raises:
             UnknownError: If the record does not hold enough to say.
         """
-        atoms = self._atoms_of(record.server, tool)
+        predicates = self._predicates_of(record.server, tool)
         if record.abstract is not None:
-            return self._completed(record, record.abstract, atoms, tool)
+            return self._completed(record, record.abstract, predicates, tool)
         roots: dict[str, Root] = {"arguments": "args", "caller": "caller"}
         redacted = {(roots[steps[0]], steps[1]) for steps in map(tokens, record.redacted)}
-        if any(set(atom.places) & redacted for atom in atoms):
+        if any(set(predicate.places) & redacted for predicate in predicates):
             raise UnknownError("a value of the call is redacted")
         return [CompletedCall(record.arguments or {}, record.caller)]
 
-    def _atoms_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
+    def _predicates_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
         place = (server, tool.annotation.tool)
-        if place not in self._atoms:
+        if place not in self._predicates:
             rules = rules_of_tool(self._content, server, tool.annotation, {})
-            self._atoms[place] = tuple({a.key: a for rule in rules for a in rule.atoms}.values())
-        return self._atoms[place]
+            self._predicates[place] = tuple({a.key: a for rule in rules for a in rule.predicates}.values())
+        return self._predicates[place]
 
     def _completed(
         self,
         record: DecisionRecord,
         abstract: AbstractArguments,
-        atoms: Sequence[Predicate],
+        predicates: Sequence[Predicate],
         tool: ValidatedTool,
     ) -> list[CompletedCall]:
         if self._reader is None:
             raise UnknownError("the log holds no values, and its key is not given")
         skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller}
-        determined = {atom.key: self._reader.holds(atom, skeletons) for atom in atoms}
+        determined = {predicate.key: self._reader.holds(predicate, skeletons) for predicate in predicates}
         known = {key: outcome for key, outcome in determined.items() if outcome is not None} | abstract.tests
-        variables = self._variables_of(record.server, tool, atoms, frozenset(abstract.tests))
+        variables = self._variables_of(record.server, tool, predicates, frozenset(abstract.tests))
         if not variables.is_complete and not known.keys() >= determined.keys():
             raise UnknownError(f"the policy tests what the record does not hold ({min(variables.gaps)})")
         pools = [_possible(variable, known) for variable in variables.values]
@@ -99,19 +99,19 @@ class CallCompletions:
         return [_completion(combination) for combination in itertools.product(*pools)]
 
     def _variables_of(
-        self, server: str, tool: ValidatedTool, atoms: Sequence[Predicate], recorded: frozenset[str]
-    ) -> Domain[Variable]:
+        self, server: str, tool: ValidatedTool, predicates: Sequence[Predicate], recorded: frozenset[str]
+    ) -> Enumeration[Variable]:
         memo = (server, tool.annotation.tool, recorded)
         if memo not in self._variables:
-            both = {atom.key: atom for atom in (*map(atom_of_key, sorted(recorded)), *atoms)}
+            both = {predicate.key: predicate for predicate in (*map(predicate_of_key, sorted(recorded)), *predicates)}
             fresh = fresh_words([*both, json_text.canonical(tool.annotation.input_schema or {}).decode()])
             self._variables[memo] = variables_of(both.values(), tool, self._registry, fresh)
         return self._variables[memo]
 
 
-def _possible(variable: Variable, known: Mapping[str, bool]) -> list[Class]:
+def _possible(variable: Variable, known: Mapping[str, bool]) -> list[VariableClass]:
     """Return the classes that agree with what is known, one for each outcome of what is not."""
-    tested = {atom.key for atom in variable.atoms} & known.keys()
+    tested = {predicate.key for predicate in variable.predicates} & known.keys()
     true = frozenset(key for key in tested if known[key])
     matching = [class_ for class_ in variable.classes if class_.true & tested == true]
     if not matching:
@@ -119,7 +119,7 @@ def _possible(variable: Variable, known: Mapping[str, bool]) -> list[Class]:
     return matching
 
 
-def _completion(classes: Iterable[Class]) -> CompletedCall:
+def _completion(classes: Iterable[VariableClass]) -> CompletedCall:
     values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for class_ in classes:
         for (root, name), value in class_.values:

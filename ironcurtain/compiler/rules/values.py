@@ -16,7 +16,7 @@ from jsonschema.validators import validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from ironcurtain.analysis.engine.values.shapes import Schemas, Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas
 from ironcurtain.compiler.questions.schema_parts import entries
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.render.conditions import anchored
@@ -45,7 +45,7 @@ class _ArgumentPlace:
         defaults: What may stand there without being sent, whether it fits or not.
     """
 
-    shapes: Shapes
+    shapes: SchemaReader
     schemas: Schemas
     defaults: tuple[JsonValue, ...]
 
@@ -119,7 +119,7 @@ def _places(name: str, tool: ToolAnnotation) -> list[_ArgumentPlace]:
     """Return what may stand at a place of a tool's arguments; none if the tool has no such argument."""
     first, *rest = pointers.steps_of(name)
     schema = shown_schema(tool.input_schema) if tool.input_schema is not None else {}
-    shapes = Shapes(schema)
+    shapes = SchemaReader(schema)
     if tool.input_schema is not None and not any(
         first in dict(shape.properties) for shape in shapes.of(Schemas((schema,)))
     ):

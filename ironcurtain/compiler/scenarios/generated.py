@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.rules.predicates import Predicate, role_atom, rule_atom
-from ironcurtain.analysis.engine.space.variables import PRESENT, Class, variables_of
+from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicate, rule_predicate
+from ironcurtain.analysis.engine.space.variables import PRESENT, VariableClass, variables_of
 from ironcurtain.analysis.engine.values.witnesses import (
-    Witness,
+    PatternWitness,
     fresh_words,
     list_witnesses,
     outside_witnesses,
@@ -88,8 +88,8 @@ def generate_calls(context: GenerationContext) -> Generated:
             if fitted.unusable:
                 continue  # every call of it is invalid
             filler = Filler(fitted, registry, words)
-            atoms = _atoms(tool, server, context)
-            found = list(_Calls(server, filler, registry, {**places, **repositories}, atoms, words).all())
+            predicates = _predicates(tool, server, context)
+            found = list(_Calls(server, filler, registry, {**places, **repositories}, predicates, words).all())
             room = min(MAX_OF_TOOL, MAX_CALLS - len(calls))
             calls += found[:room]
             left_out += max(0, len(found) - room)
@@ -157,7 +157,7 @@ def _places(context: GenerationContext, registry: Registry, fresh: str) -> _Plac
     return found
 
 
-def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fresh: str) -> list[Witness]:
+def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fresh: str) -> list[PatternWitness]:
     found = []
     for name in sorted(names & lists.lists.keys()):
         values = members(lists.lists[name], registry)
@@ -165,9 +165,9 @@ def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fres
     return found
 
 
-def _atoms(tool: ToolAnnotation, server: str, context: GenerationContext) -> tuple[Predicate, ...]:
+def _predicates(tool: ToolAnnotation, server: str, context: GenerationContext) -> tuple[Predicate, ...]:
     """Return every test that tells modes of the tool apart: of its conditional roles, and of rules."""
-    found = [role_atom(when) for a in tool.args if a.conditional for when in a.conditional.when]
+    found = [role_predicate(when) for a in tool.args if a.conditional for when in a.conditional.when]
     own = Annotations(
         format="ironcurtain/annotations/v1",
         roles=context.annotations.roles,
@@ -176,13 +176,13 @@ def _atoms(tool: ToolAnnotation, server: str, context: GenerationContext) -> tup
     for rule in (rule for policy in context.policies for rule in policy.rules):
         if concerned_tools(rule.if_, own):
             found += _tests(rule)
-    return tuple({atom.key: atom for atom in found}.values())
+    return tuple({predicate.key: predicate for predicate in found}.values())
 
 
 def _tests(rule: Rule) -> list[Predicate]:
     return [
-        *(rule_atom("args", test, rule.then) for test in rule.if_.args or ()),
-        *(rule_atom("caller", test, rule.then) for test in rule.if_.caller or ()),
+        *(rule_predicate("args", test, rule.then) for test in rule.if_.args or ()),
+        *(rule_predicate("caller", test, rule.then) for test in rule.if_.caller or ()),
     ]
 
 
@@ -195,7 +195,7 @@ class _Calls:
         filler: Filler,
         registry: Registry,
         places: _Places,
-        atoms: Sequence[Predicate],
+        predicates: Sequence[Predicate],
         words: tuple[str, str],
     ) -> None:
         self._server = server
@@ -203,7 +203,7 @@ class _Calls:
         self._registry = registry
         self._places = places
         tool = ValidatedTool(filler.annotation)
-        self._variables = variables_of(atoms, tool, registry, words).values
+        self._variables = variables_of(predicates, tool, registry, words).values
         self._seen: set[bytes] = set()
 
     def all(self) -> Iterator[ScenarioCall]:
@@ -238,7 +238,7 @@ class _Calls:
                     yield from self._made(self._filler.joined(base, composite.join, parts), {})
 
     def _with(
-        self, base: dict[str, JsonValue], chosen: Class
+        self, base: dict[str, JsonValue], chosen: VariableClass
     ) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
         """Return arguments and caller facts in one mode."""
         arguments, caller = dict(base), {}

@@ -1,7 +1,7 @@
-"""Decision diagrams: what the rules make of one subject, as a reduced diagram over classes of values.
+"""Decision diagrams: what the rules make of one resource, as a reduced diagram over classes of values.
 
-A decision list is the rules in order that can judge the subject, each with what else it asks, cut at the
-first that asks nothing. The diagram branches over one variable after another, in one order everywhere,
+A decision list is the rules in order that can decide about the resource, each with what else it asks, cut at
+the first that asks nothing. The diagram branches over one variable after another, in one order everywhere,
 and puts classes together that leave the same list; so rules that share no variable do not multiply.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, VariableIndex, indexed
-from ironcurtain.analysis.engine.rules.rules import Guard, GuardKey, RuleOfTool
+from ironcurtain.analysis.engine.rules.rules import GuardKey, RuleGuard, RuleOfTool
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.errors import EvidenceError
 from ironcurtain.system.text import visible
@@ -28,23 +28,24 @@ class DiagramStep:
     """A rule of a decision list with what is still open about it."""
 
     order: int
-    atoms: frozenset[str]
-    guards: frozenset[Guard]
+    predicates: frozenset[str]
+    guards: frozenset[RuleGuard]
 
 
 DecisionList: TypeAlias = tuple[DiagramStep, ...]
 GuardState: TypeAlias = tuple[bool, bool]
-"""Whether there is a covered and whether there is an uncovered subject of a guard's roles."""
+"""Whether there is a covered and whether there is an uncovered resource of a guard's roles."""
 Test: TypeAlias = VariableIndex | GuardKey
 """What a node branches over: the index of a variable, or a guard."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """When a subject exists: for each source of it, the branches of its conditional roles.
+    """When a resource exists: for each source of it, the branches of its conditional roles.
 
     Attributes:
-        sources: Per source, pairs of (atoms that must hold, whether the subject exists then), first match.
+        sources: Per source, pairs of (predicates that must hold, whether the resource exists then); the
+            first match counts.
         every: Whether all sources must say so; otherwise one is enough.
     """
 
@@ -62,7 +63,7 @@ class DiagramNode:
     Attributes:
         test: What it branches over; None for a leaf.
         branches: Groups of classes (or guard states) with what follows.
-        outcome: Of a leaf: per policy what is decided; None where the subject cannot exist.
+        outcome: Of a leaf: per policy what is decided; None where the resource cannot exist.
     """
 
     test: Test | None
@@ -96,7 +97,11 @@ class Diagrams:
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self._variables = variables
-        self._home = {atom.key: index for index, v in indexed(VariableIndex, variables) for atom in v.atoms}
+        self._home = {
+            predicate.key: index
+            for index, v in indexed(VariableIndex, variables)
+            for predicate in v.predicates
+        }
         self._nodes: dict[Hashable, DiagramNode] = {}
         self._made: dict[Hashable, DiagramNode] = {}
 
@@ -105,7 +110,7 @@ class Diagrams:
         return self._node(None, (), outcome)
 
     def of(self, activity: Activity, lists: tuple[DecisionList, ...]) -> DiagramNode:
-        """Return the diagram of a subject's decision lists, one per policy."""
+        """Return the diagram of a resource's decision lists, one per policy."""
         state = (activity, lists)
         if state not in self._made:
             self._made[state] = self._branch(activity, lists)
@@ -149,7 +154,7 @@ class Diagrams:
             ]
             return self._joined(test, states)
         variable = self._variables[test]
-        own = frozenset(atom.key for atom in variable.atoms)
+        own = frozenset(predicate.key for predicate in variable.predicates)
         branches = []
         for index, each in enumerate(variable.classes):
             rest = tuple(_under_class(one, own, each.true) for one in lists)
@@ -157,10 +162,12 @@ class Diagrams:
         return self._joined(test, branches)
 
     def _next(self, activity: Activity, lists: tuple[DecisionList, ...]) -> Test | None:
-        atoms = {atom for one in lists for step in one for atom in step.atoms}
-        atoms |= {atom for branches in activity.sources for needed, _ in branches for atom in needed}
-        if atoms:
-            return min(self._home[atom] for atom in atoms)
+        predicates = {predicate for one in lists for step in one for predicate in step.predicates}
+        predicates |= {
+            predicate for branches in activity.sources for needed, _ in branches for predicate in needed
+        }
+        if predicates:
+            return min(self._home[predicate] for predicate in predicates)
         guards = {guard.key for one in lists for step in one for guard in step.guards}
         return min(guards, key=guard_order) if guards else None
 
@@ -189,7 +196,7 @@ class Diagrams:
 
 
 def paths(node: DiagramNode) -> Iterator[DiagramPath]:
-    """Yield every way through a diagram on which the subject can exist, in a fixed order."""
+    """Yield every way through a diagram on which the resource can exist, in a fixed order."""
     yield from _paths(node, (), ())
 
 
@@ -215,7 +222,7 @@ def cut(steps: Sequence[DiagramStep]) -> DecisionList:
     found = []
     for step in steps:
         found.append(step)
-        if not step.atoms and not step.guards:
+        if not step.predicates and not step.guards:
             break
     return tuple(found)
 
@@ -226,9 +233,11 @@ def guard_order(key: GuardKey) -> tuple[list[str], list[str], bool]:
 
 
 def _under_class(steps: DecisionList, own: frozenset[str], true: frozenset[str]) -> DecisionList:
-    if not any(step.atoms & own for step in steps):
+    if not any(step.predicates & own for step in steps):
         return steps
-    return cut([DiagramStep(s.order, s.atoms - own, s.guards) for s in steps if s.atoms & own <= true])
+    return cut(
+        [DiagramStep(s.order, s.predicates - own, s.guards) for s in steps if s.predicates & own <= true]
+    )
 
 
 def _under_guard(steps: DecisionList, key: GuardKey, state: GuardState) -> DecisionList:
@@ -236,7 +245,7 @@ def _under_guard(steps: DecisionList, key: GuardKey, state: GuardState) -> Decis
     for step in steps:
         asked = {guard for guard in step.guards if guard.key == key}
         if all(guard.holds(good=state[0], bad=state[1]) for guard in asked):
-            found.append(DiagramStep(step.order, step.atoms, step.guards - asked))
+            found.append(DiagramStep(step.order, step.predicates, step.guards - asked))
     return cut(found)
 
 
@@ -256,7 +265,7 @@ def _activity_under(activity: Activity, own: frozenset[str], true: frozenset[str
 
 
 def _exists(activity: Activity) -> bool | None:
-    """Tell whether the subject exists, None while that is open."""
+    """Tell whether the resource exists, None while that is open."""
     if not activity.sources:
         return True
     known = [branches[0][1] if not branches[0][0] else None for branches in activity.sources]
@@ -270,7 +279,7 @@ def too_many_paths(
 ) -> EvidenceError:
     """Return the error that a tool has too many ways to a verdict, with what most of its rules test."""
     testing = {
-        v: sum(bool({a.key for a in v.atoms} & {a.key for a in rule.atoms}) for rule in rules)
+        v: sum(bool({a.key for a in v.predicates} & {a.key for a in rule.predicates}) for rule in rules)
         for v in variables
     }
     most = sorted(variables, key=lambda v: (-testing[v], -len(v.classes)))[:5]

@@ -1,7 +1,7 @@
-"""Atoms: the tests of arguments and caller facts that a policy makes, each decided on given values.
+"""Predicates: the tests of arguments and caller facts that a policy makes, each decided on given values.
 
-Python decides an atom only to choose questions: which values must be tried so that every combination of
-atoms is seen. What a policy makes of them is OPA's answer, and each answer is held against this reading.
+Python decides a predicate only to choose questions: which values must be tried so that every combination of
+predicates is seen. What a policy makes of them is OPA's answer, and each answer is held against this reading.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
-Place: TypeAlias = tuple[Root, str]
+ValueName: TypeAlias = tuple[Root, str]
 """A top-level argument or caller fact, by its name."""
 Values: TypeAlias = Mapping[Root, dict[str, JsonValue]]
 """The arguments and the caller facts of a call."""
@@ -51,7 +51,7 @@ class Predicate:
     """One test.
 
     Attributes:
-        key: Its content as canonical JSON: equal tests of two policies are one atom.
+        key: Its content as canonical JSON: equal tests of two policies are one predicate.
         root: Where its pointer begins.
         condition: The test of a rule, or
         when: the test of a conditional role.
@@ -78,9 +78,9 @@ class Predicate:
         return None if found is None else ("caller" if found[0] == "caller" else "args", _path(found[1]))
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[ValueName, ...]:
         """The one or two top-level values that decide it."""
-        own: Place = (self.root, self.path[0])
+        own: ValueName = (self.root, self.path[0])
         other = self.reference
         return (own,) if other is None else (own, (other[0], other[1][0]))
 
@@ -121,31 +121,31 @@ class Predicate:
         return bool(results) and (any(results) if test.over == "some" else all(results))
 
 
-def rule_atom(root: Root, condition: ArgCondition, then: Verdict) -> Predicate:
-    """Return the atom of a test in a rule of a verdict."""
+def rule_predicate(root: Root, condition: ArgCondition, then: Verdict) -> Predicate:
+    """Return the predicate of a test in a rule of a verdict."""
     content: list[JsonValue] = [root, condition.model_dump(mode="json", exclude_defaults=True)]
     unknown = needs(root, condition).any and holds_unknown(then)
     key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
     return Predicate(key, root, condition=condition, unknown=unknown)
 
 
-def atom_of_key(key: str) -> Predicate:
-    """Return the atom of a rule's test that a key was made of."""
+def predicate_of_key(key: str) -> Predicate:
+    """Return the predicate of a rule's test that a key was made of."""
     root, condition, *rest = _KEY.validate_json(key)
     return Predicate(key, root, condition=condition, unknown=bool(rest))
 
 
-def role_atom(when: When) -> Predicate:
-    """Return the atom of one branch of a conditional role."""
+def role_predicate(when: When) -> Predicate:
+    """Return the predicate of one branch of a conditional role."""
     content = when.model_dump(mode="json", by_alias=True, exclude={"roles"}, exclude_unset=True)
     return Predicate(json_text.canonical(["when", content]).decode(), "args", when=when)
 
 
-def role_atoms(tool: ToolAnnotation) -> Iterator[Predicate]:
-    """Yield the atoms of all conditional roles of a tool."""
+def role_predicates(tool: ToolAnnotation) -> Iterator[Predicate]:
+    """Yield the predicates of all conditional roles of a tool."""
     for argument in tool.args:
         for when in argument.conditional.when if argument.conditional else ():
-            yield role_atom(when)
+            yield role_predicate(when)
 
 
 def find(value: JsonValue, path: tuple[str, ...]) -> JsonValue:

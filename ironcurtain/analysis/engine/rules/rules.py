@@ -1,4 +1,4 @@
-"""A bundle's rules as one tool sees them: which subjects they justify, and what else they ask."""
+"""A bundle's rules as one tool sees them: which resources they justify, and what else they ask."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
@@ -19,10 +19,10 @@ class GuardKey:
     """What a guard asks about, by content: equal guards of two policies are one variable.
 
     Attributes:
-        roles: The roles of the subjects that it looks at.
+        roles: The roles of the resources that it looks at.
         patterns: The patterns that it looks for; `@lists` carry their members' digest. Empty for a guard
-            that only asks whether there is such a subject.
-        anywhere: Whether it looks at discharged subjects, too.
+            that only asks whether there is such a resource.
+        anywhere: Whether it looks at discharged resources, too.
     """
 
     roles: frozenset[str]
@@ -31,8 +31,8 @@ class GuardKey:
 
 
 @dataclass(frozen=True)
-class Guard:
-    """A condition over subjects of other roles than the one that is judged.
+class RuleGuard:
+    """A condition over resources of other roles than the one that is decided.
 
     Attributes:
         every: Whether all of them must be covered, as in an allow rule; otherwise one is enough.
@@ -44,7 +44,7 @@ class Guard:
     or_none: bool = False
 
     def holds(self, *, good: bool, bad: bool) -> bool:
-        """Tell whether it holds where there is a covered (`good`) or an uncovered (`bad`) subject."""
+        """Tell whether it holds where there is a covered (`good`) or an uncovered (`bad`) resource."""
         if not self.key.patterns:
             return good or bad
         if not self.every:
@@ -58,7 +58,7 @@ class RuleOfTool:
 
     Attributes:
         order: 1-based position in the policy.
-        atoms: Its tests of arguments and caller facts.
+        predicates: Its tests of arguments and caller facts.
     """
 
     order: int
@@ -66,7 +66,7 @@ class RuleOfTool:
     clause: str
     then: Verdict
     condition: If
-    atoms: tuple[Predicate, ...]
+    predicates: tuple[Predicate, ...]
     tokens: Mapping[str, str]
 
     @cached_property
@@ -80,20 +80,22 @@ class RuleOfTool:
         return frozenset(p for one in self.condition.role_conditions for p in self._patterns(one))
 
     def own_patterns(self, role: str) -> frozenset[str] | None:
-        """Return the patterns that must cover a subject of a role, None if the rule asks for none."""
+        """Return the patterns that must cover a resource of a role, None if the rule asks for none."""
         return self._own.get(role)
 
     @cached_property
     def _own(self) -> Mapping[str, frozenset[str]]:
         return {role: self._patterns(one) for one in self.condition.role_conditions for role in one.roles}
 
-    def guards_for(self, role: str, covering: frozenset[str], *, discharged: bool) -> frozenset[Guard] | None:
-        """Return the guards under which the rule judges a subject, None if it never does.
+    def guards_for(
+        self, role: str, covering: frozenset[str], *, discharged: bool
+    ) -> frozenset[RuleGuard] | None:
+        """Return the guards under which the rule decides a resource, None if it never does.
 
         Args:
-            role: The subject's role.
+            role: The resource's role.
             covering: The patterns that cover it.
-            discharged: Whether the sandbox has discharged it.
+            discharged: Whether it is workspace-exempt.
         """
         if discharged and not self.condition.in_sandbox:
             return None
@@ -104,11 +106,11 @@ class RuleOfTool:
             return None
         return self.guards_of(role)
 
-    def guards_of(self, role: str) -> frozenset[Guard]:
-        """Return the conditions that are guards for subjects of a role."""
+    def guards_of(self, role: str) -> frozenset[RuleGuard]:
+        """Return the conditions that are guards for resources of a role."""
         anywhere = self.condition.in_sandbox
         found = {
-            Guard(
+            RuleGuard(
                 GuardKey(frozenset(one.roles), self._patterns(one), anywhere),
                 every=self.then is Verdict.ALLOW,
                 or_none=one.or_none,
@@ -118,7 +120,7 @@ class RuleOfTool:
         }
         roles = self.condition.roles
         if self.named_roles and roles is not None and role not in roles:
-            found.add(Guard(GuardKey(frozenset(roles), frozenset(), anywhere), every=False))
+            found.add(RuleGuard(GuardKey(frozenset(roles), frozenset(), anywhere), every=False))
         return frozenset(found)
 
     def _patterns(self, condition: RoleCondition) -> frozenset[str]:
@@ -128,7 +130,7 @@ class RuleOfTool:
 def rules_of_tool(
     content: PolicyContent, server: str, tool: ToolAnnotation, tokens: Mapping[str, str]
 ) -> tuple[RuleOfTool, ...]:
-    """Return the rules that can judge calls of a tool, in their order.
+    """Return the rules that can decide about calls of a tool, in their order.
 
     Args:
         content: The bundle's content.
@@ -149,11 +151,11 @@ def rules_of_tool(
             )
         if not _concerns(condition, server, tool):
             continue
-        atoms = (
-            *(rule_atom("args", test, rule.then) for test in condition.args or ()),
-            *(rule_atom("caller", test, rule.then) for test in condition.caller or ()),
+        predicates = (
+            *(rule_predicate("args", test, rule.then) for test in condition.args or ()),
+            *(rule_predicate("caller", test, rule.then) for test in condition.caller or ()),
         )
-        found.append(RuleOfTool(rule.order, name, rule.clause, rule.then, condition, atoms, tokens))
+        found.append(RuleOfTool(rule.order, name, rule.clause, rule.then, condition, predicates, tokens))
     return tuple(found)
 
 

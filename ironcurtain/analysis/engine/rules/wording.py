@@ -45,13 +45,14 @@ def path_words(path: DiagramPath, variables: tuple[Variable, ...]) -> tuple[str,
 def group_words(variable: Variable, group: frozenset[int]) -> str:
     """Return what a group of a variable's classes has in common, as briefly as the tests allow."""
     held = {
-        a.key: frozenset(i for i, c in enumerate(variable.classes) if a.key in c.true) for a in variable.atoms
+        a.key: frozenset(i for i, c in enumerate(variable.classes) if a.key in c.true)
+        for a in variable.predicates
     }
     everything = frozenset(range(len(variable.classes)))
     if len(group) == 1 and len(variable.places) == 1 and _is_boolean(variable):
         return f"{visible(variable.places[0][1])} = {_value(variable.classes[min(group)].values[0][1])}"
-    literals = [(held[a.key], atom_words(a)) for a in variable.atoms]
-    literals += [(everything - held[a.key], f"not ({atom_words(a)})") for a in variable.atoms]
+    literals = [(held[a.key], predicate_words(a)) for a in variable.predicates]
+    literals += [(everything - held[a.key], f"not ({predicate_words(a)})") for a in variable.predicates]
     for classes, words in literals:
         if classes == group:
             return words
@@ -65,7 +66,7 @@ def group_words(variable: Variable, group: frozenset[int]) -> str:
 
 
 def guard_words(key: GuardKey, group: frozenset[int]) -> str:
-    """Return what a group of a guard's states says about the other subjects of a call."""
+    """Return what a group of a guard's states says about the other resources of a call."""
     roles = " or ".join(sorted(key.roles)) + (" (in the sandbox, too)" if key.anywhere else "")
     patterns = ", ".join(sorted(visible(pattern.split(" ")[0]) for pattern in key.patterns))
     if not key.patterns:
@@ -73,32 +74,36 @@ def guard_words(key: GuardKey, group: frozenset[int]) -> str:
     return _GUARD_WORDS[group].format(roles=roles, patterns=patterns)
 
 
-def atom_words(atom: Predicate) -> str:
+def predicate_words(predicate: Predicate) -> str:
     """Return a test in words."""
-    name = visible("/".join(atom.path)) if len(atom.path) == 1 else "/" + visible("/".join(atom.path))
-    if atom.when is not None:
-        if atom.when.present is not None:
-            return f"{name} is {'given' if atom.when.present else 'absent'}"
+    name = (
+        visible("/".join(predicate.path))
+        if len(predicate.path) == 1
+        else "/" + visible("/".join(predicate.path))
+    )
+    if predicate.when is not None:
+        if predicate.when.present is not None:
+            return f"{name} is {'given' if predicate.when.present else 'absent'}"
         return (
-            _compared(name, "in", list(atom.when.in_))
-            if atom.when.in_
-            else _compared(name, "equals", atom.when.equals)
+            _compared(name, "in", list(predicate.when.in_))
+            if predicate.when.in_
+            else _compared(name, "equals", predicate.when.equals)
         )
-    test = atom.condition
+    test = predicate.condition
     if test is None:
         return name
-    if atom.root == "caller":
+    if predicate.root == "caller":
         name = f"caller's {name}"
     if test.measure is not None:
         name = f"{'number of elements' if test.measure == 'count' else 'length'} of {name}"
-    if "*" in atom.path:
+    if "*" in predicate.path:
         name = f"{test.over} {name}"
     if test.op == "present":
         words = f"{name} is {'given' if test.value else 'absent'}"
-        return f"{words} or unknown" if atom.unknown and test.value else words
+        return f"{words} or unknown" if predicate.unknown and test.value else words
     words = _compared(name, test.op, test.value)
     words += " or absent" if test.or_absent else ""
-    return f"{words} or unknown" if atom.unknown else words
+    return f"{words} or unknown" if predicate.unknown else words
 
 
 def _compared(name: str, op: str, value: JsonValue) -> str:

@@ -15,7 +15,7 @@ from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, Policies
 from ironcurtain.analysis.engine.rules.predicates import Values
 from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.engine.space.modes import Modes, joined_sources, tied_variables
-from ironcurtain.analysis.engine.space.placing import Source, Spelling
+from ironcurtain.analysis.engine.space.placing import RawValue, ResourceSource
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.decision.canonical.validate import ValidatedTool
@@ -51,7 +51,7 @@ class PlainValues:
         source = next(sources, None)
         return {} if source is None else self.of(source)
 
-    def needs_repository(self, source: Source) -> bool:
+    def needs_repository(self, source: ResourceSource) -> bool:
         """Tell whether what a source yields depends on the repository of the call."""
         argument = source.argument
         return argument is not None and GIT_REMOTE in argument.possible_roles and bool(self._sides.remotes)
@@ -61,7 +61,7 @@ class PlainValues:
         source = next((s for s in self._reader.sources if name in s.places), None)
         return {name: PRESENT} if source is None else self.of(source)
 
-    def of(self, source: Source) -> dict[str, JsonValue]:
+    def of(self, source: ResourceSource) -> dict[str, JsonValue]:
         """Return plain arguments of a source: one that fits, or else one that steps 4 and 5 let pass."""
         if source.pointer not in self._known:
             placed = [self._reader.placing.place(source, (value,)) for value in self._witnesses(source)]
@@ -78,7 +78,7 @@ class PlainValues:
                 return placed
         return {name: self._reader.placing.plain(name)}
 
-    def _witnesses(self, source: Source) -> Iterator[Spelling]:
+    def _witnesses(self, source: ResourceSource) -> Iterator[RawValue]:
         listed = self._reader.placing.listed(source.argument, source.pointer) if source.argument else None
         yield from listed or ()
         roles = [self._sides.registry[role] for role in source.roles]
@@ -117,7 +117,7 @@ class CallArguments:
         """Return what is filled in for an absent top-level argument, None if nothing is."""
         return self.filled({}).get(name)
 
-    def of(self, chosen: Assignment, without: Source | None = None) -> dict[str, JsonValue]:
+    def of(self, chosen: Assignment, without: ResourceSource | None = None) -> dict[str, JsonValue]:
         """Return plain arguments of a call in a mode: the tested ones, and what must be there besides.
 
         Args:
@@ -152,14 +152,14 @@ class CallArguments:
             found.update(self._plain.resource(name) if value == PRESENT else {name: value})
         return found
 
-    def read_with(self, source: Source, chosen: Assignment) -> dict[str, JsonValue]:
+    def read_with(self, source: ResourceSource, chosen: Assignment) -> dict[str, JsonValue]:
         """Return what of a mode steps 4 and 5 read besides a source, with defaults filled in."""
         found = dict(self._plain.repository) if self._plain.needs_repository(source) else {}
         found |= self._with_plain(self._modes.values(chosen)["args"])
         unread = {n for s in (source, *joined_sources(self._modes.sources)) for n in s.places}
         return {name: value for name, value in found.items() if name not in unread}
 
-    def joined(self, source: Source, element: Element, chosen: Assignment) -> dict[str, JsonValue]:
+    def joined(self, source: ResourceSource, element: Element, chosen: Assignment) -> dict[str, JsonValue]:
         """Return arguments that make a joined resource, in the classes of a mode if some are found."""
         plain = self._reader.placing.place(source, element.values)
         tied = tied_variables(self._modes.sources, self._modes.variables)

@@ -20,14 +20,14 @@ from collections.abc import Mapping, Sequence
 from ironcurtain.analysis.engine.indexes import PolicyIndex, indexed
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
 from ironcurtain.analysis.engine.rules.diagram import guard_order
-from ironcurtain.analysis.engine.rules.predicates import Predicate, role_atoms
+from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicates
 from ironcurtain.analysis.engine.rules.rules import GuardKey, rules_of_tool
 from ironcurtain.analysis.engine.space.call_arguments import CallArguments
 from ironcurtain.analysis.engine.space.cell_diagrams import CellDiagrams
 from ironcurtain.analysis.engine.space.dependent import tied_gaps
 from ironcurtain.analysis.engine.space.equivalence_classes import find_cells
-from ironcurtain.analysis.engine.space.modes import Modes, presence_atoms
-from ironcurtain.analysis.engine.space.placing import Source
+from ironcurtain.analysis.engine.space.modes import Modes, presence_predicates
+from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import variables_of
@@ -52,7 +52,7 @@ class CallSpace:
         reader: Its sources, and the steps that their values are run through.
         sources: The arguments, and composites of arguments, that name resources.
         variables: The arguments and caller facts that are tested, with their classes.
-        used_atoms: The keys of the tests that rules and roles make.
+        used_predicates: The keys of the tests that rules and roles make.
         modes: The combinations of classes.
         arguments: Puts calls together.
         elements: What each source can add to a call.
@@ -78,14 +78,14 @@ class CallSpace:
         )
         named = {pattern for rules in self.rules for rule in rules for pattern in rule.patterns}
         self.reader = SourceReader(server, tools, sides, frozenset(named))
-        self.sources: tuple[Source, ...] = self.reader.sources
-        atoms = [
-            *role_atoms(self.annotation),
-            *(atom for rules in self.rules for rule in rules for atom in rule.atoms),
+        self.sources: tuple[ResourceSource, ...] = self.reader.sources
+        predicates = [
+            *role_predicates(self.annotation),
+            *(predicate for rules in self.rules for rule in rules for predicate in rule.predicates),
         ]
-        atoms += presence_atoms(self.annotation, [*atoms, *more])
-        self.used_atoms = frozenset(atom.key for atom in atoms)
-        variables = variables_of([*atoms, *more], tools[0], sides.registry, sides.fresh)
+        predicates += presence_predicates(self.annotation, [*predicates, *more])
+        self.used_predicates = frozenset(predicate.key for predicate in predicates)
+        variables = variables_of([*predicates, *more], tools[0], sides.registry, sides.fresh)
         self.variables = variables.values
         self.modes = Modes(self.sources, self.variables)
         self.arguments = CallArguments(tools[0], self.modes, self.reader, sides)
@@ -112,6 +112,6 @@ class CallSpace:
         return frozenset(name for v in self.variables for root, name in v.places if root == "args")
 
 
-def _possible_roles(source: Source) -> tuple[str, ...]:
+def _possible_roles(source: ResourceSource) -> tuple[str, ...]:
     roles = source.roles
     return (*roles, "read-path", "write-path") if GIT_REMOTE in roles else roles

@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.rules.diagram import (
     TooManyError,
     too_many_paths,
 )
-from ironcurtain.analysis.engine.rules.predicates import role_atom
+from ironcurtain.analysis.engine.rules.predicates import role_predicate
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, RuleIndex
 from ironcurtain.analysis.engine.space.modes import Modes, roles_of
@@ -55,7 +55,7 @@ class CellDiagrams:
     def with_rule_alone(self, cell: EquivalenceClass, rule: RuleOfTool) -> DiagramNode | None:
         """Return the diagram of a cell with, after the first policy's outcome, that of one rule alone.
 
-        None where the rule judges no resource of the cell.
+        None where the rule decides no resource of the cell.
 
         Raises:
             EvidenceError: If it grows beyond what can be examined.
@@ -73,7 +73,7 @@ class CellDiagrams:
             raise self.too_many() from None
 
     def decision_lists(self, cell: EquivalenceClass) -> tuple[DecisionList, ...]:
-        """Return, per policy, the rules that can judge a cell's resources, with what each asks."""
+        """Return, per policy, the rules that can decide about a cell's resources, with what each asks."""
         return tuple(
             index.decision_list(key) if key is not None else ()
             for index, key in zip(self._indexes, cell.keys, strict=True)
@@ -118,5 +118,7 @@ class CellDiagrams:
         if source.argument is None or source.argument.conditional is None:
             return ((frozenset(), test(index, roles_of(source, {}))),)
         conditional = source.argument.conditional
-        branches = [(frozenset({role_atom(when).key}), test(index, when.roles)) for when in conditional.when]
+        branches = [
+            (frozenset({role_predicate(when).key}), test(index, when.roles)) for when in conditional.when
+        ]
         return (*branches, (frozenset(), test(index, conditional.default)))

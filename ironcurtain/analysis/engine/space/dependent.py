@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.values.witnesses import Witness
+from ironcurtain.analysis.engine.values.witnesses import PatternWitness
 from ironcurtain.decision.canonical.pointers import steps_of
 from ironcurtain.decision.roles import Role
 from ironcurtain.model.annotations import Composite, ToolAnnotation
@@ -69,7 +69,7 @@ class Joined:
 
     def gaps(
         self,
-        regions: Sequence[tuple[Witness, Sequence[dict[str, JsonValue]]]],
+        regions: Sequence[tuple[PatternWitness, Sequence[dict[str, JsonValue]]]],
         is_judged: Callable[[dict[str, JsonValue]], bool],
     ) -> Iterator[str]:
         """Yield where it is not known whether there are values in a region.

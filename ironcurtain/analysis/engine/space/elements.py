@@ -7,35 +7,35 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
-from ironcurtain.analysis.engine.space.placing import Spelling
-from ironcurtain.analysis.engine.values.witnesses import Witness
+from ironcurtain.analysis.engine.space.placing import RawValue
+from ironcurtain.analysis.engine.values.witnesses import PatternWitness
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.system.frozen import JsonValue
 
 
-class SubjectKey(NamedTuple):
-    """All that a policy and the structural checks can know of a subject.
+class ResourceKey(NamedTuple):
+    """All that a policy and the structural checks can know of a resource.
 
     Attributes:
         role: Its role.
         patterns: The tokens of the patterns that cover it.
-        discharged: Whether the sandbox has discharged it.
-        floor: The structural rule under which it is at least escalated, or None.
+        discharged: Whether it is workspace-exempt.
+        minimum: The structural rule under which it is at least escalated, or None.
         marks: The further patterns that cover it.
     """
 
     role: str
     patterns: frozenset[str]
     discharged: bool
-    floor: str | None
+    minimum: str | None
     marks: frozenset[str]
 
 
-class Seen(NamedTuple):
-    """A subject as it came out of the canonicaliser."""
+class SeenResource(NamedTuple):
+    """A resource as it came out of the canonicaliser."""
 
-    key: SubjectKey
+    key: ResourceKey
     subject: Resource
 
 
@@ -46,28 +46,28 @@ class Element:
     Attributes:
         witness: What was tried, None where the argument is absent or empty.
         values: The raw values that make it, none where the argument is absent or empty.
-        seen: By policy, its subjects.
+        seen: By policy, its resources.
         fits: Whether a call with it is known to get as far as the policy; if not, another value that adds
             the same perhaps does.
         given: Arguments that are there although they hold no value: an empty array, a null.
         filled: Whether a default is filled in.
     """
 
-    witness: Witness | None
-    values: tuple[Spelling, ...]
-    seen: tuple[tuple[Seen, ...], ...]
+    witness: PatternWitness | None
+    values: tuple[RawValue, ...]
+    seen: tuple[tuple[SeenResource, ...], ...]
     fits: bool = True
     given: tuple[tuple[str, JsonValue], ...] = ()
     filled: bool = False
 
     @property
     def is_bare(self) -> bool:
-        """Whether it adds no subject."""
+        """Whether it adds no resource."""
         return not any(self.seen)
 
 
-Keys: TypeAlias = tuple[tuple[SubjectKey, ...], ...]
-"""By policy, all that it knows of the subjects of an element."""
+Keys: TypeAlias = tuple[tuple[ResourceKey, ...], ...]
+"""By policy, all that it knows of the resources of an element."""
 
 
 def keys_of(element: Element) -> Keys:
@@ -75,30 +75,30 @@ def keys_of(element: Element) -> Keys:
     return tuple(tuple(seen.key for seen in each) for each in element.seen)
 
 
-def subject_key(
+def resource_key(
     subject: Resource,
-    floor: structural_checks.MinimumVerdict,
+    minimum: structural_checks.MinimumVerdict,
     side: PolicyUnderTest,
     sides: PoliciesUnderTest,
     patterns: frozenset[str],
-) -> SubjectKey:
-    """Return all that the rules about a tool, which name `patterns`, and the checks know of a subject."""
+) -> ResourceKey:
+    """Return all that the rules about a tool, which name `patterns`, and the checks know of a resource."""
     covered = subject.role.resource and subject.unresolved is None
     covering = side.policy.patterns.covering(subject.role, subject.resource) if covered else ()
     marks = sides.marks.covering(subject.role, subject.resource) if covered else ()
-    escalated = floor.escalated.get(subject.id)
-    return SubjectKey(
+    escalated = minimum.escalated.get(subject.id)
+    return ResourceKey(
         subject.role.name,
         patterns.intersection(side.tokens.get(pattern, pattern) for pattern in covering),
-        subject.id in floor.discharged,
+        subject.id in minimum.discharged,
         escalated[0] if escalated else None,
         frozenset(marks),
     )
 
 
-def pairs(element: Element) -> Iterator[tuple[tuple[SubjectKey | None, ...], str]]:
-    """Yield, for each subject of an element, what each policy knows of it, and its value."""
-    tables: list[dict[tuple[str, str, bool], Seen]] = [
+def pairs(element: Element) -> Iterator[tuple[tuple[ResourceKey | None, ...], str]]:
+    """Yield, for each resource of an element, what each policy knows of it, and its value."""
+    tables: list[dict[tuple[str, str, bool], SeenResource]] = [
         {(s.key.role, s.subject.value, s.subject.unresolved is not None): s for s in seen}
         for seen in element.seen
     ]
@@ -106,6 +106,6 @@ def pairs(element: Element) -> Iterator[tuple[tuple[SubjectKey | None, ...], str
         yield tuple(table[name].key if name in table else None for table in tables), name[1]
 
 
-def lies_there(witness: Witness, keys: tuple[SubjectKey | None, ...]) -> bool:
+def lies_there(witness: PatternWitness, keys: tuple[ResourceKey | None, ...]) -> bool:
     """Tell whether a witness of what no pattern covers is covered by none."""
     return bool(witness.chain) or not any(key is not None and key.patterns for key in keys)

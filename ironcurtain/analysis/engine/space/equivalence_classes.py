@@ -1,4 +1,4 @@
-"""Cells: values of one role that no policy tells apart, and the rules that can judge them."""
+"""Cells: values of one role that no policy tells apart, and the rules that can decide about them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import dataclass, field
 from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.rules.diagram import DecisionList, DiagramStep, cut
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.space.elements import Element, SubjectKey, lies_there, pairs
+from ironcurtain.analysis.engine.space.elements import Element, ResourceKey, lies_there, pairs
 from ironcurtain.analysis.engine.space.modes import Modes
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.decision.canonical.patterns import Chain
 from ironcurtain.decision.canonical.resources import CALL
 from ironcurtain.decision.roles import NONE
 
-CALL_KEY = SubjectKey(NONE, frozenset(), discharged=False, floor=None, marks=frozenset())
+CALL_KEY = ResourceKey(NONE, frozenset(), discharged=False, minimum=None, marks=frozenset())
 
 
 @dataclass
 class EquivalenceClass:
-    """Subjects of one role that no policy tells apart.
+    """Resources of one role that no policy tells apart.
 
     Attributes:
-        keys: By policy, what it knows of them; None where the policy does not see such a subject.
+        keys: By policy, what it knows of them; None where the policy does not see such a resource.
         regions: Chains of the kind's tree, with how people call the place.
         homes: The sources they come from, each with the roles it has then.
-        example: One element that holds such a subject, with its source.
-        fits: Whether calls are known to hold such a subject; if not, it is not known that none does.
+        example: One element that holds such a resource, with its source.
+        fits: Whether calls are known to hold such a resource; if not, it is not known that none does.
     """
 
     role: str
-    keys: tuple[SubjectKey | None, ...]
+    keys: tuple[ResourceKey | None, ...]
     regions: set[tuple[Chain, str]] = field(default_factory=set)
     homes: set[tuple[SourceIndex, tuple[str, ...]]] = field(default_factory=set)
     example: tuple[SourceIndex, Element, str] | None = None
@@ -53,7 +53,7 @@ class EquivalenceClass:
 
 def find_cells(
     modes: Modes, elements: SourceElements, policies: int
-) -> dict[tuple[SubjectKey | None, ...], EquivalenceClass]:
+) -> dict[tuple[ResourceKey | None, ...], EquivalenceClass]:
     """Return the equivalence classes of one tool's resources, by what each policy knows of them.
 
     Args:
@@ -61,7 +61,7 @@ def find_cells(
         elements: What its sources add to calls.
         policies: How many policies there are.
     """
-    found: dict[tuple[SubjectKey | None, ...], EquivalenceClass] = {}
+    found: dict[tuple[ResourceKey | None, ...], EquivalenceClass] = {}
     for _, by_source in modes.of_roles({}):
         for source, roles in indexed(SourceIndex, by_source):
             for element in elements.of(source, roles):
@@ -77,7 +77,7 @@ def find_cells(
 
 
 class RuleIndex:
-    """The rules of one tool under one policy, by what they say about a subject."""
+    """The rules of one tool under one policy, by what they say about a resource."""
 
     def __init__(self, rules: Sequence[RuleOfTool]) -> None:
         self._rules = rules
@@ -93,8 +93,8 @@ class RuleIndex:
                 for pattern in own or ():
                     self._by_pattern.setdefault((role, pattern), []).append(rule)
 
-    def decision_list(self, key: SubjectKey) -> DecisionList:
-        """Return the rules that can judge a subject, in order, with what each still asks."""
+    def decision_list(self, key: ResourceKey) -> DecisionList:
+        """Return the rules that can decide about a resource, in order, with what each still asks."""
         memo = (key.role, key.patterns, key.discharged)
         if memo not in self._lists:
             near = [*self._roleless, *self._anywhere.get(key.role, ())]
@@ -104,6 +104,10 @@ class RuleIndex:
             for rule in sorted({rule.order: rule for rule in near}.values(), key=lambda rule: rule.order):
                 guards = rule.guards_for(key.role, key.patterns, discharged=key.discharged)
                 if guards is not None:
-                    steps.append(DiagramStep(rule.order, frozenset(atom.key for atom in rule.atoms), guards))
+                    steps.append(
+                        DiagramStep(
+                            rule.order, frozenset(predicate.key for predicate in rule.predicates), guards
+                        )
+                    )
             self._lists[memo] = cut(steps)
         return self._lists[memo]

@@ -19,8 +19,8 @@ from ironcurtain.analysis.engine.indexes import (
     VariableIndex,
     indexed,
 )
-from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, rule_atom
-from ironcurtain.analysis.engine.space.placing import Source
+from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, rule_predicate
+from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.variables import PRESENT, Variable
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.decision.canonical.conditional import roles_in_call
@@ -48,12 +48,12 @@ class Modes:
             there.
     """
 
-    def __init__(self, sources: Sequence[Source], variables: Sequence[Variable]) -> None:
+    def __init__(self, sources: Sequence[ResourceSource], variables: Sequence[Variable]) -> None:
         self.sources, self.variables = sources, variables
         self.role_variables = [
             index
             for index, variable in indexed(VariableIndex, variables)
-            if any(atom.when is not None for atom in variable.atoms)
+            if any(predicate.when is not None for predicate in variable.predicates)
         ]
         self.role_variables += {*tied_variables(sources, variables)} - {*self.role_variables}
         self._known: dict[frozenset[tuple[VariableIndex, frozenset[ClassIndex]]], list[RoleMode]] = {}
@@ -115,12 +115,12 @@ class Modes:
         """Tell whether calls are known to have the classes of an assignment."""
         return all(self.variables[index].classes[class_].fits for index, class_ in chosen.items())
 
-    def gives(self, source: Source, chosen: Assignment) -> bool | None:
+    def gives(self, source: ResourceSource, chosen: Assignment) -> bool | None:
         """Tell whether an assignment demands that a source is given, or not given, or neither."""
         if source.composite is not None:
             parts = self._presence(source.places, chosen)
             return parts == {True} if parts else None
-        places: set[Place] = {("args", name) for name in source.places}
+        places: set[ValueName] = {("args", name) for name in source.places}
         for index, class_ in chosen.items():
             variable = self.variables[index]
             if places & set(variable.places):
@@ -141,28 +141,30 @@ class Modes:
         }
 
 
-def roles_of(source: Source, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
+def roles_of(source: ResourceSource, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """Return the roles of a source in a call with some arguments."""
     if source.composite is not None:
         return (source.composite.role,)
     return roles_in_call(source.argument, arguments) if source.argument else ()
 
 
-def presence_atoms(tool: ToolAnnotation, atoms: Iterable[Predicate]) -> Iterator[Predicate]:
+def presence_predicates(tool: ToolAnnotation, predicates: Iterable[Predicate]) -> Iterator[Predicate]:
     """Yield a test of presence for every tested part: a joined resource is there where its parts are."""
-    tested = {place for atom in atoms for place in atom.places}
+    tested = {place for predicate in predicates for place in predicate.places}
     for composite in tool.composites:
         for name in composite.join:
             if ("args", name) in tested:
                 yield _presence_test(name)
 
 
-def joined_sources(sources: Iterable[Source]) -> list[Source]:
+def joined_sources(sources: Iterable[ResourceSource]) -> list[ResourceSource]:
     """Return the sources that are joined of several arguments."""
     return [source for source in sources if source.composite is not None]
 
 
-def tied_variables(sources: Iterable[Source], variables: Sequence[Variable]) -> Iterator[VariableIndex]:
+def tied_variables(
+    sources: Iterable[ResourceSource], variables: Sequence[Variable]
+) -> Iterator[VariableIndex]:
     """Yield the indexes of variables that hold a part of a joined resource."""
     parts = {("args", name) for source in joined_sources(sources) for name in source.places}
     for index, variable in indexed(VariableIndex, variables):
@@ -171,4 +173,4 @@ def tied_variables(sources: Iterable[Source], variables: Sequence[Variable]) -> 
 
 
 def _presence_test(name: str) -> Predicate:
-    return rule_atom("args", ArgCondition(name=name, op="present", value=True), Verdict.ALLOW)
+    return rule_predicate("args", ArgCondition(name=name, op="present", value=True), Verdict.ALLOW)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.values.shapes import Schemas, Shape, Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas, SchemaShape
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import encode
@@ -18,16 +18,16 @@ from ironcurtain.model.annotations import Argument, Composite
 from ironcurtain.system.frozen import JsonValue
 
 _MAX_FORMS = 24
-Spelling: TypeAlias = JsonValue | tuple[str, ...]
+RawValue: TypeAlias = JsonValue | tuple[str, ...]
 """A value of a source as a call gives it; of a composite, its parts."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """One argument, or composite of arguments, that yields subjects.
+class ResourceSource:
+    """One argument, or composite of arguments, that yields resources.
 
     Attributes:
-        pointer: Where its subjects are found.
+        pointer: Where its resources are found.
         argument: The annotated argument, or
         composite: the composite.
         many: Whether one call can hold several of its values.
@@ -47,7 +47,7 @@ class Source:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles that its subjects can have."""
+        """The roles that its resources can have."""
         if self.composite is not None:
             return (self.composite.role,)
         return self.argument.possible_roles if self.argument else ()
@@ -67,11 +67,11 @@ class Placing:
         self._builder = ValueGenerator(schema, fresh)
 
     @cached_property
-    def shapes(self) -> Shapes:
+    def shapes(self) -> SchemaReader:
         """Reads the tool's schema."""
         return self._builder.shapes
 
-    def place(self, source: Source, values: Sequence[Spelling]) -> dict[str, JsonValue]:
+    def place(self, source: ResourceSource, values: Sequence[RawValue]) -> dict[str, JsonValue]:
         """Return the arguments that hold raw values of a source, in a form that fits if one does.
 
         Raises:
@@ -158,14 +158,14 @@ class Placing:
                 return False
         return True
 
-    def _at(self, steps: tuple[str, ...]) -> list[Shape]:
+    def _at(self, steps: tuple[str, ...]) -> list[SchemaShape]:
         """Return the shapes of what stands at a pointer without `*`."""
         found = [*self.shapes.of(self.shapes.argument(steps[0]))]
         for step in steps[1:]:
             found = [below for shape in found for below in self.shapes.of(shape.member(step))]
         return found
 
-    def _is_single(self, source: Source, schemas: Schemas) -> bool:
+    def _is_single(self, source: ResourceSource, schemas: Schemas) -> bool:
         """Tell whether one value of a source can stand in its argument in one form only."""
         codec = source.argument is not None and source.argument.codec is not None
         return not codec and not any("array" in shape.types for shape in self.shapes.of(schemas))
@@ -180,12 +180,12 @@ class Placing:
     # -- forms ------------------------------------------------------------------------------------
 
     def _forms(
-        self, schemas: Schemas, steps: tuple[str, ...], values: list[JsonValue], source: Source
+        self, schemas: Schemas, steps: tuple[str, ...], values: list[JsonValue], source: ResourceSource
     ) -> Iterator[JsonValue]:
         if not steps:
             yield from self._leaves(schemas, values, source)
             return
-        shapes = self.shapes.of(schemas) or (Shape(),)
+        shapes = self.shapes.of(schemas) or (SchemaShape(),)
         if steps[0] == pointers.EVERY:
             for shape in shapes:
                 forms = [self._forms(shape.items, steps[1:], [value], source) for value in values]
@@ -203,7 +203,9 @@ class Placing:
         tried = itertools.chain([first], itertools.islice(forms, _MAX_FORMS))
         return next((form for form in tried if self._fits(schemas, form)), first)
 
-    def _leaves(self, schemas: Schemas, values: list[JsonValue], source: Source) -> Iterator[JsonValue]:
+    def _leaves(
+        self, schemas: Schemas, values: list[JsonValue], source: ResourceSource
+    ) -> Iterator[JsonValue]:
         codec = source.argument.codec if source.argument else None
         if codec is not None:
             texts = [str(value) for value in values]
@@ -220,7 +222,7 @@ class Placing:
         yield values
 
 
-def _padded(values: list[JsonValue], shape: Shape) -> list[JsonValue]:
-    """Return an array long enough for its schema: an element twice is one subject."""
+def _padded(values: list[JsonValue], shape: SchemaShape) -> list[JsonValue]:
+    """Return an array long enough for its schema: an element twice is one resource."""
     missing = int(shape.bound("minItems") or 0) - len(values)
     return [*values, *itertools.repeat(values[-1], min(max(missing, 0), 1_000))]

@@ -1,7 +1,7 @@
-"""Sources: the arguments of a tool that yield subjects, and what each of their values yields.
+"""Sources: the arguments of a tool that yield resources, and what each of their values yields.
 
 Every value goes through the real steps 3 to 5 of a decision. What comes out, for one value of one
-argument, is an *element*: the subjects that it adds to a call, under each policy.
+argument, is an *element*: the resources that it adds to a call, under each policy.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest, PolicyUnderTest
-from ironcurtain.analysis.engine.prepare_cache import Reached, StepsOfTool
+from ironcurtain.analysis.engine.prepare_cache import PreparedResources, StepsOfTool
 from ironcurtain.analysis.engine.space.dependent import Joined
 from ironcurtain.analysis.engine.space.elements import (
     Element,
     Keys,
-    Seen,
-    SubjectKey,
+    ResourceKey,
+    SeenResource,
     keys_of,
     lies_there,
     pairs,
-    subject_key,
+    resource_key,
 )
-from ironcurtain.analysis.engine.space.placing import Placing, Source, Spelling
-from ironcurtain.analysis.engine.values.witnesses import SANDBOX, SECOND_NAME, Witness, shorter_paths
+from ironcurtain.analysis.engine.space.placing import Placing, RawValue, ResourceSource
+from ironcurtain.analysis.engine.values.witnesses import SANDBOX, SECOND_NAME, PatternWitness, shorter_paths
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import roles_in_call
@@ -37,7 +37,7 @@ from ironcurtain.system.json_text import MAX_INTEGER
 
 
 @dataclass
-class _Around:
+class _SurroundingCall:
     """A plain call that values of a source are tried in.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Around:
         works: Whether some value was tried in it that got as far as the policy.
     """
 
-    source: Source
+    source: ResourceSource
     arguments: dict[str, JsonValue]
     mode: Mapping[str, JsonValue]
     works: bool = False
@@ -80,15 +80,17 @@ class SourceReader:
         self._ties = not self.placing.shapes.exact or repositories > 1
         self._witnesses = {kind: self._relevant(each) for kind, each in sides.witnesses.items()}
 
-    def _find(self) -> Iterator[Source]:
+    def _find(self) -> Iterator[ResourceSource]:
         registry = self._sides.registry
         for argument in self.annotation.args:
             if any(registry[role].resource for role in argument.possible_roles):
                 steps = pointers.steps_of(argument.name)
                 is_remote = GIT_REMOTE in argument.possible_roles
-                yield Source(steps, argument, None, is_remote or self.placing.takes_many(argument, steps))
+                yield ResourceSource(
+                    steps, argument, None, is_remote or self.placing.takes_many(argument, steps)
+                )
         for composite in self.annotation.composites:
-            yield Source(pointers.steps_of(composite.join[0]), None, composite, many=False)
+            yield ResourceSource(pointers.steps_of(composite.join[0]), None, composite, many=False)
 
     def gaps(self) -> frozenset[str]:
         """Return what about the sources cannot be examined exactly."""
@@ -103,13 +105,13 @@ class SourceReader:
     def _joined(self, composite: Composite) -> Joined:
         return Joined(composite, self._sides.registry[composite.role], self._sides.fresh[0])
 
-    def _placed(self, source: Source, witness: Witness) -> Iterator[dict[str, JsonValue]]:
+    def _placed(self, source: ResourceSource, witness: PatternWitness) -> Iterator[dict[str, JsonValue]]:
         yield from (self.placing.place(source, (each,)) for each in self.spellings(source, witness))
 
     # -- running values ---------------------------------------------------------------------------
 
     def elements(
-        self, source: Source, arguments: dict[str, JsonValue], mode: Mapping[str, JsonValue]
+        self, source: ResourceSource, arguments: dict[str, JsonValue], mode: Mapping[str, JsonValue]
     ) -> list[Element]:
         """Return an element for every region that values of the source can lie in, those that fit first.
 
@@ -131,26 +133,26 @@ class SourceReader:
             for kind in sorted(kinds)
             for witness in (*self._witnesses.get(kind, ()), *self._unresolved(kind, role_names))
         ]
-        around = _Around(source, arguments, mode)
+        around = _SurroundingCall(source, arguments, mode)
         found = [each for witness in witnesses for each in self._tried(around, witness)]
         listed = self._listed(source)
         if listed is not None:
             found = self._of_listed(around, listed, found)
         return sorted(found, key=lambda element: not element.fits)
 
-    def _listed(self, source: Source) -> tuple[JsonValue, ...] | None:
+    def _listed(self, source: ResourceSource) -> tuple[JsonValue, ...] | None:
         own = source.argument
         if own is None or own.relative_to is not None or GIT_REMOTE in own.possible_roles:
             return None
         return self.placing.listed(own, source.pointer)
 
     def _of_listed(
-        self, around: _Around, listed: Sequence[JsonValue], regions: Sequence[Element]
+        self, around: _SurroundingCall, listed: Sequence[JsonValue], regions: Sequence[Element]
     ) -> list[Element]:
         """Return the elements of the only values that the schema permits; no region can hold others."""
         found = []
         for value in listed:
-            near = Witness("", str(value), ("listed", str(value)), (str(value),))
+            near = PatternWitness("", str(value), ("listed", str(value)), (str(value),))
             element = self._of_value(around, near, value)
             if element is not None:
                 # The place is named as every other one is, where a plain witness lies in it, too.
@@ -158,7 +160,7 @@ class SourceReader:
                 found.append(replace(element, witness=region.witness) if region is not None else element)
         return found
 
-    def _relevant(self, witnesses: Sequence[Witness]) -> tuple[Witness, ...]:
+    def _relevant(self, witnesses: Sequence[PatternWitness]) -> tuple[PatternWitness, ...]:
         """Keep the witnesses that some rule about the tool, the gate or a mark can tell from others."""
         sides = self._sides
         names = {pattern.split(" ")[0] if pattern.startswith("@") else pattern for pattern in self.patterns}
@@ -172,13 +174,15 @@ class SourceReader:
             w for w in witnesses if (w.values[0] in inside if w.whole else not w.chain or w.label in names)
         )
 
-    def _unresolved(self, kind: str, roles: tuple[str, ...]) -> tuple[Witness, ...]:
-        """Return a name that git knows no remote by, which no pattern covers and the floor escalates."""
+    def _unresolved(self, kind: str, roles: tuple[str, ...]) -> tuple[PatternWitness, ...]:
+        """Return a name that git knows no remote by, which no pattern covers; it is escalated at least."""
         if kind != "url" or GIT_REMOTE not in roles:
             return ()
-        return (Witness(kind, "remotes that git cannot resolve", ("unresolved",), (self._sides.fresh[1],)),)
+        return (
+            PatternWitness(kind, "remotes that git cannot resolve", ("unresolved",), (self._sides.fresh[1],)),
+        )
 
-    def absent(self, source: Source, mode: Mapping[str, JsonValue]) -> Element | None:
+    def absent(self, source: ResourceSource, mode: Mapping[str, JsonValue]) -> Element | None:
         """Return what a call yields without the source's argument, None if it must be given.
 
         That it must be is proved: it is required, or what is filled in for it is refused.
@@ -202,7 +206,7 @@ class SourceReader:
         return {name: None} if self.placing.fits({name: None}) else None
 
     def empty(
-        self, source: Source, arguments: Mapping[str, JsonValue], mode: Mapping[str, JsonValue]
+        self, source: ResourceSource, arguments: Mapping[str, JsonValue], mode: Mapping[str, JsonValue]
     ) -> Element | None:
         """Return what a call yields that gives a source no resource, None if it must hold one."""
         if source.argument is None:
@@ -220,12 +224,12 @@ class SourceReader:
                 doubtful = doubtful or Element(None, (), nothing, fits=False, given=given)
         return doubtful
 
-    def _roles(self, source: Source, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    def _roles(self, source: ResourceSource, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
         if source.composite is not None:
             return (source.composite.role,)
         return roles_in_call(source.argument, arguments) if source.argument else ()
 
-    def _tried(self, around: _Around, witness: Witness) -> Iterable[Element]:
+    def _tried(self, around: _SurroundingCall, witness: PatternWitness) -> Iterable[Element]:
         """Return the elements of a witness; none if no value lies in its region.
 
         A witness of an argument is made in canonical form of its region. So if steps 4 and 5 refuse every
@@ -251,7 +255,7 @@ class SourceReader:
                 break
         return found.values()
 
-    def _of_value(self, around: _Around, witness: Witness, value: Spelling) -> Element | None:
+    def _of_value(self, around: _SurroundingCall, witness: PatternWitness, value: RawValue) -> Element | None:
         known = self._in_call(around, witness, value)
         if known is not None:
             return known
@@ -262,7 +266,7 @@ class SourceReader:
         alone = self._alone(around.source, placed, around.mode)
         return None if alone is None else Element(witness, (value,), alone, fits=False)
 
-    def _in_call(self, around: _Around, witness: Witness, value: Spelling) -> Element | None:
+    def _in_call(self, around: _SurroundingCall, witness: PatternWitness, value: RawValue) -> Element | None:
         """Return the element of a value in a whole call, None if the call does not reach the policy."""
         placed = self.placing.place(around.source, (value,))
         seen = self._run_all(around.source, {**around.arguments, **placed})
@@ -271,7 +275,7 @@ class SourceReader:
         around.works = True
         return Element(witness, (value,), seen)
 
-    def _own(self, source: Source, given: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
+    def _own(self, source: ResourceSource, given: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
         """Return a source's arguments with defaults filled in, None if there has to be one."""
         has_root = any(side.policy.site.working_root(self._server) is not None for side in self._sides.sides)
         try:
@@ -284,8 +288,8 @@ class SourceReader:
         return {name: filled[name] for name in source.places if name in filled}
 
     def _alone(
-        self, source: Source, own: dict[str, JsonValue], mode: Mapping[str, JsonValue]
-    ) -> tuple[tuple[Seen, ...], ...] | None:
+        self, source: ResourceSource, own: dict[str, JsonValue], mode: Mapping[str, JsonValue]
+    ) -> tuple[tuple[SeenResource, ...], ...] | None:
         """Do steps 4 and 5 for a source alone, whatever the schema says; None if the call ends there."""
         filled = {**mode, **own}
         found = []
@@ -296,7 +300,7 @@ class SourceReader:
             found.append(self._seen(source, reached, side))
         return tuple(found)
 
-    def spellings(self, source: Source, witness: Witness) -> Iterator[Spelling]:
+    def spellings(self, source: ResourceSource, witness: PatternWitness) -> Iterator[RawValue]:
         """Yield values of a source that should lie in the region of a witness, the preferred one first."""
         if source.composite is not None:
             joined = self._joined(source.composite)
@@ -322,18 +326,18 @@ class SourceReader:
         """Tell whether a whole call gets as far as the policy, under each of them."""
         return all(steps.accepts(arguments) for steps in self._steps)
 
-    def is_judged(self, source: Source, placed: dict[str, JsonValue]) -> bool:
+    def is_judged(self, source: ResourceSource, placed: dict[str, JsonValue]) -> bool:
         """Tell whether a source's arguments, whatever the schema says of them, get as far as the policy."""
         return self._alone(source, placed, {}) is not None
 
-    def yields(self, source: Source, placed: dict[str, JsonValue], element: Element) -> bool:
+    def yields(self, source: ResourceSource, placed: dict[str, JsonValue], element: Element) -> bool:
         """Tell whether arguments add to a call what an element does, whatever the schema says of them."""
         seen = self._alone(source, placed, {})
         return seen is not None and keys_of(replace(element, seen=seen)) == keys_of(element)
 
     def _run_all(
-        self, source: Source, arguments: dict[str, JsonValue]
-    ) -> tuple[tuple[Seen, ...], ...] | None:
+        self, source: ResourceSource, arguments: dict[str, JsonValue]
+    ) -> tuple[tuple[SeenResource, ...], ...] | None:
         found = []
         for side, steps in zip(self._sides.sides, self._steps, strict=True):
             seen = self._run(source, arguments, side, steps)
@@ -343,27 +347,33 @@ class SourceReader:
         return tuple(found)
 
     def _run(
-        self, source: Source, arguments: dict[str, JsonValue], side: PolicyUnderTest, steps: StepsOfTool
-    ) -> tuple[Seen, ...] | None:
-        """Do steps 3 to 5; return the source's subjects, None if the call ends there."""
+        self,
+        source: ResourceSource,
+        arguments: dict[str, JsonValue],
+        side: PolicyUnderTest,
+        steps: StepsOfTool,
+    ) -> tuple[SeenResource, ...] | None:
+        """Do steps 3 to 5; return the source's resources, None if the call ends there."""
         reached = steps.of(arguments, source.pointer[0])
         return None if reached is None else self._seen(source, reached, side)
 
-    def _seen(self, source: Source, reached: Reached, side: PolicyUnderTest) -> tuple[Seen, ...]:
+    def _seen(
+        self, source: ResourceSource, reached: PreparedResources, side: PolicyUnderTest
+    ) -> tuple[SeenResource, ...]:
         return tuple(
-            Seen(self._key(subject, reached.floor, side), subject)
+            SeenResource(self._key(subject, reached.minimum, side), subject)
             for subject in reached.subjects
             if any(_covers(source.pointer, pointers.tokens(at)) for at in (subject.at, *subject.also_at))
         )
 
     def _key(
-        self, subject: Resource, floor: structural_checks.MinimumVerdict, side: PolicyUnderTest
-    ) -> SubjectKey:
-        return subject_key(subject, floor, side, self._sides, self.patterns)
+        self, subject: Resource, minimum: structural_checks.MinimumVerdict, side: PolicyUnderTest
+    ) -> ResourceKey:
+        return resource_key(subject, minimum, side, self._sides, self.patterns)
 
 
 def _is_plain(element: Element) -> bool:
-    """Tell whether an element's witness names the place that its subjects lie in."""
+    """Tell whether an element's witness names the place that its resources lie in."""
     witness = element.witness
     if witness is None or witness.whole:
         return False

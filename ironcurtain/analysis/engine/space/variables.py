@@ -1,7 +1,7 @@
 """Variables: the arguments and caller facts that a policy tests, each with its classes of values.
 
-A class is one combination of truth that the atoms over the variable can have, with one value that has it.
-A policy cannot tell two values of one class apart, so it is decided once for each.
+A class is one combination of outcomes that the predicates over the variable can have, with one value that has
+it. A policy cannot tell two values of a class apart, so it is decided once for each class.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, indexed
-from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, Values
+from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, Values
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.compared import (
-    Chosen,
     End,
+    PlaceValue,
     compared_values,
     ends_of,
     joint_values,
     told_apart,
 )
-from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
     Absent,
-    Candidate,
+    CandidateValue,
     ValueGenerator,
     tree_of,
 )
@@ -44,23 +44,23 @@ PRESENT = "present"
 
 
 @dataclass(frozen=True)
-class Class:
+class VariableClass:
     """One class of a variable.
 
     Attributes:
         values: By place the value that stands for the class, with defaults filled in; an absent one is
             missing.
-        true: The keys of the atoms that hold.
+        true: The keys of the predicates that hold.
         raw: The same as a call gives it, null where that counts as absent and must be there.
         fits: Whether calls are known to have the class; if not, it is not known that none has.
     """
 
-    values: tuple[tuple[Place, JsonValue], ...]
+    values: tuple[tuple[ValueName, JsonValue], ...]
     true: frozenset[str]
-    raw: tuple[tuple[Place, JsonValue], ...] = ()
+    raw: tuple[tuple[ValueName, JsonValue], ...] = ()
     fits: bool = True
 
-    def value(self, place: Place) -> JsonValue:
+    def value(self, place: ValueName) -> JsonValue:
         """Return the value of a place, None if it is absent."""
         return dict(self.values).get(place)
 
@@ -71,14 +71,14 @@ class Variable:
 
     Attributes:
         places: What it is a value of.
-        atoms: The tests over it, sorted by key.
+        predicates: The tests over it, sorted by key.
         classes: Its classes, at least one.
         gaps: Why a class may be missing; empty where none can be.
     """
 
-    places: tuple[Place, ...]
-    atoms: tuple[Predicate, ...]
-    classes: tuple[Class, ...]
+    places: tuple[ValueName, ...]
+    predicates: tuple[Predicate, ...]
+    classes: tuple[VariableClass, ...]
     gaps: frozenset[str] = frozenset()
 
     @cached_property
@@ -88,7 +88,7 @@ class Variable:
 
     @cached_property
     def by_truth(self) -> Mapping[frozenset[str], ClassIndex]:
-        """The index of each class by the atoms that hold in it."""
+        """The index of each class by the predicates that hold in it."""
         return {class_.true: index for index, class_ in indexed(ClassIndex, self.classes)}
 
     def plainness(self, index: ClassIndex) -> tuple[bool, int, str]:
@@ -99,21 +99,21 @@ class Variable:
 
     def class_of(self, values: Values) -> ClassIndex | None:
         """Return the class of given arguments and caller facts; None if there is no such class."""
-        return self.by_truth.get(_truth(self.atoms, values))
+        return self.by_truth.get(_truth(self.predicates, values))
 
 
 def variables_of(
-    atoms: Iterable[Predicate], tool: ValidatedTool, registry: Registry, fresh: tuple[str, ...]
-) -> Domain[Variable]:
+    predicates: Iterable[Predicate], tool: ValidatedTool, registry: Registry, fresh: tuple[str, ...]
+) -> Enumeration[Variable]:
     """Return the variables of a tool under some policies; gaps where their classes may not be all.
 
     Args:
-        atoms: Every test of the policies and of the tool's conditional roles.
+        predicates: Every test of the policies and of the tool's conditional roles.
         tool: The tool.
         registry: The roles.
         fresh: Readable strings that no policy names.
     """
-    distinct = {atom.key: atom for atom in atoms}
+    distinct = {predicate.key: predicate for predicate in predicates}
     variables = []
     for places in _groups(distinct.values()):
         own = tuple(distinct[key] for key in sorted(distinct) if distinct[key].places[0] in places)
@@ -121,20 +121,20 @@ def variables_of(
         words = ", ".join(map(_place_words, places))
         gaps = frozenset(f"{gap}, in {words}" for gap in found.gaps)
         variables.append(Variable(places, own, found.values, gaps))
-    return Domain(tuple(variables), frozenset(gap for each in variables for gap in each.gaps))
+    return Enumeration(tuple(variables), frozenset(gap for each in variables for gap in each.gaps))
 
 
-def _place_words(place: Place) -> str:
+def _place_words(place: ValueName) -> str:
     """Name an argument, or a caller's fact so that it is not taken for the argument of the same name."""
     root, name = place
     return f"the caller's {name}" if root == "caller" else name
 
 
-def _groups(atoms: Iterable[Predicate]) -> list[tuple[Place, ...]]:
+def _groups(predicates: Iterable[Predicate]) -> list[tuple[ValueName, ...]]:
     """Join places that a test compares with each other."""
-    groups: dict[Place, set[Place]] = {}
-    for atom in atoms:
-        joined = set(atom.places).union(*(groups.get(place, set()) for place in atom.places))
+    groups: dict[ValueName, set[ValueName]] = {}
+    for predicate in predicates:
+        joined = set(predicate.places).union(*(groups.get(place, set()) for place in predicate.places))
         for place in joined:
             groups[place] = joined
     return sorted({tuple(sorted(group)) for group in groups.values()})
@@ -145,27 +145,27 @@ class _ClassMaker:
 
     def __init__(
         self,
-        atoms: tuple[Predicate, ...],
-        places: tuple[Place, ...],
+        predicates: tuple[Predicate, ...],
+        places: tuple[ValueName, ...],
         tool: ValidatedTool,
         registry: Registry,
         fresh: tuple[str, ...],
     ) -> None:
-        self._atoms = atoms
+        self._predicates = predicates
         self._places = places
         self._tool = tool
         self._registry = registry
-        refers = any(atom.reference is not None for atom in atoms)
+        refers = any(predicate.reference is not None for predicate in predicates)
         self._builder = ValueGenerator(tool.schema, fresh, refers)
         self._nothing = ValueGenerator(None, fresh, refers)
         self._fresh = fresh
 
-    def classes(self) -> Domain[Class]:
+    def classes(self) -> Enumeration[VariableClass]:
         pools, gaps = self._pools()
         gaps |= {gap for pool in pools for gap in pool.gaps}
         if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
             gaps.add("too many combinations of values that are compared")
-        found: dict[frozenset[str], Class] = {}
+        found: dict[frozenset[str], VariableClass] = {}
         combinations = itertools.product(*(pool.values for pool in pools))
         for combination in itertools.islice(combinations, MAX_COMBINATIONS):
             each = self._class(combination)
@@ -174,16 +174,18 @@ class _ClassMaker:
                 found[each.true] = each
         if not found:
             # Nothing can be given and it must be: a class that is in doubt stands for what was not found.
-            nothing = self._class([Chosen(ABSENT, ABSENT, fits=False) for _ in self._places])
+            nothing = self._class([PlaceValue(ABSENT, ABSENT, fits=False) for _ in self._places])
             found[nothing.true] = nothing
-        return Domain(tuple(found[true] for true in sorted(found, key=sorted)), frozenset(gaps))
+        return Enumeration(tuple(found[true] for true in sorted(found, key=sorted)), frozenset(gaps))
 
-    def _pools(self) -> tuple[list[Domain[Chosen]], set[str]]:
+    def _pools(self) -> tuple[list[Enumeration[PlaceValue]], set[str]]:
         """Return what each place can be, so that it can also equal what it is compared with; and gaps."""
-        ends = ends_of(self._atoms)
+        ends = ends_of(self._predicates)
         if not ends:
             return [self._pool(place, {}) for place in self._places], set()
-        joint = joint_values(self._atoms, ValueGenerator(self._tool.schema, self._fresh), self._constants())
+        joint = joint_values(
+            self._predicates, ValueGenerator(self._tool.schema, self._fresh), self._constants()
+        )
         equals: dict[End, list[JsonValue]] = {}
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
@@ -191,32 +193,34 @@ class _ClassMaker:
         # What a default fills in need not be what the schema permits, and the other place must equal it, too.
         defaults = (pool.mapped(lambda all_: tuple(one for one in all_ if one.is_filled)) for pool in pools)
         # In doubt all that one place was seen to be is at least tried in the others.
-        tried = compared_values(self._atoms, self._places, pools if joint.gaps else defaults)
+        tried = compared_values(self._predicates, self._places, pools if joint.gaps else defaults)
         if tried:
             pools = [
                 self._pool(place, {end: [*equals.get(end, ()), *tried] for end in ends})
                 for place in self._places
             ]
-        return told_apart(self._atoms, self._places, pools), {*joint.gaps}
+        return told_apart(self._predicates, self._places, pools), {*joint.gaps}
 
-    def _class(self, chosen: Sequence[Chosen]) -> Class:
+    def _class(self, chosen: Sequence[PlaceValue]) -> VariableClass:
         values = self._given([one.filled for one in chosen])
         raw = self._given([one.raw for one in chosen])
-        return Class(values, _truth(self._atoms, _as_values(values)), raw, all(one.fits for one in chosen))
+        return VariableClass(
+            values, _truth(self._predicates, _as_values(values)), raw, all(one.fits for one in chosen)
+        )
 
-    def _given(self, values: Sequence[JsonValue | Absent]) -> tuple[tuple[Place, JsonValue], ...]:
+    def _given(self, values: Sequence[JsonValue | Absent]) -> tuple[tuple[ValueName, JsonValue], ...]:
         pairs = zip(self._places, values, strict=True)
         return tuple((place, value) for place, value in pairs if value is not ABSENT)
 
-    def _pool(self, place: Place, equals: Mapping[End, Sequence[JsonValue]]) -> Domain[Chosen]:
+    def _pool(self, place: ValueName, equals: Mapping[End, Sequence[JsonValue]]) -> Enumeration[PlaceValue]:
         """Return what one place can be, absence first where it may be absent."""
         root, name = place
         if root == "caller":
             built = self._built(self._nothing, place, NO_SCHEMAS, equals)
             return built.mapped(
                 lambda all_: (
-                    Chosen(ABSENT, ABSENT, fits=True),
-                    *(Chosen(each.value, each.value, fits=True) for each in all_),
+                    PlaceValue(ABSENT, ABSENT, fits=True),
+                    *(PlaceValue(each.value, each.value, fits=True) for each in all_),
                 )
             )
         schemas = self._builder.shapes.argument(name)
@@ -224,8 +228,8 @@ class _ClassMaker:
         if any(argument.top_level == name for argument in self._resources()):
             # What is absent is present where its default is filled in.
             given = tuple(one for one in absent if one.filled is ABSENT)
-            found = Domain((*given, Chosen(PRESENT, PRESENT, fits=True)))
-            if any(a.when is None or a.when.present is None for a in self._atoms):
+            found = Enumeration((*given, PlaceValue(PRESENT, PRESENT, fits=True)))
+            if any(a.when is None or a.when.present is None for a in self._predicates):
                 return found.with_gaps("a resource argument whose value is tested")
             return found
         built = self._built(self._builder, place, schemas, equals)
@@ -240,11 +244,11 @@ class _ClassMaker:
     def _built(
         self,
         builder: ValueGenerator,
-        place: Place,
+        place: ValueName,
         schemas: Schemas,
         equals: Mapping[End, Sequence[JsonValue]],
-    ) -> Domain[Candidate]:
-        return builder.values(tree_of(self._atoms, place, equals), schemas)
+    ) -> Enumeration[CandidateValue]:
+        return builder.values(tree_of(self._predicates, place, equals), schemas)
 
     def _constants(self) -> list[JsonValue]:
         """Return values that equal something on either side of a comparison, or nothing.
@@ -252,12 +256,12 @@ class _ClassMaker:
         What is in an array or object that a test compares as a whole is among them: where that is given, a
         part of it may be what another test compares.
         """
-        operands = [a.condition.value for a in self._atoms if a.condition and a.reference is None]
+        operands = [a.condition.value for a in self._predicates if a.condition and a.reference is None]
         listed = [v for one in operands for v in (one if isinstance(one, list | tuple) else [one])]
         parts = [part for one in listed for part in _parts_of(one)]
         return [*parts, *self._fresh, 7, 8, True, False]
 
-    def _absent(self, place: Place, schemas: Schemas) -> Iterator[Chosen]:
+    def _absent(self, place: ValueName, schemas: Schemas) -> Iterator[PlaceValue]:
         """Yield what a call that does not give an argument counts for, nothing where it must be given."""
         name = place[1]
         if any(a.required and a.top_level == name for a in self._tool.annotation.args):
@@ -267,11 +271,11 @@ class _ClassMaker:
         elif self._tool.schema is None or self._tool.schema.checker(schemas.parts)(None) is not False:
             yield self._filled(place, None, fits=True)
 
-    def _filled(self, place: Place, value: JsonValue | Absent, *, fits: bool) -> Chosen:
+    def _filled(self, place: ValueName, value: JsonValue | Absent, *, fits: bool) -> PlaceValue:
         name = place[1]
         given: dict[str, JsonValue] = {} if value is ABSENT else {name: value}
         filled = self._tool.with_defaults(given).get(name)
-        return Chosen(value, ABSENT if filled is None else filled, fits)
+        return PlaceValue(value, ABSENT if filled is None else filled, fits)
 
     def _resources(self) -> list[Argument]:
         return [
@@ -289,11 +293,11 @@ def _parts_of(value: JsonValue) -> Iterator[JsonValue]:
         yield from _parts_of(each)
 
 
-def _truth(atoms: Sequence[Predicate], values: Values) -> frozenset[str]:
-    return frozenset(atom.key for atom in atoms if atom.holds(values))
+def _truth(predicates: Sequence[Predicate], values: Values) -> frozenset[str]:
+    return frozenset(predicate.key for predicate in predicates if predicate.holds(values))
 
 
-def _as_values(chosen: Iterable[tuple[Place, JsonValue]]) -> Values:
+def _as_values(chosen: Iterable[tuple[ValueName, JsonValue]]) -> Values:
     values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for (root, name), value in chosen:
         values[root][name] = value

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.rules.predicates import Place, Predicate, find
+from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, find
 from ironcurtain.analysis.engine.unknown_facts import Root, json_type
-from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.shapes import Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
@@ -33,7 +33,7 @@ End: TypeAlias = tuple[Root, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class PlaceValue:
     """A value of one place to make classes of.
 
     Attributes:
@@ -52,26 +52,26 @@ class Chosen:
         return self.filled is not ABSENT and (self.raw is ABSENT or _text(self.raw) != _text(self.filled))
 
 
-def ends_of(atoms: Iterable[Predicate]) -> list[End]:
+def ends_of(predicates: Iterable[Predicate]) -> list[End]:
     """Return what is compared with other values."""
-    ends = {end for a in atoms if a.reference is not None for end in ((a.root, a.path), a.reference)}
+    ends = {end for a in predicates if a.reference is not None for end in ((a.root, a.path), a.reference)}
     return sorted(ends)
 
 
 def joint_values(
-    atoms: Sequence[Predicate], builder: ValueGenerator, constants: Iterable[JsonValue]
-) -> Domain[tuple[End, JsonValue]]:
+    predicates: Sequence[Predicate], builder: ValueGenerator, constants: Iterable[JsonValue]
+) -> Enumeration[tuple[End, JsonValue]]:
     """Return, for what is compared, values that are equal: one for each outcome of all their tests together.
 
     Args:
-        atoms: The tests.
+        predicates: The tests.
         builder: Builds values for the tool's schema.
         constants: Further values to try.
     """
-    found: list[tuple[End, JsonValue]] = [(end, value) for end in ends_of(atoms) for value in constants]
-    plain = [atom for atom in atoms if atom.reference is None]
-    gaps = {*_gaps(ends_of(atoms))}
-    for some in () if gaps else _equal_sets(atoms):
+    found: list[tuple[End, JsonValue]] = [(end, value) for end in ends_of(predicates) for value in constants]
+    plain = [predicate for predicate in predicates if predicate.reference is None]
+    gaps = {*_gaps(ends_of(predicates))}
+    for some in () if gaps else _equal_sets(predicates):
         tree = merged([node_at(tree_of(plain, (root, path[0])), path[1:]) for root, path in some])
         schemas = [
             schema for root, path in some if root == "args" for schema in builder.shapes.at(path).parts
@@ -81,7 +81,7 @@ def joint_values(
         if not all(each.fits for each in made.values):
             gaps.add("values that are compared, and that the schema restricts")
         found += [(end, each.value) for end in some for each in made.values if each.value is not None]
-    return Domain(tuple(found), frozenset(gaps))
+    return Enumeration(tuple(found), frozenset(gaps))
 
 
 def _gaps(ends: Sequence[End]) -> Iterator[str]:
@@ -94,9 +94,9 @@ def _gaps(ends: Sequence[End]) -> Iterator[str]:
         yield "many values that are compared with one another"
 
 
-def _equal_sets(atoms: Iterable[Predicate]) -> Iterator[tuple[End, ...]]:
+def _equal_sets(predicates: Iterable[Predicate]) -> Iterator[tuple[End, ...]]:
     """Yield what can be equal at once: ends that comparisons join."""
-    joins = {frozenset({(a.root, a.path), a.reference}) for a in atoms if a.reference is not None}
+    joins = {frozenset({(a.root, a.path), a.reference}) for a in predicates if a.reference is not None}
     known = {each for each in joins if len(each) > 1}
     waiting = sorted(known, key=sorted)
     while waiting:
@@ -110,13 +110,13 @@ def _equal_sets(atoms: Iterable[Predicate]) -> Iterator[tuple[End, ...]]:
 
 
 def compared_values(
-    atoms: Sequence[Predicate], places: Sequence[Place], pools: Iterable[Domain[Chosen]]
+    predicates: Sequence[Predicate], places: Sequence[ValueName], pools: Iterable[Enumeration[PlaceValue]]
 ) -> list[JsonValue]:
     """Return what of each place's values is compared with another place, each once."""
     found = {
         _text(value): value
         for place, pool in zip(places, pools, strict=True)
-        for path in _paths(atoms, place)
+        for path in _paths(predicates, place)
         for one in pool.values
         for value in _at(one, path)[1]
         if value is not None
@@ -125,10 +125,10 @@ def compared_values(
 
 
 def told_apart(
-    atoms: Sequence[Predicate], places: Sequence[Place], pools: Sequence[Domain[Chosen]]
-) -> list[Domain[Chosen]]:
+    predicates: Sequence[Predicate], places: Sequence[ValueName], pools: Sequence[Enumeration[PlaceValue]]
+) -> list[Enumeration[PlaceValue]]:
     """Return each place's values without those that the tests cannot tell from one that is kept."""
-    paths = [list(_paths(atoms, place)) for place in places]
+    paths = [list(_paths(predicates, place)) for place in places]
     met = [
         {_text(value) for one in pool.values for path in own for value in _at(one, path)[1]}
         for own, pool in zip(paths, pools, strict=True)
@@ -136,31 +136,33 @@ def told_apart(
     found = []
     for number, (place, pool) in enumerate(zip(places, pools, strict=True)):
         elsewhere = set[str]().union(*met[:number], *met[number + 1 :])
-        own = [atom for atom in atoms if {*atom.places} == {place}]
-        kept: dict[Hashable, Chosen] = {}
+        own = [predicate for predicate in predicates if {*predicate.places} == {place}]
+        kept: dict[Hashable, PlaceValue] = {}
         for one in pool.values:
             key = (
-                tuple(_holds(atom, place, one) for atom in own),
+                tuple(_holds(predicate, place, one) for predicate in own),
                 tuple(_seen(*_at(one, path), elsewhere) for path in paths[number]),
             )
             if key not in kept or (one.fits and not kept[key].fits):
                 kept[key] = one
-        found.append(Domain(tuple(kept.values()), pool.gaps))
+        found.append(Enumeration(tuple(kept.values()), pool.gaps))
     return found
 
 
-def _paths(atoms: Iterable[Predicate], place: Place) -> Iterable[tuple[str, ...]]:
+def _paths(predicates: Iterable[Predicate], place: ValueName) -> Iterable[tuple[str, ...]]:
     """Return the pointers below a place whose values are compared with other places."""
-    crossing = [(atom, atom.reference) for atom in atoms if {*atom.places} != {place}]
-    ends = [((atom.root, atom.path), other) for atom, other in crossing if other is not None]
+    crossing = [
+        (predicate, predicate.reference) for predicate in predicates if {*predicate.places} != {place}
+    ]
+    ends = [((predicate.root, predicate.path), other) for predicate, other in crossing if other is not None]
     return dict.fromkeys(path[1:] for each in ends for root, path in each if (root, path[0]) == place)
 
 
-def _holds(atom: Predicate, place: Place, one: Chosen) -> bool:
+def _holds(predicate: Predicate, place: ValueName, one: PlaceValue) -> bool:
     values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     if one.filled is not ABSENT:
         values[place[0]][place[1]] = one.filled
-    return atom.holds(values)
+    return predicate.holds(values)
 
 
 def _seen(kind: str, found: Iterable[JsonValue], elsewhere: set[str]) -> Hashable:
@@ -169,7 +171,7 @@ def _seen(kind: str, found: Iterable[JsonValue], elsewhere: set[str]) -> Hashabl
     return kind, frozenset((type_, text if text in elsewhere else "") for type_, text in texts)
 
 
-def _at(one: Chosen, path: tuple[str, ...]) -> tuple[str, list[JsonValue]]:
+def _at(one: PlaceValue, path: tuple[str, ...]) -> tuple[str, list[JsonValue]]:
     """Return what stands at a pointer, with what it stands in."""
     value = None if one.filled is ABSENT else one.filled
     if EVERY not in path:

@@ -20,9 +20,9 @@ LAST = 0x10FFFF
 NEWLINE = 10
 WORD = ((48, 57), (65, 90), (95, 95), (97, 122))
 Interval: TypeAlias = tuple[int, int]
-Side: TypeAlias = str
+Neighbour: TypeAlias = str
 """What stands beside a place: `edge` of the text, `newline`, `word` (a character of words) or `other`."""
-EDGE: Side = "edge"
+EDGE: Neighbour = "edge"
 _ASCII = 127
 # The two letters outside ASCII that RE2 takes for the case of one inside it: the Kelvin sign, the long s.
 _KELVIN, _LONG_S = 0x212A, 0x17F
@@ -116,20 +116,20 @@ def counted(one: RegexState, low: int, high: int | None) -> RegexState:
     return rest
 
 
-def side_of(code: int) -> Side:
+def side_of(code: int) -> Neighbour:
     """Return what a character is to the places beside it."""
     if code == NEWLINE:
         return "newline"
     return "word" if any(low <= code <= high for low, high in WORD) else "other"
 
 
-def accepts(rest: RegexState, before: Side) -> bool:
+def accepts(rest: RegexState, before: Neighbour) -> bool:
     """Tell whether the text may end here, after a character of a kind or at its beginning."""
     return _is_empty(rest, before, EDGE)
 
 
 @lru_cache(maxsize=100_000)
-def after(rest: RegexState, code: int, before: Side) -> RegexState:
+def after(rest: RegexState, code: int, before: Neighbour) -> RegexState:
     """Return the expression for what may follow a character; `before` is what stands before it."""
     if rest.kind == "chars":
         return EMPTY if any(low <= code <= high for low, high in rest.chars) else NONE
@@ -194,7 +194,7 @@ def complement(found: Iterable[Interval]) -> tuple[Interval, ...]:
 
 
 @lru_cache(maxsize=100_000)
-def _is_empty(rest: RegexState, before: Side, following: Side) -> bool:
+def _is_empty(rest: RegexState, before: Neighbour, following: Neighbour) -> bool:
     """Tell whether an expression can read nothing between two sides."""
     if rest.kind in ("empty", "many"):
         return True
@@ -205,7 +205,7 @@ def _is_empty(rest: RegexState, before: Side, following: Side) -> bool:
     return rest.kind == "either" and any(_is_empty(part, before, following) for part in rest.parts)
 
 
-_HOLDS: Mapping[str, Callable[[Side, Side], bool]] = {
+_HOLDS: Mapping[str, Callable[[Neighbour, Neighbour], bool]] = {
     "^": lambda before, _: before == EDGE,
     "$": lambda _, following: following == EDGE,
     "line^": lambda before, _: before in (EDGE, "newline"),

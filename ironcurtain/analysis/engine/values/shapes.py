@@ -63,7 +63,7 @@ NO_SCHEMAS = Schemas()
 
 
 @dataclass(frozen=True)
-class Shape:
+class SchemaShape:
     """A conjunction of plain keywords.
 
     Attributes:
@@ -111,7 +111,7 @@ class Shape:
         )
 
 
-class Shapes:
+class SchemaReader:
     """Reads the schemas of one tool.
 
     Args:
@@ -120,13 +120,13 @@ class Shapes:
 
     def __init__(self, root: dict[str, JsonValue]) -> None:
         self._root = root
-        self._known: dict[Schemas, tuple[Shape, ...]] = {}
+        self._known: dict[Schemas, tuple[SchemaShape, ...]] = {}
         self._arguments: dict[str, Schemas] = {}
         named = str(root.get("$schema", ""))
         # Before 2019-09 whatever stands beside a reference is ignored.
         self._beside = not named or "2019-09" in named or "2020-12" in named
 
-    def of(self, schemas: Schemas) -> tuple[Shape, ...]:
+    def of(self, schemas: Schemas) -> tuple[SchemaShape, ...]:
         """Return the shapes of what fits all of some schemas; none where nothing can."""
         if schemas not in self._known:
             first, *others = schemas.parts or (True,)
@@ -175,7 +175,7 @@ class Shapes:
         return len(self._whole) == 1 and self._whole[0].exact and self._whole[0].enum is None
 
     @cached_property
-    def _whole(self) -> tuple[Shape, ...]:
+    def _whole(self) -> tuple[SchemaShape, ...]:
         return self.of(Schemas((self._root,)))
 
     @cached_property
@@ -184,13 +184,13 @@ class Shapes:
         found = [shape.required for shape in self._whole]
         return frozenset.intersection(*found) if found else frozenset()
 
-    def _of(self, schema: JsonValue, depth: int) -> tuple[Shape, ...]:
+    def _of(self, schema: JsonValue, depth: int) -> tuple[SchemaShape, ...]:
         if schema is False:
             return ()
         if not isinstance(schema, dict):
-            return (Shape(),)
+            return (SchemaShape(),)
         if depth > _MAX_DEPTH or (schema is not self._root and "$id" in schema):
-            return (Shape(exact=False),)
+            return (SchemaShape(exact=False),)
         target = schema.get("$ref")
         if isinstance(target, str):
             referred = self._of(self._target(target), depth + 1)
@@ -198,7 +198,7 @@ class Shapes:
                 return referred
             rest = {key: value for key, value in schema.items() if key != "$ref"}
             return _crossed(referred, self._of(rest, depth + 1))
-        found: tuple[Shape, ...] = (_plain(schema),)
+        found: tuple[SchemaShape, ...] = (_plain(schema),)
         for key in ("anyOf", "oneOf"):
             listed = schema.get(key)
             if isinstance(listed, list):
@@ -220,7 +220,7 @@ class Shapes:
         return found if isinstance(found, dict | bool) else {"$dynamicRef": reference}
 
 
-def _member(shape: Shape, name: str) -> Schemas:
+def _member(shape: SchemaShape, name: str) -> Schemas:
     if shape.enum is None:
         return shape.member(name)
     values = [value[name] for value in shape.enum if isinstance(value, dict) and name in value]
@@ -234,7 +234,7 @@ def _any_of(alternatives: Sequence[Schemas]) -> Schemas:
     return Schemas(({"anyOf": [{"allOf": list(each.parts)} for each in alternatives]},))
 
 
-def _plain(schema: Mapping[str, JsonValue]) -> Shape:
+def _plain(schema: Mapping[str, JsonValue]) -> SchemaShape:
     """Return the shape of a schema's own keywords, without those that refer to or combine schemas."""
     left_out = {key for key in schema if key in _RESTRICTING and key not in _UNDERSTOOD}
     listed, pattern, step = schema.get("enum"), schema.get("pattern"), schema.get("multipleOf")
@@ -261,16 +261,16 @@ def _plain(schema: Mapping[str, JsonValue]) -> Shape:
     )
 
 
-def _of_type(named: JsonValue) -> Shape:
+def _of_type(named: JsonValue) -> SchemaShape:
     """Return the shape of what a schema's `type` permits."""
     if named is None:
-        return Shape()
+        return SchemaShape()
     names = named if isinstance(named, list) else [named]
     listed = {name for name in names if isinstance(name, str)}
     if not listed <= set(TYPES) or not all(isinstance(name, str) for name in names):
-        return Shape(exact=False)
+        return SchemaShape(exact=False)
     types = frozenset("number" if name == "integer" else name for name in listed)
-    return Shape(types=types, whole="integer" in listed and "number" not in listed)
+    return SchemaShape(types=types, whole="integer" in listed and "number" not in listed)
 
 
 def _bounds(schema: Mapping[str, JsonValue]) -> Iterator[tuple[str, float]]:
@@ -284,7 +284,7 @@ def _properties(members: Mapping[str, JsonValue]) -> tuple[tuple[str, Schemas], 
     return tuple((name, Schemas((schema,))) for name, schema in members.items())
 
 
-def _disjoint(branches: Iterable[Iterable[Shape]]) -> bool:
+def _disjoint(branches: Iterable[Iterable[SchemaShape]]) -> bool:
     """Tell whether no value fits two branches, since they are of different types."""
     met: set[str] = set()
     for branch in branches:
@@ -295,19 +295,19 @@ def _disjoint(branches: Iterable[Iterable[Shape]]) -> bool:
     return True
 
 
-def _unless(left_out: bool, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:  # noqa: FBT001 - one short use
+def _unless(left_out: bool, shapes: tuple[SchemaShape, ...]) -> tuple[SchemaShape, ...]:  # noqa: FBT001 - one short use
     return tuple(replace(shape, exact=False) for shape in shapes) if left_out else shapes
 
 
-def _crossed(left: tuple[Shape, ...], right: tuple[Shape, ...]) -> tuple[Shape, ...]:
+def _crossed(left: tuple[SchemaShape, ...], right: tuple[SchemaShape, ...]) -> tuple[SchemaShape, ...]:
     """Return the shapes of what fits one of the left and one of the right."""
     if len(left) * len(right) > _MAX_SHAPES:
-        return (Shape(exact=False),)
+        return (SchemaShape(exact=False),)
     both = (_joined(one, other) for one in left for other in right)
     return tuple(shape for shape in both if shape.types and shape.enum != ())
 
 
-def _joined(one: Shape, other: Shape) -> Shape:
+def _joined(one: SchemaShape, other: SchemaShape) -> SchemaShape:
     whole = one.whole or other.whole
     bounds = dict(one.bounds)
     for key, value in other.bounds:
@@ -321,7 +321,7 @@ def _joined(one: Shape, other: Shape) -> Shape:
     members = {
         name: _both(names.get(name, NO_SCHEMAS), more.get(name, NO_SCHEMAS)) for name in {**names, **more}
     }
-    return Shape(
+    return SchemaShape(
         types=one.types & other.types,
         whole=whole,
         bounds=tuple(sorted(bounds.items())),

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ironcurtain.analysis.engine.rules.predicates import matcher
-from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.regular import (
     EDGE,
     LAST,
+    Neighbour,
     RegexState,
-    Side,
     accepts,
     after,
     asks_for_places,
@@ -55,7 +55,7 @@ class TextTests:
     longest: int | None = None
 
 
-def distinguishing_texts(tests: TextTests, fresh: Sequence[str]) -> Domain[str]:
+def distinguishing_texts(tests: TextTests, fresh: Sequence[str]) -> Enumeration[str]:
     """Return strings for every combination of outcomes that exists.
 
     Args:
@@ -67,11 +67,11 @@ def distinguishing_texts(tests: TextTests, fresh: Sequence[str]) -> Domain[str]:
     taken = {*tests.constants, *fresh}
     simple = [*fresh, *tests.constants, *(t for n in lengths if n <= MAX_LENGTH for t in _others(n, taken))]
     if not tests.patterns and not tests.sought:
-        return Domain(tuple(dict.fromkeys(simple)), frozenset(gaps))
+        return Enumeration(tuple(dict.fromkeys(simple)), frozenset(gaps))
     found = _explored(tests, tuple(n for n in lengths if n <= _MAX_EXPLORED_LENGTH))
     if lengths[-1] > _MAX_EXPLORED_LENGTH:
         gaps.add("a regular expression together with a long text")
-    return Domain(tuple(dict.fromkeys((*simple, *found.values))), found.gaps | gaps)
+    return Enumeration(tuple(dict.fromkeys((*simple, *found.values))), found.gaps | gaps)
 
 
 def _lengths(tests: TextTests) -> Iterator[int]:
@@ -97,7 +97,7 @@ def _others(length: int, taken: set[str]) -> Iterator[str]:
     yield from itertools.islice((text for text in free if text not in taken), 2)
 
 
-def _explored(tests: TextTests, lengths: tuple[int, ...]) -> Domain[str]:
+def _explored(tests: TextTests, lengths: tuple[int, ...]) -> Enumeration[str]:
     """Return texts for every outcome of the expressions, as RE2 itself sees them."""
     read = [whole(each) for each in tests.patterns]
     sought = [searching(each) for each in tests.sought]
@@ -107,13 +107,13 @@ def _explored(tests: TextTests, lengths: tuple[int, ...]) -> Domain[str]:
     try:
         found, complete = _explore((*rests, *map(literal, tests.constants)), lengths)
     except RecursionError:
-        return Domain((), frozenset({"a regular expression of very many parts that may be missing"}))
+        return Enumeration((), frozenset({"a regular expression of very many parts that may be missing"}))
     gaps = {f"a regular expression with {each.doubt}" for each in read if each.doubt is not None}
     if not complete:
         gaps.add("regular expressions with too many states together")
     if not gaps and not all(_as_re2(tests.patterns, [text for text, _ in kept], *each) for each in found):
         gaps.add("a regular expression that RE2 reads otherwise")
-    return Domain(tuple(text for text, _ in found), frozenset(gaps))
+    return Enumeration(tuple(text for text, _ in found), frozenset(gaps))
 
 
 def _as_re2(patterns: Sequence[str], sought: Sequence[str], text: str, outcome: tuple[bool, ...]) -> bool:
@@ -133,7 +133,7 @@ def _explore(
     letters = _alphabet(wanted)
     longest = max(lengths, default=0)
     side = side_of if any(map(asks_for_places, wanted)) else _no_side
-    start: tuple[tuple[RegexState, ...], int, Side] = (wanted, 0, EDGE)
+    start: tuple[tuple[RegexState, ...], int, Neighbour] = (wanted, 0, EDGE)
     seen, waiting = {start}, deque([(start, "")])
     found: dict[tuple[tuple[bool, ...], int], list[str]] = {}
     complete = True
@@ -160,12 +160,14 @@ def _explore(
     return tuple((text, outcome) for (outcome, _), texts in found.items() for text in texts), complete
 
 
-def _stays(rests: tuple[RegexState, ...], before: Side, code: int, side: Callable[[int], Side]) -> bool:
+def _stays(
+    rests: tuple[RegexState, ...], before: Neighbour, code: int, side: Callable[[int], Neighbour]
+) -> bool:
     """Tell whether a letter leaves every expression's state, so that a longer text has the same outcome."""
     return side(code) == before and all(after(rest, code, before) == rest for rest in rests)
 
 
-def _no_side(_: int) -> Side:
+def _no_side(_: int) -> Neighbour:
     """Where no expression asks what stands beside a place, nothing is told apart by it."""
     return EDGE
 

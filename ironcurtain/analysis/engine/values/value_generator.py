@@ -16,14 +16,14 @@ from typing import Final
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.unknown_facts import Root, operands
-from ironcurtain.analysis.engine.values.domain import Domain
+from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
     distinguishing_numbers,
     is_number,
 )
 from ironcurtain.analysis.engine.values.regular_syntax import is_read
-from ironcurtain.analysis.engine.values.shapes import Schemas, Shape, Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas, SchemaShape
 from ironcurtain.analysis.engine.values.text_representatives import TextTests, distinguishing_texts
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
@@ -47,7 +47,7 @@ ABSENT: Final = Absent.ABSENT
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateValue:
     """A value to try.
 
     Attributes:
@@ -59,7 +59,7 @@ class Candidate:
 
 
 @dataclass
-class GeneratorNode:
+class PredicateTree:
     """The tests of one place and, by token, of the places below it.
 
     Attributes:
@@ -67,15 +67,15 @@ class GeneratorNode:
         others: Further values to try there, since it is compared with another place.
     """
 
-    atoms: list[Predicate] = field(default_factory=list)
+    predicates: list[Predicate] = field(default_factory=list)
     operands: list[JsonValue] = field(default_factory=list)
     others: list[JsonValue] = field(default_factory=list)
-    below: dict[str, GeneratorNode] = field(default_factory=dict)
+    below: dict[str, PredicateTree] = field(default_factory=dict)
 
     @property
     def is_tested(self) -> bool:
         """Whether anything is asked of the place or of one below it."""
-        return bool(self.atoms or self.others or any(each.is_tested for each in self.below.values()))
+        return bool(self.predicates or self.others or any(each.is_tested for each in self.below.values()))
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,16 @@ class ValueGenerator:
     refers: bool = False
 
     @cached_property
-    def shapes(self) -> Shapes:
+    def shapes(self) -> SchemaReader:
         """Reads schemas that the tool's schema holds."""
-        return Shapes(self.schema.schema if self.schema is not None else {})
+        return SchemaReader(self.schema.schema if self.schema is not None else {})
 
-    def values(self, node: GeneratorNode, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+    def values(self, node: PredicateTree, schemas: Schemas, depth: int = 0) -> Enumeration[CandidateValue]:
         """Return candidates for a place where some schemas must be fitted."""
         if depth > _MAX_DEPTH:
             # What stands there is not looked at, so whatever is made of it is in doubt.
             gaps = frozenset({"a schema that is nested too deeply"} if node.is_tested else ())
-            return Domain((Candidate(None, fits=False),), gaps)
+            return Enumeration((CandidateValue(None, fits=False),), gaps)
         shapes = self.shapes.of(schemas)
         made = [self._of(node, shape, depth) for shape in shapes]
         gaps = frozenset(gap for each in made for gap in each.gaps)
@@ -129,19 +129,19 @@ class ValueGenerator:
             for value in each.values:
                 said = fits(value)
                 if said or not each.exact or said is None:
-                    found.append(Candidate(value, bool(said)))
+                    found.append(CandidateValue(value, bool(said)))
         # Refused ones come last, so that none is kept instead of a valid one.
         ordered = sorted(found, key=lambda candidate: not candidate.fits)
         if _compares_whole(node, shapes, ordered):
             gaps |= {"an array or object that is compared as a whole"}
-        return self._distinct(Domain(tuple(ordered), gaps), node)
+        return self._distinct(Enumeration(tuple(ordered), gaps), node)
 
-    def minimal(self, schemas: Schemas, depth: int = 0) -> Domain[Candidate]:
+    def minimal(self, schemas: Schemas, depth: int = 0) -> Enumeration[CandidateValue]:
         """Return one plain value that some schemas accept, or one in doubt; none if there is none."""
-        found = self.values(GeneratorNode(), schemas, depth)
+        found = self.values(PredicateTree(), schemas, depth)
         return found.mapped(lambda all_: all_ and (min(all_, key=_plainness),))
 
-    def _of(self, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
+    def _of(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
         if shape.enum is not None:
             return _Made(shape.enum, exact=shape.exact)
         made = [_Made((*node.operands, *node.others))]
@@ -152,13 +152,13 @@ class ValueGenerator:
             exact=shape.exact and all(each.exact for each in made),
         )
 
-    def _of_type(self, type_: str, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
+    def _of_type(self, type_: str, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
         if type_ == "null":
             return _Made((None,))
         if type_ == "boolean":
             return _Made((False, True))
         if type_ == "number":
-            operands = [value for atom in node.atoms for value in _operands(atom)]
+            operands = [value for predicate in node.predicates for value in _operands(predicate)]
             points = [n for value in (*operands, *dict(shape.bounds).values()) for n in _numbers(value)]
             found = distinguishing_numbers(points, shape.steps)
             return _Made(tuple(found), exact=not shape.steps or are_whole(shape.steps))
@@ -166,12 +166,12 @@ class ValueGenerator:
             return self._texts(node, shape)
         return self._arrays(node, shape, depth) if type_ == "array" else self._objects(node, shape, depth)
 
-    def _texts(self, node: GeneratorNode, shape: Shape) -> _Made:
-        atoms = node.atoms
-        conditions = [a.condition for a in atoms if a.condition is not None]
+    def _texts(self, node: PredicateTree, shape: SchemaShape) -> _Made:
+        predicates = node.predicates
+        conditions = [a.condition for a in predicates if a.condition is not None]
         longest = shape.bound("maxLength")
         tests = TextTests(
-            constants=tuple(dict.fromkeys(v for a in atoms for v in _operands(a) if isinstance(v, str))),
+            constants=tuple(dict.fromkeys(v for a in predicates for v in _operands(a) if isinstance(v, str))),
             patterns=tuple(c.value for c in conditions if c.op == "matches" and isinstance(c.value, str)),
             lengths=tuple(n for c in conditions if c.measure == "length" for n in _numbers(c.value)),
             sought=shape.patterns,
@@ -182,9 +182,9 @@ class ValueGenerator:
         # An expression of the schema that could not be read was left out.
         return _Made(found.values, found.gaps, exact=all(is_read(each) for each in shape.patterns))
 
-    def _arrays(self, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
+    def _arrays(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
         tested = pointers.EVERY in node.below
-        items = self.values(node.below.get(pointers.EVERY, GeneratorNode()), shape.items, depth + 1)
+        items = self.values(node.below.get(pointers.EVERY, PredicateTree()), shape.items, depth + 1)
         # Without elements the gaps tell whether there are none, or none was found.
         gaps = set(items.gaps) if tested or not items.values else set()
         kinds = items.values[: _MAX_ELEMENT_CLASSES if tested else 2]
@@ -207,7 +207,7 @@ class ValueGenerator:
                 break
         return _Made(tuple(found), frozenset(gaps), exact=all(kind.fits for kind in kinds))
 
-    def _objects(self, node: GeneratorNode, shape: Shape, depth: int) -> _Made:
+    def _objects(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
         members = {name: below for name, below in node.below.items() if name != pointers.EVERY}
         needed = {n: self.minimal(shape.member(n), depth + 1) for n in sorted(shape.required)}
         untested = {name: found for name, found in needed.items() if name not in members}
@@ -238,20 +238,26 @@ class ValueGenerator:
         return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
 
     def _untested(
-        self, shape: Shape, members: Mapping[str, GeneratorNode], base: Mapping[str, JsonValue], depth: int
+        self,
+        shape: SchemaShape,
+        members: Mapping[str, PredicateTree],
+        base: Mapping[str, JsonValue],
+        depth: int,
     ) -> list[dict[str, JsonValue]]:
         """Return members by which values differ that no test of members tells apart."""
         found: list[dict[str, JsonValue]] = [{name: name} for name in self.fresh[:1]]
         for name, schemas in shape.properties:
             if name not in members:
-                values = self.values(GeneratorNode(), schemas, depth + 1).values
+                values = self.values(PredicateTree(), schemas, depth + 1).values
                 found += [{name: each.value} for each in values if each.value != base.get(name, ABSENT)][:1]
         return found[:3]
 
-    def _distinct(self, found: Domain[Candidate], node: GeneratorNode) -> Domain[Candidate]:
+    def _distinct(
+        self, found: Enumeration[CandidateValue], node: PredicateTree
+    ) -> Enumeration[CandidateValue]:
         """Keep one value for each outcome of the tests at and below a place."""
         tests = list(_outcomes(node, ()))
-        kept: dict[object, Candidate] = {}
+        kept: dict[object, CandidateValue] = {}
         for each in found.values:
             value = each.value
             if self.refers:
@@ -268,9 +274,9 @@ class ValueGenerator:
         return distinct
 
 
-def _lengths(node: GeneratorNode, shape: Shape) -> Iterator[int]:
+def _lengths(node: PredicateTree, shape: SchemaShape) -> Iterator[int]:
     """Yield how many elements to try; beyond the least number of a region one more tells nothing."""
-    conditions = [a.condition for a in node.atoms if a.condition is not None]
+    conditions = [a.condition for a in node.predicates if a.condition is not None]
     for bound in (n for c in conditions if c.measure == "count" for n in _numbers(c.value)):
         yield from (n for n in (int(bound // 1) + offset for offset in (-1, 0, 1)) if n > 0)
     least = shape.bound("minItems")
@@ -279,76 +285,82 @@ def _lengths(node: GeneratorNode, shape: Shape) -> Iterator[int]:
 
 
 def tree_of(
-    atoms: Sequence[Predicate],
+    predicates: Sequence[Predicate],
     place: tuple[str, str],
     equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[JsonValue]] | None = None,
-) -> GeneratorNode:
+) -> PredicateTree:
     """Return the tests of one top-level value as a tree over their pointers.
 
     Args:
-        atoms: The tests of the value, and of others that it is compared with.
+        predicates: The tests of the value, and of others that it is compared with.
         place: The top-level value: root and name.
         equals: Further values to try for what is compared with other values, by its root and path.
     """
-    top, equals = GeneratorNode(), equals or {}
-    for atom in atoms:
-        if (atom.root, atom.path[0]) == place:
-            node = node_at(top, atom.path[1:])
-            node.atoms.append(atom)
-            node.operands += _operands(atom)
-            if atom.reference is not None:
-                node.others += equals.get((atom.root, atom.path), ())
-        other = atom.reference
+    top, equals = PredicateTree(), equals or {}
+    for predicate in predicates:
+        if (predicate.root, predicate.path[0]) == place:
+            node = node_at(top, predicate.path[1:])
+            node.predicates.append(predicate)
+            node.operands += _operands(predicate)
+            if predicate.reference is not None:
+                node.others += equals.get((predicate.root, predicate.path), ())
+        other = predicate.reference
         if other is not None and (other[0], other[1][0]) == place:
             node = node_at(top, other[1][1:])
             node.others += equals.get(other, ())
     return top
 
 
-def merged(trees: Sequence[GeneratorNode]) -> GeneratorNode:
+def merged(trees: Sequence[PredicateTree]) -> PredicateTree:
     """Return one tree of the tests of several values that are equal."""
     tokens = dict.fromkeys(token for tree in trees for token in tree.below)
-    return GeneratorNode(
-        atoms=[atom for tree in trees for atom in tree.atoms],
+    return PredicateTree(
+        predicates=[predicate for tree in trees for predicate in tree.predicates],
         operands=[value for tree in trees for value in tree.operands],
         below={t: merged([tree.below[t] for tree in trees if t in tree.below]) for t in tokens},
     )
 
 
-def node_at(node: GeneratorNode, path: Sequence[str]) -> GeneratorNode:
+def node_at(node: PredicateTree, path: Sequence[str]) -> PredicateTree:
     """Return the node of a place below another one, made where it is not there."""
     for token in path:
-        node = node.below.setdefault(token, GeneratorNode())
+        node = node.below.setdefault(token, PredicateTree())
     return node
 
 
-def _operands(atom: Predicate) -> list[JsonValue]:
-    if atom.when is not None:
-        return list(atom.when.in_ or ()) + ([atom.when.equals] if atom.when.equals is not None else [])
-    test = atom.condition
+def _operands(predicate: Predicate) -> list[JsonValue]:
+    if predicate.when is not None:
+        return list(predicate.when.in_ or ()) + (
+            [predicate.when.equals] if predicate.when.equals is not None else []
+        )
+    test = predicate.condition
     if (
         test is None
         or test.measure is not None
-        or atom.reference is not None
+        or predicate.reference is not None
         or test.op in ("present", "matches")
     ):
         return []
     return list(operands(test.op, test.value))
 
 
-def _compares_whole(node: GeneratorNode, shapes: Sequence[Shape], found: Sequence[Candidate]) -> bool:
+def _compares_whole(
+    node: PredicateTree, shapes: Sequence[SchemaShape], found: Sequence[CandidateValue]
+) -> bool:
     """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
 
     Values that equal an operand are tried, each of them. All others of one type, whose members and number
     come out alike, do so as a whole, too: one of them has to be among the values.
     """
     types = {each for shape in shapes if shape.enum is None for each in shape.types & _CONTAINERS}
-    operands = [v for atom in node.atoms for v in _operands(atom) if isinstance(v, list | dict)]
+    operands = [
+        v for predicate in node.predicates for v in _operands(predicate) if isinstance(v, list | dict)
+    ]
     if not types or not operands:
         return False
-    counts = [a for a in node.atoms if a.condition is not None and a.condition.measure == "count"]
+    counts = [a for a in node.predicates if a.condition is not None and a.condition.measure == "count"]
     tests = [test for token, below in node.below.items() for test in _outcomes(below, (token,))]
-    tests += [_outcome(atom, ()) for atom in counts]
+    tests += [_outcome(predicate, ()) for predicate in counts]
     fitting = [
         ((_type(each.value), *(test(each.value) for test in tests)), each.value)
         for each in found
@@ -364,27 +376,27 @@ def _numbers(value: JsonValue) -> list[float]:
     return [n for n in (value if isinstance(value, list | tuple) else [value]) if is_number(n)]
 
 
-def _outcomes(node: GeneratorNode, above: tuple[str, ...]) -> Iterable[Callable[[JsonValue], object]]:
+def _outcomes(node: PredicateTree, above: tuple[str, ...]) -> Iterable[Callable[[JsonValue], object]]:
     """Yield functions from a value to what each test at or below the place makes of it."""
-    for atom in node.atoms:
-        yield _outcome(atom, above)
+    for predicate in node.predicates:
+        yield _outcome(predicate, above)
     for token, below in node.below.items():
         yield from _outcomes(below, (*above, token))
 
 
-def _outcome(atom: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue], object]:
-    test = atom.condition
+def _outcome(predicate: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue], object]:
+    test = predicate.condition
     if test is None:
-        return lambda value: atom.holds({"args": {atom.path[0]: value}, "caller": {}})
+        return lambda value: predicate.holds({"args": {predicate.path[0]: value}, "caller": {}})
     if pointers.EVERY not in path:
-        return lambda value: atom.compare(find(value, path), test.value)
+        return lambda value: predicate.compare(find(value, path), test.value)
     star = path.index(pointers.EVERY)
 
     def over_elements(value: JsonValue) -> object:
         elements = find(value, path[:star])
         if not isinstance(elements, list):
             return None if elements is None else "no array"
-        kinds = {atom.compare(find(element, path[star + 1 :]), test.value) for element in elements}
+        kinds = {predicate.compare(find(element, path[star + 1 :]), test.value) for element in elements}
         return (len(elements) == 0, tuple(sorted(kinds)))
 
     return over_elements
@@ -402,6 +414,6 @@ def _text(value: JsonValue) -> str:
     return json_text.canonical(value).decode()
 
 
-def _plainness(candidate: Candidate) -> tuple[bool, int, str]:
+def _plainness(candidate: CandidateValue) -> tuple[bool, int, str]:
     text = _text(candidate.value)
     return not candidate.fits, len(text), text

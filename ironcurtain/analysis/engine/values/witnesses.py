@@ -29,7 +29,7 @@ _ADDRESSES = ("192.0.2.1", "198.51.100.1", "203.0.113.1")
 
 
 @dataclass(frozen=True)
-class Witness:
+class PatternWitness:
     """Values to try for one region of a kind.
 
     Attributes:
@@ -58,7 +58,7 @@ def fresh_words(texts: Iterable[str]) -> tuple[str, str]:
 
 def pattern_witnesses(
     kind: str, patterns: Iterable[str], registry: Registry, fresh: str, directories: Mapping[str, str]
-) -> list[Witness]:
+) -> list[PatternWitness]:
     """Return a witness for every pattern of a kind.
 
     Args:
@@ -75,7 +75,7 @@ def pattern_witnesses(
 
 def list_witnesses(
     name: str, kind: str, values: Iterable[str], registry: Registry, fresh: str
-) -> list[Witness]:
+) -> list[PatternWitness]:
     """Return a witness for every member of a named list."""
     found = []
     for value in sorted(set(values)):
@@ -87,13 +87,15 @@ def list_witnesses(
     return found
 
 
-def outside_witnesses(kind: str, registry: Registry, fresh: str, named: Iterable[str] = ()) -> list[Witness]:
+def outside_witnesses(
+    kind: str, registry: Registry, fresh: str, named: Iterable[str] = ()
+) -> list[PatternWitness]:
     """Return what probably lies outside all patterns of a kind, `named` among them."""
     if kind == "path":
         texts = [f"/{fresh}/{fresh}"]
     elif kind == "url":
         return [
-            Witness(kind, label, (), (text,))
+            PatternWitness(kind, label, (), (text,))
             for label, texts in _outside_urls(fresh).items()
             for text in texts
         ]
@@ -103,22 +105,24 @@ def outside_witnesses(kind: str, registry: Registry, fresh: str, named: Iterable
         texts = [f"{fresh}/{fresh}"]
     else:
         texts = [fresh, *(_fresh_numbers(named) if _takes_numbers(kind, registry) else ())]
-    return [Witness(kind, OUTSIDE, (), tuple(texts))]
+    return [PatternWitness(kind, OUTSIDE, (), tuple(texts))]
 
 
-def sandbox_witnesses(sandbox: str, fresh: str, second_name: str) -> list[Witness]:
+def sandbox_witnesses(sandbox: str, fresh: str, second_name: str) -> list[PatternWitness]:
     """Return a plain place in the sandbox, and a file there that has a second name elsewhere."""
     chain = path_chain(sandbox)
     return [
-        Witness("path", SANDBOX, chain, (f"{sandbox}/{fresh}",)),
-        Witness("path", SECOND_NAME, path_chain(second_name), (second_name,)),
+        PatternWitness("path", SANDBOX, chain, (f"{sandbox}/{fresh}",)),
+        PatternWitness("path", SECOND_NAME, path_chain(second_name), (second_name,)),
     ]
 
 
-def above_witnesses(directories: Iterable[str]) -> list[Witness]:
+def above_witnesses(directories: Iterable[str]) -> list[PatternWitness]:
     """Return every directory that contains, or is, a policy's directory, for tools that act on trees."""
     places = {place for directory in directories for place in ancestors(directory)}
-    return [Witness("path", place, path_chain(place), (place,), whole=True) for place in sorted(places)]
+    return [
+        PatternWitness("path", place, path_chain(place), (place,), whole=True) for place in sorted(places)
+    ]
 
 
 def shorter_paths(paths: Iterable[str], home: str, root: str | None) -> Iterator[str]:
@@ -132,16 +136,16 @@ def shorter_paths(paths: Iterable[str], home: str, root: str | None) -> Iterator
 
 def _witness(
     kind: str, pattern: str, label: str, registry: Registry, fresh: str, directories: Mapping[str, str]
-) -> Witness:
+) -> PatternWitness:
     if kind == "path":
         real = directories[pattern]
         inside = f"{real.rstrip('/')}/{fresh}"
-        return Witness(kind, label, path_chain(real), (inside, real))
+        return PatternWitness(kind, label, path_chain(real), (inside, real))
     chain = pattern_chain(kind, pattern, registry)
     values = (
         _url_values(pattern, fresh) if kind == "url" else _identifier_values(kind, pattern, registry, fresh)
     )
-    return Witness(kind, label, chain, values)
+    return PatternWitness(kind, label, chain, values)
 
 
 def _url_values(pattern: str, fresh: str) -> tuple[str, ...]:

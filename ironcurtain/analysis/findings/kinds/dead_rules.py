@@ -9,7 +9,7 @@ from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath, paths
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
@@ -121,12 +121,12 @@ def _why_dead(context: FindingContext, rule: RuleText) -> str:
     if not concerned:
         return "it concerns no tool"
     never = [
-        atom
-        for atom in {atom.key: atom for _, of_tool in concerned for atom in of_tool.atoms}.values()
-        if not any(_holding(examined, atom) for examined, of_tool in concerned if atom in of_tool.atoms)
+        predicate
+        for predicate in {predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates}.values()
+        if not any(_holding(examined, predicate) for examined, of_tool in concerned if predicate in of_tool.predicates)
     ]
     if never:
-        return f"no call can meet its test {atom_words(never[0])}"
+        return f"no call can meet its test {predicate_words(never[0])}"
     for examined, of_tool in concerned:
         for cell in examined.space.cells.values():
             key = cell.keys[0]
@@ -137,5 +137,5 @@ def _why_dead(context: FindingContext, rule: RuleText) -> str:
     return "no call holds what all its conditions ask for"
 
 
-def _holding(examined: Examined, atom: Predicate) -> bool:
-    return any(atom.key in class_.true for v in examined.space.variables for class_ in v.classes)
+def _holding(examined: Examined, predicate: Predicate) -> bool:
+    return any(predicate.key in class_.true for v in examined.space.variables for class_ in v.classes)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
-from ironcurtain.analysis.engine.opa_queries import Examined, Outcome
+from ironcurtain.analysis.engine.opa_queries import Examined, OpaOutcome
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.engine.space.variables import Class, Variable
+from ironcurtain.analysis.engine.space.variables import VariableClass, Variable
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
@@ -49,20 +49,20 @@ def evadable_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
     for name, rule in inputs.context.rules:
         if rule.then is not Verdict.ALLOW:
             concerned = inputs.context.concerned(rule.order)
-            atoms = {atom.key: atom for _, of_tool in concerned for atom in of_tool.atoms}
-            for atom in atoms.values():
-                yield from _evaded(inputs.context, name, atom, concerned)
+            predicates = {predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates}
+            for predicate in predicates.values():
+                yield from _evaded(inputs.context, name, predicate, concerned)
 
 
 def _evaded(
-    context: FindingContext, name: str, atom: Predicate, concerned: list[tuple[Examined, RuleOfTool]]
+    context: FindingContext, name: str, predicate: Predicate, concerned: list[tuple[Examined, RuleOfTool]]
 ) -> Iterator[FindingDraft]:
     text = context.analysis.content.rules[name]
     evasions = {
-        examined.space.tool: (*evasion, _is_flag(examined.space.annotation, atom))
+        examined.space.tool: (*evasion, _is_flag(examined.space.annotation, predicate))
         for examined, rule in concerned
-        if atom in rule.atoms
-        for evasion in [_evasion(context, examined, rule, atom)]
+        if predicate in rule.predicates
+        for evasion in [_evasion(context, examined, rule, predicate)]
         if evasion is not None
     }
     if not evasions:
@@ -72,8 +72,8 @@ def _evaded(
         name,
         "evadable-rule",
         "note" if all(flag for *_, flag in evasions.values()) else "warning",
-        atom.key,
-        message=f"the rule {visible(name)} ({text.then}) asks whether {atom_words(atom)}; where that "
+        predicate.key,
+        message=f"the rule {visible(name)} ({text.then}) asks whether {predicate_words(predicate)}; where that "
         f"is {how}, {winner} allows the call of {listed(evasions)}",
         suggestion="Say what the rule means then (`or_absent: true`), or allow only known values.",
         witness=witness,
@@ -81,11 +81,11 @@ def _evaded(
 
 
 def _evasion(
-    context: FindingContext, examined: Examined, rule: RuleOfTool, atom: Predicate
+    context: FindingContext, examined: Examined, rule: RuleOfTool, predicate: Predicate
 ) -> tuple[str, str, WitnessQuery] | None:
     """Return how a test can be evaded, what allows the call then, and such a call."""
-    evasions = list(_evasions(examined, atom))
-    rest = frozenset(other.key for other in rule.atoms if other.key != atom.key)
+    evasions = list(_evasions(examined, predicate))
+    rest = frozenset(other.key for other in rule.predicates if other.key != predicate.key)
     tries = (
         (
             (way, outcome.rule),
@@ -99,12 +99,12 @@ def _evasion(
     if allowed is None:
         return None
     (evasion, winner), call = allowed
-    return evasion.how, visible(winner), _with_value(call, atom, evasion.value)
+    return evasion.how, visible(winner), _with_value(call, predicate, evasion.value)
 
 
 def _allowed_after(
     examined: Examined, rule: RuleOfTool
-) -> Iterator[tuple[EquivalenceClass, Outcome, DiagramPath]]:
+) -> Iterator[tuple[EquivalenceClass, OpaOutcome, DiagramPath]]:
     """Yield where subjects that a rule decides in other calls are allowed, though not before it."""
     meant = {
         keys
@@ -118,44 +118,44 @@ def _allowed_after(
             yield cell, outcome, answered.path
 
 
-def _evasions(examined: Examined, atom: Predicate) -> Iterator[_Evasion]:
+def _evasions(examined: Examined, predicate: Predicate) -> Iterator[_Evasion]:
     """Yield the ways around a test: a value that is absent, empty or of another type fails it."""
-    test = atom.condition
+    test = predicate.condition
     variables = indexed(VariableIndex, examined.space.variables)
-    index = next((i for i, v in variables if atom.key in {a.key for a in v.atoms}), None)
+    index = next((i for i, v in variables if predicate.key in {a.key for a in v.predicates}), None)
     if index is None or test is None or test.op == "present":
         return
     variable = examined.space.variables[index]
-    top = (atom.root, atom.path[0])
+    top = (predicate.root, predicate.path[0])
     for class_, values in indexed(ClassIndex, variable.classes):
-        how = None if atom.key in values.true else _absence(atom, values)
+        how = None if predicate.key in values.true else _absence(predicate, values)
         if how is not None:
             yield _Evasion(how, index, class_, None)
-    if len(variable.places) > 1 or len(_plain(atom.path)) > 1 or atom.reference is not None:
+    if len(variable.places) > 1 or len(_plain(predicate.path)) > 1 or predicate.reference is not None:
         return
-    for how, value in _odd_values(atom):
+    for how, value in _odd_values(predicate):
         odd = _class_of(variable, top[0], top[1], value)
-        fits = atom.root == "caller" or examined.space.reader.placing.fits({top[1]: value})
-        if odd is not None and fits and atom.key not in variable.classes[odd].true:
+        fits = predicate.root == "caller" or examined.space.reader.placing.fits({top[1]: value})
+        if odd is not None and fits and predicate.key not in variable.classes[odd].true:
             yield _Evasion(how, index, odd, value)
 
 
-def _absence(atom: Predicate, class_: Class) -> str | None:
+def _absence(predicate: Predicate, class_: VariableClass) -> str | None:
     """Return which side of a test is absent in a class, None if it has all that it compares."""
     values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
     for (root, name), value in class_.values:
         values[root][name] = value
-    if find(values[atom.root], _plain(atom.path)) is None:
+    if find(values[predicate.root], _plain(predicate.path)) is None:
         return "absent"
-    other = atom.reference
+    other = predicate.reference
     return "compared with what is absent" if other and find(values[other[0]], other[1]) is None else None
 
 
-def _odd_values(atom: Predicate) -> Iterator[tuple[str, JsonValue]]:
-    test = atom.condition
+def _odd_values(predicate: Predicate) -> Iterator[tuple[str, JsonValue]]:
+    test = predicate.condition
     if test is None:
         return
-    if "*" in atom.path or test.measure == "count":
+    if "*" in predicate.path or test.measure == "count":
         yield "empty", []
         return
     if test.measure == "length" or test.op == "matches":
@@ -172,12 +172,12 @@ def _class_of(variable: Variable, root: Root, name: str, value: JsonValue) -> Cl
     )
 
 
-def _with_value(witness: WitnessQuery, atom: Predicate, value: JsonValue) -> WitnessQuery:
+def _with_value(witness: WitnessQuery, predicate: Predicate, value: JsonValue) -> WitnessQuery:
     """Put the very value that evades the test into a call; the policy cannot tell it from the other."""
     if value is None:
         return witness
-    call, given = witness.call, {atom.path[0]: value}
-    if atom.root == "caller":
+    call, given = witness.call, {predicate.path[0]: value}
+    if predicate.root == "caller":
         changed = {"caller": {**call.caller, **given}, "arguments": call.arguments}
     else:
         changed = {"caller": call.caller, "arguments": {**call.arguments, **given}}
@@ -193,22 +193,22 @@ def _type(value: JsonValue) -> str:
     return names.get(type(value), "array")
 
 
-def _is_flag(tool: ToolAnnotation, atom: Predicate) -> bool:
+def _is_flag(tool: ToolAnnotation, predicate: Predicate) -> bool:
     """Tell whether a test asks if a boolean argument is set: leaving it out means that it is not."""
-    if atom.root != "args" or len(atom.path) != 1 or atom.condition is None:
+    if predicate.root != "args" or len(predicate.path) != 1 or predicate.condition is None:
         return False
-    schema = tool.properties.get(atom.path[0])
-    asks = (atom.condition.op, atom.condition.value) in (("equals", True), ("not_equals", False))
+    schema = tool.properties.get(predicate.path[0])
+    asks = (predicate.condition.op, predicate.condition.value) in (("equals", True), ("not_equals", False))
     return asks and isinstance(schema, dict) and schema.get("type") == "boolean"
 
 
 def narrowed_path(
-    examined: Examined, path: DiagramPath, atoms: frozenset[str], wanted: ClassSets
+    examined: Examined, path: DiagramPath, predicates: frozenset[str], wanted: ClassSets
 ) -> DiagramPath:
     """Return the part of a path on which some tests hold, and some variables have given classes."""
     demands = dict(path.classes)
     for index, variable in indexed(VariableIndex, examined.space.variables):
-        tested = atoms & {atom.key for atom in variable.atoms}
+        tested = predicates & {predicate.key for predicate in variable.predicates}
         meeting = frozenset(i for i, values in indexed(ClassIndex, variable.classes) if tested <= values.true)
         meeting &= wanted.get(index, meeting)
         demands[index] = demands.get(index, meeting) & meeting

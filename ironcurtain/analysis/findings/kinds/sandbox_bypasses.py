@@ -47,7 +47,7 @@ def _bypassed(
 
 def _in_sandbox(context: FindingContext, examined: Examined, rule: RuleOfTool) -> WitnessQuery | None:
     """Return an allowed call in the workspace that the rule would decide if it applied there."""
-    asked = frozenset(atom.key for atom in rule.atoms)
+    asked = frozenset(predicate.key for predicate in rule.predicates)
     tries = (
         (None, cell, narrowed_path(examined, answered.path, asked, {}))
         for cell, key, answered in answers_of(examined)

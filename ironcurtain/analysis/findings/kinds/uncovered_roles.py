@@ -9,7 +9,7 @@ from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
-from ironcurtain.analysis.engine.space.elements import SubjectKey, pairs
+from ironcurtain.analysis.engine.space.elements import ResourceKey, pairs
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.findings.context import FindingContext
@@ -27,7 +27,7 @@ _DENIED = Verdict.DENY.severity
 class _Forgotten:
     """Cells of one role of a tool that only default-deny decides, and roles that are allowed beside it."""
 
-    cells: dict[tuple[SubjectKey | None, ...], EquivalenceClass] = field(default_factory=dict)
+    cells: dict[tuple[ResourceKey | None, ...], EquivalenceClass] = field(default_factory=dict)
     beside: set[str] = field(default_factory=set)
 
 
@@ -63,7 +63,7 @@ def _in_one_value(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
 
 def _nowhere(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
     """Look for roles that no rule ever decides, while another role of the tool is allowed somewhere."""
-    by_role: dict[str, list[tuple[SubjectKey | None, ...]]] = {}
+    by_role: dict[str, list[tuple[ResourceKey | None, ...]]] = {}
     for keys, cell in examined.space.cells.items():
         if (
             keys[0] is not None
@@ -81,7 +81,7 @@ def _nowhere(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
 
 
 def _allows(
-    examined: Examined, keys: tuple[SubjectKey | None, ...], beside: SubjectKey | None = None
+    examined: Examined, keys: tuple[ResourceKey | None, ...], beside: ResourceKey | None = None
 ) -> bool:
     """Tell whether subjects are allowed, by a rule or by a sandbox that never discharges what is beside."""
     key = keys[0]
@@ -91,7 +91,7 @@ def _allows(
     return any(outcome is not None and outcome.verdict is Verdict.ALLOW for outcome in outcomes)
 
 
-def _falls_through(examined: Examined, keys: tuple[SubjectKey | None, ...]) -> bool:
+def _falls_through(examined: Examined, keys: tuple[ResourceKey | None, ...]) -> bool:
     answers = examined.answers.get(keys, ())
     discharged = keys[0] is not None and keys[0].discharged
     return bool(answers) and not discharged and all(a.path.outcome[0] == FALLS_THROUGH for a in answers)

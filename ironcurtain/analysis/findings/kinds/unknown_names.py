@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
-from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_atom
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.analysis.engine.space.variables import variables_of
 from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.draft import FindingDraft, rule_content
@@ -118,15 +118,15 @@ def _can_be(examined: Examined, test: ArgCondition, value: JsonValue) -> bool:
     """Tell whether an argument of a tool can be, or have an element that is, a value."""
     over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
     equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
-    atom: Predicate = rule_atom("args", equals, Verdict.ALLOW)
+    predicate: Predicate = rule_predicate("args", equals, Verdict.ALLOW)
     sides = examined.space.sides
     validated = sides.sides[0].policy.tool(examined.space.server, examined.space.tool)
     if validated is None:
         return True
-    variables = variables_of([atom], validated, sides.registry, sides.fresh)
-    if not any(atom.key in class_.true for variable in variables.values for class_ in variable.classes):
+    variables = variables_of([predicate], validated, sides.registry, sides.fresh)
+    if not any(predicate.key in class_.true for variable in variables.values for class_ in variable.classes):
         return not variables.is_complete
-    return not _is_misspelt(value, _known_values(examined.space.annotation, atom.path[0]))
+    return not _is_misspelt(value, _known_values(examined.space.annotation, predicate.path[0]))
 
 
 def _known_values(tool: ToolAnnotation, argument: str) -> list[JsonValue]:

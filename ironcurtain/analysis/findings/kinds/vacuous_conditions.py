@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.predicates import Predicate
-from ironcurtain.analysis.engine.rules.wording import atom_words
+from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.findings.context import FindingContext
 from ironcurtain.analysis.findings.draft import FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs
@@ -27,9 +27,9 @@ def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[Fin
     concerned = context.concerned(rule.order)
     registry = context.analysis.sides.registry
     texts = [
-        f"its test {atom_words(atom)} holds for every call"
-        for atom in {atom.key: atom for _, of_tool in concerned for atom in of_tool.atoms}.values()
-        if not context.sampled(rule.order) and all(_always(examined, atom) for examined, of_tool in concerned)
+        f"its test {predicate_words(predicate)} holds for every call"
+        for predicate in {predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates}.values()
+        if not context.sampled(rule.order) and all(_always(examined, predicate) for examined, of_tool in concerned)
     ]
     for condition in rule.if_.role_conditions if rule.if_ is not None else ():
         texts += _redundant(condition, registry)
@@ -45,9 +45,9 @@ def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[Fin
         )
 
 
-def _always(examined: Examined, atom: Predicate) -> bool:
-    testing = next((v for v in examined.space.variables if atom.key in {a.key for a in v.atoms}), None)
-    return testing is not None and all(atom.key in class_.true for class_ in testing.classes)
+def _always(examined: Examined, predicate: Predicate) -> bool:
+    testing = next((v for v in examined.space.variables if predicate.key in {a.key for a in v.predicates}), None)
+    return testing is not None and all(predicate.key in class_.true for class_ in testing.classes)
 
 
 def _redundant(condition: RoleCondition, registry: Registry) -> Iterator[str]:

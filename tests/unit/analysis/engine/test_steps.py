@@ -9,7 +9,7 @@ import pytest
 from support import spaces, spaces_joined
 
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
-from ironcurtain.analysis.engine.prepare_cache import PrepareCache, Reached, StepsOfTool
+from ironcurtain.analysis.engine.prepare_cache import PrepareCache, PreparedResources, StepsOfTool
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -26,7 +26,9 @@ def steps_of(sides: PoliciesUnderTest, steps: PrepareCache, server: str, tool: s
     return steps.of_tool(server, fitted, sides.registry)
 
 
-def alone(sides: PoliciesUnderTest, server: str, tool: str, arguments: dict[str, Any]) -> Reached | None:
+def alone(
+    sides: PoliciesUnderTest, server: str, tool: str, arguments: dict[str, Any]
+) -> PreparedResources | None:
     """Do the steps for one call, with nothing remembered."""
     policy = sides.sides[0].policy
     fitted = policy.tool(server, tool)
@@ -37,7 +39,7 @@ def alone(sides: PoliciesUnderTest, server: str, tool: str, arguments: dict[str,
         floor = structural_checks.check(fitted.annotation, canonical, policy.boundaries(server))
     except (InvalidArgumentsError, UnrepresentableError, Refusal):
         return None
-    return Reached(canonical.subjects, floor)
+    return PreparedResources(canonical.subjects, floor)
 
 
 @pytest.mark.parametrize("space", [spaces, spaces_joined], ids=["plain", "joined"])

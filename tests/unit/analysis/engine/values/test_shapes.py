@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.analysis.engine.values.shapes import Shapes
+from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 
 DEFINITIONS = {"Name": {"type": "string", "maxLength": 3}, "Maybe": {"type": ["integer", "null"]}}
@@ -38,7 +38,7 @@ def whole(schema: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("schema", READ)
 def test_a_text_is_said_to_fit_where_the_validator_takes_it(schema: dict[str, Any]) -> None:
-    shapes, validator = Shapes(whole(schema)), ArgumentSchema(whole(schema)).checker((schema,))
+    shapes, validator = SchemaReader(whole(schema)), ArgumentSchema(whole(schema)).checker((schema,))
     assert {text: shapes.takes_text("it", text) for text in TEXTS} == {
         text: validator(text) for text in TEXTS
     }
@@ -47,14 +47,14 @@ def test_a_text_is_said_to_fit_where_the_validator_takes_it(schema: dict[str, An
 
 @pytest.mark.parametrize("schema", NOT_READ)
 def test_of_a_keyword_that_is_not_followed_nothing_is_said(schema: dict[str, Any]) -> None:
-    assert {Shapes(whole(schema)).takes_text("it", text) for text in TEXTS} == {None}
+    assert {SchemaReader(whole(schema)).takes_text("it", text) for text in TEXTS} == {None}
 
 
 @pytest.mark.parametrize(
     "tied", [{"minProperties": 2}, {"enum": [{"it": "a"}]}, {"anyOf": [{"required": ["b"]}, {}]}]
 )
 def test_of_arguments_that_a_schema_ties_to_each_other_nothing_is_said(tied: dict[str, Any]) -> None:
-    assert Shapes(whole({"type": "string"}, **tied)).takes_text("it", "a") is None
+    assert SchemaReader(whole({"type": "string"}, **tied)).takes_text("it", "a") is None
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_of_arguments_that_a_schema_ties_to_each_other_nothing_is_said(tied: dic
     ],
 )
 def test_numbers_are_whole_only_where_every_one_is(schema: dict[str, Any], expected: bool) -> None:
-    assert Shapes(whole(schema)).is_whole(schema) is expected
+    assert SchemaReader(whole(schema)).is_whole(schema) is expected

@@ -11,7 +11,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class Domain(Generic[T]):
+class Enumeration(Generic[T]):
     """Values to try, one at least for every kind there is, unless there are `gaps`.
 
     What is not among the values does not exist only where `gaps` is empty: then it is proved that no call
@@ -30,10 +30,10 @@ class Domain(Generic[T]):
         """Whether nothing can be missing."""
         return not self.gaps
 
-    def mapped(self, change: Callable[[tuple[T, ...]], tuple[S, ...]]) -> Domain[S]:
+    def mapped(self, change: Callable[[tuple[T, ...]], tuple[S, ...]]) -> Enumeration[S]:
         """Return the domain of what the values become; whoever calls it must keep a value of each kind."""
-        return Domain(change(self.values), self.gaps)
+        return Enumeration(change(self.values), self.gaps)
 
-    def with_gaps(self, *gaps: str) -> Domain[T]:
+    def with_gaps(self, *gaps: str) -> Enumeration[T]:
         """Return the domain with further reasons."""
-        return Domain(self.values, self.gaps | set(gaps))
+        return Enumeration(self.values, self.gaps | set(gaps))
