@@ -54,7 +54,8 @@ class SkeletonReader:
         if not elements:
             return False
         outcomes = [
-            self._compare(predicate, test, self._find(element, path[star + 1 :]), operand) for element in elements
+            self._compare(predicate, test, self._find(element, path[star + 1 :]), operand)
+            for element in elements
         ]
         return (
             _any(outcomes)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
-from ironcurtain.analysis.engine.space.variables import VariableClass, Variable, variables_of
+from ironcurtain.analysis.engine.space.variables import Variable, VariableClass, variables_of
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
@@ -103,7 +103,10 @@ class CallCompletions:
     ) -> Enumeration[Variable]:
         memo = (server, tool.annotation.tool, recorded)
         if memo not in self._variables:
-            both = {predicate.key: predicate for predicate in (*map(predicate_of_key, sorted(recorded)), *predicates)}
+            both = {
+                predicate.key: predicate
+                for predicate in (*map(predicate_of_key, sorted(recorded)), *predicates)
+            }
             fresh = fresh_words([*both, json_text.canonical(tool.annotation.input_schema or {}).decode()])
             self._variables[memo] = variables_of(both.values(), tool, self._registry, fresh)
         return self._variables[memo]

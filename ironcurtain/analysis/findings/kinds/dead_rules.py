@@ -122,8 +122,14 @@ def _why_dead(context: FindingContext, rule: RuleText) -> str:
         return "it concerns no tool"
     never = [
         predicate
-        for predicate in {predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates}.values()
-        if not any(_holding(examined, predicate) for examined, of_tool in concerned if predicate in of_tool.predicates)
+        for predicate in {
+            predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates
+        }.values()
+        if not any(
+            _holding(examined, predicate)
+            for examined, of_tool in concerned
+            if predicate in of_tool.predicates
+        )
     ]
     if never:
         return f"no call can meet its test {predicate_words(never[0])}"

@@ -12,7 +12,7 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.engine.space.variables import VariableClass, Variable
+from ironcurtain.analysis.engine.space.variables import Variable, VariableClass
 from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
@@ -49,7 +49,9 @@ def evadable_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
     for name, rule in inputs.context.rules:
         if rule.then is not Verdict.ALLOW:
             concerned = inputs.context.concerned(rule.order)
-            predicates = {predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates}
+            predicates = {
+                predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates
+            }
             for predicate in predicates.values():
                 yield from _evaded(inputs.context, name, predicate, concerned)
 
@@ -73,8 +75,8 @@ def _evaded(
         "evadable-rule",
         "note" if all(flag for *_, flag in evasions.values()) else "warning",
         predicate.key,
-        message=f"the rule {visible(name)} ({text.then}) asks whether {predicate_words(predicate)}; where that "
-        f"is {how}, {winner} allows the call of {listed(evasions)}",
+        message=f"the rule {visible(name)} ({text.then}) asks whether {predicate_words(predicate)}; "
+        f"where that is {how}, {winner} allows the call of {listed(evasions)}",
         suggestion="Say what the rule means then (`or_absent: true`), or allow only known values.",
         witness=witness,
     )

@@ -28,8 +28,11 @@ def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[Fin
     registry = context.analysis.sides.registry
     texts = [
         f"its test {predicate_words(predicate)} holds for every call"
-        for predicate in {predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates}.values()
-        if not context.sampled(rule.order) and all(_always(examined, predicate) for examined, of_tool in concerned)
+        for predicate in {
+            predicate.key: predicate for _, of_tool in concerned for predicate in of_tool.predicates
+        }.values()
+        if not context.sampled(rule.order)
+        and all(_always(examined, predicate) for examined, of_tool in concerned)
     ]
     for condition in rule.if_.role_conditions if rule.if_ is not None else ():
         texts += _redundant(condition, registry)
@@ -46,7 +49,9 @@ def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[Fin
 
 
 def _always(examined: Examined, predicate: Predicate) -> bool:
-    testing = next((v for v in examined.space.variables if predicate.key in {a.key for a in v.predicates}), None)
+    testing = next(
+        (v for v in examined.space.variables if predicate.key in {a.key for a in v.predicates}), None
+    )
     return testing is not None and all(predicate.key in class_.true for class_ in testing.classes)
 
 
