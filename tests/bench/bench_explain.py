@@ -12,7 +12,7 @@ from bench.figures import Figures, measure
 from support import shipped
 from support.policies import annotations_of, compiled, rule, tool
 
-from ironcurtain.analysis.engine.policies_under_test import load_sides
+from ironcurtain.analysis.engine.policies_under_test import load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.narrowing.narrowing import narrowing
@@ -85,7 +85,7 @@ def run(bundle: Bundle, opa: OpaCommand) -> Callable[[], object]:
 
 
 def cells_of(bundle: Bundle) -> int:
-    return len(CallSpace("s", "read", load_sides([bundle], WORLD)).cells)
+    return len(CallSpace("s", "read", load_policies([bundle], WORLD)).cells)
 
 
 def bundle_of(count: int) -> Bundle:

@@ -19,7 +19,7 @@ from support import spaces, spaces_joined, twin
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, Prepared, prepare
@@ -44,17 +44,17 @@ class Space:
 
     def examined(self, rules: list[dict[str, Any]], opa: OpaCommand) -> dict[tuple[str, str], Examined]:
         """Examine a policy, by server and tool."""
-        sides = load_sides([self.bundle(rules)], self.world)
-        found = examine([CallSpace(server, tool, sides) for server, tool in self.tools], opa)
+        policies = load_policies([self.bundle(rules)], self.world)
+        found = examine([CallSpace(server, tool, policies) for server, tool in self.tools], opa)
         return {(one.space.server, one.space.tool): one for one in found}
 
-    def calls(self, random: Random, sides: PoliciesUnderTest) -> dict[str, Prepared]:
+    def calls(self, random: Random, policies: PoliciesUnderTest) -> dict[str, Prepared]:
         """Return random calls that a policy is asked about."""
         found = {}
         for number in range(CALLS):
             server, tool = random.choice(self.tools)
             call = Call(server, tool, self.arguments(random, tool), spaces.random_caller(random))
-            prepared = prepare(call, sides.sides[0].policy)
+            prepared = prepare(call, policies[0].policy)
             if isinstance(prepared, Prepared):
                 found[f"c{number}"] = prepared
         return found
@@ -82,10 +82,10 @@ def assert_exact(space: Space, seed: int) -> None:
     rules = space.policy(random)
     opa = OpaCommand(find())
     tools = space.examined(rules, opa)
-    sides = next(iter(tools.values())).space.sides
+    policies = next(iter(tools.values())).space.policies
     assert not [gap for one in tools.values() for gap in one.gaps]
-    calls = space.calls(random, sides)
-    answers = evaluate({id_: call.input for id_, call in calls.items()}, sides.sides[0].bundle, opa)
+    calls = space.calls(random, policies)
+    answers = evaluate({id_: call.input for id_, call in calls.items()}, policies[0].bundle, opa)
     assert len(calls) > CALLS / 3
     for id_, call in calls.items():
         one = tools[call.input["server"], call.input["tool"]]
@@ -112,7 +112,7 @@ def test_a_value_that_was_not_examined_is_noticed() -> None:
     tools = PLAIN.examined([spaces.random_rule(Random(1), "r0")], opa)
     one = tools["s", "read"]
     call = Call("s", "read", {"path": "~/a/x", "mode": "hard"})
-    prepared = prepare(call, one.space.sides.sides[0].policy)
+    prepared = prepare(call, one.space.policies[0].policy)
     assert isinstance(prepared, Prepared)
     one.answers.clear()
     with pytest.raises(LookupError):

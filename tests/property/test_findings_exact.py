@@ -38,7 +38,7 @@ def test_no_random_call_and_no_witness_shows_a_finding_to_be_wrong(seed: int) ->
     examined, report = report_on(spaces.bundle_of(rules))
     never = [finding for finding in report.findings if finding.kind in ("dead-rule", "shadowed-rule")]
     silent = {finding.where.removeprefix("rule ") for finding in never}
-    policy = examined.sides.sides[0].policy
+    policy = examined.policies[0].policy
     for _ in range(CALLS):
         tool = random.choice(list(spaces.SCHEMA))
         prepared = prepare(

@@ -62,10 +62,10 @@ def attack(
         VerificationError: If a decision is undefined.
     """
     gathered = gather(scenarios, analysis, recorded)
-    scenes = Scenes(analysis.bundle, analysis.sides.world)
+    scenes = Scenes(analysis.bundle, analysis.policies.world)
     decider = _Decider(analysis.bundle, scenes, opa)
     decided = decider.decide_bases(gathered.bases)
-    trials = Trials(scenes, analysis.content, analysis.sides.registry, decided)
+    trials = Trials(scenes, analysis.content, analysis.policies.registry, decided)
     tried, left_out = _chosen(trials, maximum)
     breaks = _smallest(decider.breaks(decided, tried))
     refused = sum(not base.is_call for base in decided)

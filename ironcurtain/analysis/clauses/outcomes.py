@@ -103,9 +103,9 @@ def _never_allowed(analysis: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, Gua
             for number, (server, tool) in enumerate(tools)
         ),
     )
-    sides = analysis.sides
-    read = read_guarantees(demanded, analysis.content, sides.registry, sides.world)
-    report = decide_guarantees(PolicyAnalysis(sides, analysis.tools, tuple(read)), opa)
+    policies = analysis.policies
+    read = read_guarantees(demanded, analysis.content, policies.registry, policies.world)
+    report = decide_guarantees(PolicyAnalysis(policies, analysis.tools, tuple(read)), opa)
     return dict(zip(tools, report.results, strict=True))
 
 

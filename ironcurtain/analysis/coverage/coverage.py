@@ -106,7 +106,7 @@ def _cells_of(examined: Examined, prepared: Prepared) -> Iterator[EquivalenceCla
 
 def _by_guarantees(analysis: PolicyAnalysis, reached: _Coverage) -> None:
     """Count what guarantees speak of: each is decided over all such calls."""
-    registry = analysis.sides.registry
+    registry = analysis.policies.registry
     for read in analysis.guarantees:
         for tool in read.tools:
             examined = analysis.tools[tool]

@@ -37,13 +37,13 @@ def space_content(space: CallSpace) -> JsonValue:
         "patterns": [*sorted(space.reader.patterns)],
         "tests": [*sorted(space.used_predicates)],
         "guards": [[[*roles], [*patterns], anywhere] for roles, patterns, anywhere in guards],
-        "custom": [_custom(side) for side in space.sides.sides],
+        "custom": [_custom(side) for side in space.policies],
     }
 
 
-def tool_content(sides: PoliciesUnderTest, server: str, tool: str) -> JsonValue:
+def tool_content(policies: PoliciesUnderTest, server: str, tool: str) -> JsonValue:
     """Return all that both policies say about a tool whose cells cannot be compared."""
-    return [_tool_of(side, server, tool) for side in sides.sides]
+    return [_tool_of(side, server, tool) for side in policies]
 
 
 def _tool_of(side: PolicyUnderTest, server: str, tool: str) -> JsonValue:

@@ -18,7 +18,7 @@ from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import (
     PoliciesUnderTest,
     SharedCaches,
-    load_sides,
+    load_policies,
 )
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
@@ -66,17 +66,17 @@ def difference(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than a bundle's rules say.
     """
-    sides = load_sides([old, new], world, caches=caches)
-    tools = {name: each for name, each in _tools(sides).items() if only is None or name in only}
+    policies = load_policies([old, new], world, caches=caches)
+    tools = {name: each for name, each in _tools(policies).items() if only is None or name in only}
     same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
-    examined = examine([CallSpace(server, tool, sides) for server, tool in same], opa)
+    examined = examine([CallSpace(server, tool, policies) for server, tool in same], opa)
     found = [change for tool in examined for change in _changes(tool)]
-    decisions = _decided(found, sides, opa)
+    decisions = _decided(found, policies, opa)
     found = [_as_decided_alike(change, decisions, number) for number, change in enumerate(found)]
-    changes = [*_statements(found, decisions), *_whole_tools(tools, sides)]
+    changes = [*_statements(found, decisions), *_whole_tools(tools, policies)]
     gaps = {(tool.space, gap) for tool in examined for gap in tool.gaps}
     gaps |= {(change.examined.space, gap) for change in found if change.call is None for gap in change.gaps}
-    if _modules_say_the_same(sides):
+    if _modules_say_the_same(policies):
         gaps = {(space, gap) for space, gap in gaps if gap != CUSTOM_MODULES}
     return Difference(
         old_revision=old.revision,
@@ -88,7 +88,7 @@ def difference(
     )
 
 
-def _modules_say_the_same(sides: PoliciesUnderTest) -> bool:
+def _modules_say_the_same(policies: PoliciesUnderTest) -> bool:
     """Tell whether the project's own modules are the same, and all that they are told of a call."""
     said = [
         (
@@ -96,7 +96,7 @@ def _modules_say_the_same(sides: PoliciesUnderTest) -> bool:
             side.content.patterns,
             side.content.lists,
         )
-        for side in sides.sides
+        for side in policies
     ]
     return said[0] == said[1]
 
@@ -105,9 +105,9 @@ def _modules_say_the_same(sides: PoliciesUnderTest) -> bool:
 
 
 def _tools(
-    sides: PoliciesUnderTest,
+    policies: PoliciesUnderTest,
 ) -> dict[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]]:
-    annotated = [side.content.annotations for side in sides.sides]
+    annotated = [side.content.annotations for side in policies]
     names = {(s, t.tool) for a in annotated for s, tools in a.servers.items() for t in tools.tools}
     return {name: (annotated[0].find(*name), annotated[1].find(*name)) for name in sorted(names)}
 
@@ -119,7 +119,7 @@ def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
 
 def _whole_tools(
     tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]],
-    sides: PoliciesUnderTest,
+    policies: PoliciesUnderTest,
 ) -> Iterator[Change]:
     for (server, tool), (one, other) in tools.items():
         if one is not None and other is not None and _alike(one, other):
@@ -139,7 +139,7 @@ def _whole_tools(
             direction="loosened" if direction == "loosened" else "tightened",
             tools=(f"{server}/{tool}",),
             note=note,
-            meaning=json_text.digest([content, tool_content(sides, server, tool)]),
+            meaning=json_text.digest([content, tool_content(policies, server, tool)]),
         )
 
 
@@ -222,10 +222,12 @@ def _shown(examined: Examined, search: CallSearch, cell: EquivalenceClass, path:
 # -- decisions -----------------------------------------------------------------------------------
 
 
-def _decided(found: list[_Changed], sides: PoliciesUnderTest, opa: OpaCommand) -> list[dict[str, Decision]]:
+def _decided(
+    found: list[_Changed], policies: PoliciesUnderTest, opa: OpaCommand
+) -> list[dict[str, Decision]]:
     """Decide every witness under both policies, by the real steps and OPA."""
     decisions = []
-    for side in sides.sides:
+    for side in policies:
         prepared = {}
         for number, change in enumerate(found):
             call = change.call or change.masked
@@ -379,7 +381,7 @@ def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, 
     call = first.call or first.masked
     if decision is None or call is None:
         return ()
-    content = first.examined.space.sides.sides[side].content
+    content = first.examined.space.policies[side].content
     names = {s.rule for s in decision.subjects if (s.role, s.value) == (call.role, call.value)}
     names |= {decision.rule} if call.role == "none" else set()
     return tuple(sorted(f"{n} ({content.rules[n].clause})" if n in content.rules else n for n in names))

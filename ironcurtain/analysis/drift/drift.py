@@ -14,7 +14,7 @@ from typing import Literal
 
 from ironcurtain.analysis.drift.report import ChangedArguments, DriftedTool, DriftReport, TouchedRule
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import load_sides
+from ironcurtain.analysis.engine.policies_under_test import load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.bundle.archive import Bundle
@@ -83,8 +83,8 @@ def touched(report: DriftReport, bundle: Bundle, world: DescribedWorld, opa: Opa
     """
     content = PolicyContent.of(bundle)
     annotated = [(tool.server, tool.tool) for tool in report.tools if tool.kind != "added"]
-    sides = load_sides([bundle], world, {})
-    spaces = [CallSpace(server, tool, sides) for server, tool in annotated]
+    policies = load_policies([bundle], world, {})
+    spaces = [CallSpace(server, tool, policies) for server, tool in annotated]
     examined = {(tool.space.server, tool.space.tool): tool for tool in examine(spaces, opa)}
     tools = tuple(_touched(tool, content, examined) for tool in report.tools)
     return report.model_copy(update={"tools": tools})

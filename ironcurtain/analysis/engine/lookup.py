@@ -39,7 +39,7 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
         LookupError: If the call is none of those that were examined.
     """
     space = examined.space
-    side = space.sides.sides[0]
+    side = space.policies[0]
     keys = {s.id: _key(examined, call, s.id) for s in call.call.subjects}
     mask = 0
     for key in keys.values():
@@ -75,8 +75,8 @@ def _key(examined: Examined, call: Prepared, id_: str) -> ResourceKey:
     subject = next(s for s in call.call.subjects if s.id == id_)
     if subject.role.name == NONE:
         return ResourceKey(NONE, frozenset(), discharged=False, minimum=None, marks=frozenset())
-    sides = examined.space.sides
-    return resource_key(subject, call.floor, sides.sides[0], sides, examined.space.reader.patterns)
+    policies = examined.space.policies
+    return resource_key(subject, call.floor, policies[0], policies, examined.space.reader.patterns)
 
 
 def _takes(examined: Examined, path: DiagramPath, classes: Assignment, mask: int) -> bool:

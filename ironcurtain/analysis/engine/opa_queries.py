@@ -159,8 +159,8 @@ def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:
         examined.append(tool)
     if not examined:
         return []
-    sides = examined[0].space.sides.sides
-    per_side = [_ask(questions, side, opa) for side in range(len(sides))]
+    policies = examined[0].space.policies
+    per_side = [_ask(questions, side, opa) for side in range(len(policies))]
     by_space = {tool.space: tool for tool in examined}
     for number, question in enumerate(questions):
         outcomes = tuple(answers.get(number) for answers in per_side)
@@ -226,7 +226,7 @@ def _ask(questions: list[_PathQuestion], side: int, opa: OpaCommand) -> dict[int
             asked[f"q{len(asked):06d}"] = _batch(questions, numbers[start : start + _BATCH], side)
     if not questions:
         return {}
-    bundle = questions[0].space.sides.sides[side].bundle
+    bundle = questions[0].space.policies[side].bundle
     answers = evaluate({id_: batch.input for id_, batch in asked.items()}, bundle, opa)
     return {
         number: outcome
@@ -248,7 +248,7 @@ def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Ba
     """Return one policy input with the resources of several questions."""
     first = questions[numbers[0]]
     space = first.space
-    loaded = space.sides.sides[side]
+    loaded = space.policies[side]
     subjects: list[Resource] = []
     discharged: set[str] = set()
     table: dict[str, int] = {}
@@ -295,7 +295,7 @@ def _resource_names(space: CallSpace) -> set[str]:
 def _subject(question: _PathQuestion, side: int) -> tuple[ResourceKey, Resource]:
     key = question.cell.keys[side]
     if question.cell.example is None or key is None:
-        return CALL_KEY, Resource(CALL, question.space.sides.registry[NONE], CALL, at="")
+        return CALL_KEY, Resource(CALL, question.space.policies.registry[NONE], CALL, at="")
     _, element, value = question.cell.example
     seen = next(s for s in element.seen[side] if s.key == key and s.subject.value == value)
     return key, seen.subject
@@ -311,7 +311,7 @@ def _read(
     for id_, number in batch.numbers.items():
         question = questions[number]
         decided = read.subjects[id_]
-        content = question.space.sides.sides[side].content
+        content = question.space.policies[side].content
         rule = content.rules.get(decided.rule)
         _check(question, side, decided.rule)
         yield number, OpaOutcome(decided.verdict, decided.rule, rule.clause if rule else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,7 +59,7 @@ class PoliciesUnderTest:
 
     Attributes:
         world: The world as it was given: what every answer assumes.
-        sides: The policies, loaded in that world with the witnesses' places added.
+        policies: The policies, loaded in that world with the witnesses' places added.
         marks: An index of further patterns that resources are told apart by, such as a guarantee's.
         marked: Those patterns.
         witnesses: By kind, everything to try.
@@ -69,7 +69,7 @@ class PoliciesUnderTest:
     """
 
     world: DescribedWorld
-    sides: tuple[PolicyUnderTest, ...]
+    policies: tuple[PolicyUnderTest, ...]
     marks: PatternIndex
     marked: frozenset[str]
     witnesses: Mapping[str, tuple[PatternWitness, ...]]
@@ -77,10 +77,22 @@ class PoliciesUnderTest:
     fresh: tuple[str, str]
     sandbox: str | None
 
+    def __iter__(self) -> Iterator[PolicyUnderTest]:
+        """Yield the policies in order."""
+        return iter(self.policies)
+
+    def __getitem__(self, index: int) -> PolicyUnderTest:
+        """Return one of the policies."""
+        return self.policies[index]
+
+    def __len__(self) -> int:
+        """Return how many policies there are."""
+        return len(self.policies)
+
     @cached_property
     def registry(self) -> Registry:
         """The roles of all the policies."""
-        return _registry(self.sides[0].content)
+        return _registry(self[0].content)
 
 
 class SharedCaches:
@@ -108,7 +120,7 @@ class SharedCaches:
         return steps
 
 
-def load_sides(
+def load_policies(
     bundles: Sequence[Bundle],
     world: DescribedWorld,
     marks: Mapping[str, Iterable[str]] | None = None,
@@ -129,7 +141,7 @@ def load_sides(
     registry = _registry(contents[0])
     marks = {kind: tuple(patterns) for kind, patterns in (marks or {}).items()}
     fresh = fresh_words(_texts(contents, world, marks))
-    policies = [LoadedPolicy(content, _site(world), SimulatedHost(world)) for content in contents]
+    without_witnesses = [LoadedPolicy(content, _site(world), SimulatedHost(world)) for content in contents]
     resolver = Resolver(SimulatedHost(world), home=world.home)
     index = PatternIndex(
         marks,
@@ -141,7 +153,7 @@ def load_sides(
     )
     sandbox = resolver.resolve(world.sandbox, None) if world.sandbox is not None else None
     directories = {
-        **{name: real for policy in policies for name, real in policy.patterns.directories.items()},
+        **{name: real for policy in without_witnesses for name, real in policy.patterns.directories.items()},
         **index.directories,
     }
     witnesses = _witnesses(contents, world.domains, marks, registry, fresh[0], directories)
@@ -156,13 +168,13 @@ def load_sides(
     memory = SimulatedHost(full)
     loaded = [LoadedPolicy(content, _site(full), memory) for content in contents]
     caches = caches or SharedCaches()
-    sides = tuple(
+    policies = tuple(
         PolicyUnderTest(bundle, content, policy, _tokens(content), caches.steps(content, policy, full))
         for bundle, content, policy in zip(bundles, contents, loaded, strict=True)
     )
     found = {kind: tuple(dict.fromkeys(each)) for kind, each in witnesses.items()}
     marked = frozenset(pattern for patterns in marks.values() for pattern in patterns)
-    return PoliciesUnderTest(world, sides, index, marked, found, remotes, fresh, sandbox)
+    return PoliciesUnderTest(world, policies, index, marked, found, remotes, fresh, sandbox)
 
 
 def _registry(content: PolicyContent) -> Registry:

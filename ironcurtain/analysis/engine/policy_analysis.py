@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -27,24 +27,24 @@ class PolicyAnalysis:
     """A bundle in an assumed world after OPA was asked about all of it.
 
     Attributes:
-        sides: The policy, loaded in the world.
+        policies: The policy, loaded in the world.
         tools: By server and tool, what was found.
         guarantees: The guarantees whose patterns and tests calls were told apart by, too.
     """
 
-    sides: PoliciesUnderTest
+    policies: PoliciesUnderTest
     tools: Mapping[tuple[str, str], Examined]
     guarantees: tuple[ReadGuarantee, ...] = ()
 
     @property
     def bundle(self) -> Bundle:
         """The bundle."""
-        return self.sides.sides[0].bundle
+        return self.policies[0].bundle
 
     @property
     def content(self) -> PolicyContent:
         """What the bundle holds."""
-        return self.sides.sides[0].content
+        return self.policies[0].content
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def analyse_policy(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Pl
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    sides = load_sides([bundle], world)
-    spaces = [CallSpace(server, tool, sides) for server, tool in _tools(PolicyContent.of(bundle))]
-    return PlainAnalysis(sides, _examined(spaces, opa))
+    policies = load_policies([bundle], world)
+    spaces = [CallSpace(server, tool, policies) for server, tool in _tools(PolicyContent.of(bundle))]
+    return PlainAnalysis(policies, _examined(spaces, opa))
 
 
 def analyse_with_guarantees(
@@ -104,14 +104,14 @@ def analyse_with_guarantees(
     marks: dict[str, set[str]] = {}
     for guarantee in read:
         marks.setdefault(guarantee.kind, set()).update(guarantee.patterns)
-    sides = load_sides([bundle], world, marks)
+    policies = load_policies([bundle], world, marks)
     spaces = []
     for server, tool in _tools(content):
         about = [guarantee for guarantee in read if (server, tool) in guarantee.tools]
         if about or not only_guaranteed:
             more = [predicate for guarantee in about for predicate in guarantee.predicates]
-            spaces.append(CallSpace(server, tool, sides, more))
-    return PolicyAnalysis(sides, _examined(spaces, opa), read)
+            spaces.append(CallSpace(server, tool, policies, more))
+    return PolicyAnalysis(policies, _examined(spaces, opa), read)
 
 
 def _examined(spaces: Sequence[CallSpace], opa: OpaCommand) -> dict[tuple[str, str], Examined]:

@@ -266,14 +266,14 @@ class _Search:
         memo: dict[tuple[ResourceKey | None, ...], Severities | None] = {}
 
         def start(element: Element) -> SearchState:
-            total: Severities = tuple(-1 for _ in self._space.sides.sides)
+            total: Severities = tuple(-1 for _ in self._space.policies)
             for keys, _ in pairs(element):
                 if keys not in memo:
                     memo[keys] = self.verdicts.in_mode(keys, chosen, mask)
                 total = _worst(total, memo[keys] or total)
             return self.examined.calls.mask(element), total
 
-        nothing: SearchState = (0, tuple(-1 for _ in self._space.sides.sides))
+        nothing: SearchState = (0, tuple(-1 for _ in self._space.policies))
         sums: Sums[SearchState] = Sums(start, _plus, nothing, lambda state: not state[0] & ~mask)
         reached = self.examined.calls.join(chosen, roles, fixed, sums, self.allowed)
         for (bits, call), elements in reached.items():

@@ -80,7 +80,7 @@ class Calls:
     def _bare(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> Iterator[Element]:
         """Yield how a call can hold no resource of a source; nothing where it must hold one."""
         if not self._space.elements.yields_resources(roles):
-            yield Element(None, (), tuple(() for _ in self._space.sides.sides))
+            yield Element(None, (), tuple(() for _ in self._space.policies))
             return
         absent = self._space.elements.absent(source, chosen)
         if absent is not None and absent.is_bare and not self._space.elements.is_implied(roles):

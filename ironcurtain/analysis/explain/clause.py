@@ -54,7 +54,7 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         outcome=next(outcome for outcome in report.clauses if outcome.clause.id == clause),
         rules=tuple(_rules(content, clause)),
         cells=tuple(cell for tool in examined for cell in cells_of(tool, clause)),
-        examples=_examples(examined, clause, whole.sides, opa),
+        examples=_examples(examined, clause, whole.policies, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
         exactness="sampled" if any(tool.gaps for tool in examined) else "exact",
         reasons={
@@ -87,19 +87,19 @@ def _rules(content: PolicyContent, clause: str) -> Iterator[ClauseRule]:
 
 
 def _examples(
-    examined: list[Examined], clause: str, sides: PoliciesUnderTest, opa: OpaCommand
+    examined: list[Examined], clause: str, policies: PoliciesUnderTest, opa: OpaCommand
 ) -> tuple[ExampleCall, ...]:
     """Return calls that the clause decides, as OPA says of each of them."""
     calls: dict[str, tuple[Examined, FoundCall]] = {}
     for tool in examined:
         of_tool = list(_decided_calls(tool, clause))
         calls |= {f"{len(calls) + number:04}": (tool, call) for number, call in enumerate(of_tool)}
-    policy = sides.sides[0].policy
+    policy = policies[0].policy
     prepared = {
         id_: prepare(Call(tool.space.server, tool.space.tool, call.arguments, call.caller), policy)
         for id_, (tool, call) in list(calls.items())[:_MAX_EXAMPLES]
     }
-    decisions = decide_prepared(prepared, sides.sides[0].bundle, policy, opa)
+    decisions = decide_prepared(prepared, policies[0].bundle, policy, opa)
     return tuple(
         ExampleCall(
             server=decision.server,

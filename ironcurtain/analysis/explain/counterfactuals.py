@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.search import CallSearch
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element
@@ -79,7 +79,7 @@ class Nearest:
         self._bundle = bundle
         self._policy = policy
         self._decide = decide
-        self._sides: PoliciesUnderTest | None = None
+        self._policies: PoliciesUnderTest | None = None
         self._spaces: dict[tuple[str, str], CallSpace | None] = {}
 
     def suggestions(self, refused: Refused) -> tuple[Suggestion, ...]:
@@ -119,9 +119,9 @@ class Nearest:
     def _space(self, server: str, tool: str) -> CallSpace | None:
         if (server, tool) not in self._spaces:
             try:
-                if self._sides is None:
-                    self._sides = load_sides([self._bundle], described_deployment(self._policy.site))
-                self._spaces[server, tool] = CallSpace(server, tool, self._sides)
+                if self._policies is None:
+                    self._policies = load_policies([self._bundle], described_deployment(self._policy.site))
+                self._spaces[server, tool] = CallSpace(server, tool, self._policies)
             except IronCurtainError:
                 # A policy that cannot be examined yields no suggestions; the rest of the explanation holds.
                 self._spaces[server, tool] = None
@@ -213,7 +213,7 @@ def _replacements(
     elements = [e for e in space.elements.of(index, roles) if _is_plain(e) and outcomes.could(e, goal)]
     old = refused.filled.get(source.places[0])
     for element in sorted(elements, key=lambda element: _distance(old, element)):
-        value = _with_name(element.values[0], old, space.sides.fresh[0])
+        value = _with_name(element.values[0], old, space.policies.fresh[0])
         yield space.reader.placing.place(source, (value,))
 
 

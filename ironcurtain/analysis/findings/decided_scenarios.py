@@ -60,7 +60,7 @@ def recorded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: Opa
 
 def _decided(analysis: PolicyAnalysis, scenarios: Sequence[Scenario], opa: OpaCommand) -> DecidedScenarios:
     bundle = analysis.bundle
-    policy = load_described(bundle, analysis.sides.world)
+    policy = load_described(bundle, analysis.policies.world)
     prepared = prepare_scenarios(scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa) if prepared else {}
     return DecidedScenarios(tuple(scenarios), prepared, decisions)

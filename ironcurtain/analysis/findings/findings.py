@@ -167,7 +167,7 @@ def _decided(
     drafts: Sequence[FindingDraft], analysis: PolicyAnalysis, opa: OpaCommand
 ) -> dict[str, Decision]:
     """Let the real steps and OPA decide the calls that show findings."""
-    side = analysis.sides.sides[0]
+    side = analysis.policies[0]
     prepared = {
         f"w{number}": prepare(
             Call(

@@ -68,7 +68,7 @@ def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeRep
     """
     prepared, tools = examined.guarantees, examined.tools
     broken = {read.guarantee.id: _smallest(read, tools) for read in prepared}
-    decisions = _confirmed(broken, examined.sides, opa)
+    decisions = _confirmed(broken, examined.policies, opa)
     results = tuple(_result(read, broken[read.guarantee.id], decisions) for read in prepared)
     ok = all(result.holds for result in results)
     return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
@@ -103,11 +103,11 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
     for tool in read.tools:
         examined = tools[tool]
         gaps |= examined.gaps
-        search = CallSearch(examined, _allowed(read, examined.space.sides.registry))
+        search = CallSearch(examined, _allowed(read, examined.space.policies.registry))
         wanted = wanted_classes(read, examined.space)
         for cell in examined.space.cells.values():
             answers = examined.answers.get(cell.keys, ())
-            if not speaks_of(read, cell, examined.space.sides.registry):
+            if not speaks_of(read, cell, examined.space.policies.registry):
                 continue
             cells += any(overlaps(answered, wanted) for answered in answers)
             if not search.could(cell, _suspicious(read.guarantee)):
@@ -194,10 +194,10 @@ def _suspicious(guarantee: Guarantee) -> Callable[[Severities], bool]:
 
 
 def _confirmed(
-    broken: Mapping[str, _Broken], sides: PoliciesUnderTest, opa: OpaCommand
+    broken: Mapping[str, _Broken], policies: PoliciesUnderTest, opa: OpaCommand
 ) -> dict[str, Decision]:
     """Let the real steps and OPA decide the calls that break guarantees."""
-    side = sides.sides[0]
+    side = policies[0]
     prepared = {
         id_: prepare(
             Call(

@@ -52,7 +52,7 @@ def matrix_of(analysis: PlainAnalysis) -> Matrix:
     for examined in analysis.tools.values():
         tables.setdefault(examined.space.server, []).append(tool_table(examined))
     servers = {server: _grouped(each) for server, each in tables.items()}
-    return Matrix(world=analysis.sides.world, servers=servers)
+    return Matrix(world=analysis.policies.world, servers=servers)
 
 
 def matrix_json(matrix: Matrix) -> str:

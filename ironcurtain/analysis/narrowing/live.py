@@ -135,4 +135,4 @@ class LiveTool:
         return self._empty[memo]
 
     def _resources(self, roles: tuple[str, ...]) -> list[str]:
-        return [role for role in roles if self._space.sides.registry[role].resource]
+        return [role for role in roles if self._space.policies.registry[role].resource]

@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.rules.diagram import MAX_PATHS
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
@@ -47,10 +47,10 @@ def narrowing(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    policies = load_sides([bundle], world)
+    policies = load_policies([bundle], world)
     annotated = [
         (server, tool)
-        for server, annotations in policies.sides[0].content.annotations.servers.items()
+        for server, annotations in policies[0].content.annotations.servers.items()
         for tool in annotations.tools
     ]
     spaces = {(server, tool.tool): _space(server, tool, policies) for server, tool in annotated}
@@ -83,7 +83,7 @@ def _permitted(
     concerned = [scenario for scenario in scenarios if (scenario.call.server, scenario.call.tool) in tools]
     if not concerned:
         return {}
-    side = policies.sides[0]
+    side = policies[0]
     decisions = decide_prepared(prepare_scenarios(concerned, side.policy), side.bundle, side.policy, opa)
     permitted: dict[tuple[str, str], str] = {}
     for scenario in concerned:
@@ -142,7 +142,7 @@ def _not_followed(
     server: str, tool: ToolAnnotation, policies: PoliciesUnderTest, reasons: tuple[str, ...]
 ) -> NarrowedTool:
     """Return a tool whose tests cannot be followed: hidden only where no rule could permit a call of it."""
-    side = policies.sides[0]
+    side = policies[0]
     rules = rules_of_tool(side.content, server, tool, side.tokens)
     roles = {role for argument in tool.args for role in argument.possible_roles}
     contained = tool.contained and any(policies.registry[role].containable for role in roles)

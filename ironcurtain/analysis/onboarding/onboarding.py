@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.analysis.engine.opa_queries import examine
-from ironcurtain.analysis.engine.policies_under_test import load_sides
+from ironcurtain.analysis.engine.policies_under_test import load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.analysis.matrix.report import Row
@@ -95,8 +95,8 @@ def newcomer_rows(
         release=Release(opa.version, case_insensitive_hosts=published.hosts),
         custom=custom,
     )
-    sides = load_sides([bundle], world)
-    examined = examine([CallSpace(server, tool.tool, sides) for tool in tools], engine)
+    policies = load_policies([bundle], world)
+    examined = examine([CallSpace(server, tool.tool, policies) for tool in tools], engine)
     return {tool.space.tool: tool_table(tool).rows for tool in examined}
 
 

@@ -26,10 +26,10 @@ from ironcurtain.system.frozen import JsonValue
 class PlainValues:
     """What stands in calls of one tool for the arguments that a question is not about."""
 
-    def __init__(self, annotation: ToolAnnotation, reader: SourceReader, sides: PoliciesUnderTest) -> None:
+    def __init__(self, annotation: ToolAnnotation, reader: SourceReader, policies: PoliciesUnderTest) -> None:
         self._annotation = annotation
         self._reader = reader
-        self._sides = sides
+        self._policies = policies
         self._known: dict[tuple[str, ...], dict[str, JsonValue]] = {}
 
     @cached_property
@@ -54,7 +54,7 @@ class PlainValues:
     def needs_repository(self, source: ResourceSource) -> bool:
         """Tell whether what a source yields depends on the repository of the call."""
         argument = source.argument
-        return argument is not None and GIT_REMOTE in argument.possible_roles and bool(self._sides.remotes)
+        return argument is not None and GIT_REMOTE in argument.possible_roles and bool(self._policies.remotes)
 
     def resource(self, name: str) -> dict[str, JsonValue]:
         """Return a plain value of an argument that names a resource and must be there."""
@@ -81,16 +81,16 @@ class PlainValues:
     def _witnesses(self, source: ResourceSource) -> Iterator[RawValue]:
         listed = self._reader.placing.listed(source.argument, source.pointer) if source.argument else None
         yield from listed or ()
-        roles = [self._sides.registry[role] for role in source.roles]
+        roles = [self._policies.registry[role] for role in source.roles]
         kinds = {role.pattern_kind for role in roles if role.resource}
-        if "path" in kinds and self._sides.sandbox is not None:
-            yield f"{self._sides.sandbox}/{self._sides.fresh[0]}"
+        if "path" in kinds and self._policies.sandbox is not None:
+            yield f"{self._policies.sandbox}/{self._policies.fresh[0]}"
             yield "."
         for kind in sorted(kinds):
-            for witness in self._sides.witnesses.get(kind, ()):
+            for witness in self._policies.witnesses.get(kind, ()):
                 if not witness.chain:
                     yield from self._reader.spellings(source, witness)
-        yield from list(self._sides.remotes.values())[:1]
+        yield from list(self._policies.remotes.values())[:1]
 
 
 class CallArguments:
@@ -100,14 +100,14 @@ class CallArguments:
         tool: The tool.
         modes: Its modes.
         reader: Its sources.
-        sides: The policies.
+        policies: The policies.
     """
 
     def __init__(
-        self, tool: ValidatedTool, modes: Modes, reader: SourceReader, sides: PoliciesUnderTest
+        self, tool: ValidatedTool, modes: Modes, reader: SourceReader, policies: PoliciesUnderTest
     ) -> None:
         self._tool, self._modes, self._reader = tool, modes, reader
-        self._plain = PlainValues(tool.annotation, reader, sides)
+        self._plain = PlainValues(tool.annotation, reader, policies)
 
     def filled(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return a call's arguments with defaults filled in."""

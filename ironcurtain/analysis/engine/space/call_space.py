@@ -1,6 +1,6 @@
 """The space of one tool's calls under one or two policies: all that can be told apart about them.
 
-    space = CallSpace("filesystem", "read_file", load_sides([bundle], world))
+    space = CallSpace("filesystem", "read_file", load_policies([bundle], world))
     for cell in space.cells.values():
         diagram = space.diagrams.of(cell)
 
@@ -43,7 +43,7 @@ class CallSpace:
     Args:
         server: The tool's server.
         tool: Its name, known to every policy.
-        sides: The policies.
+        policies: The policies.
         more: Further tests that calls are told apart by, beside those of the rules.
 
     Attributes:
@@ -66,18 +66,18 @@ class CallSpace:
     """
 
     def __init__(
-        self, server: str, tool: str, sides: PoliciesUnderTest, more: Sequence[Predicate] = ()
+        self, server: str, tool: str, policies: PoliciesUnderTest, more: Sequence[Predicate] = ()
     ) -> None:
-        self.server, self.tool, self.sides = server, tool, sides
-        tools = [known for side in sides.sides if (known := side.policy.tool(server, tool)) is not None]
-        if len(tools) < len(sides.sides):
+        self.server, self.tool, self.policies = server, tool, policies
+        tools = [known for side in policies if (known := side.policy.tool(server, tool)) is not None]
+        if len(tools) < len(policies):
             raise EvidenceError("a tool is missing from one of the policies")
         self.annotation = tools[0].annotation
         self.rules = tuple(
-            rules_of_tool(side.content, server, self.annotation, side.tokens) for side in sides.sides
+            rules_of_tool(side.content, server, self.annotation, side.tokens) for side in policies
         )
         named = {pattern for rules in self.rules for rule in rules for pattern in rule.patterns}
-        self.reader = SourceReader(server, tools, sides, frozenset(named))
+        self.reader = SourceReader(server, tools, policies, frozenset(named))
         self.sources: tuple[ResourceSource, ...] = self.reader.sources
         predicates = [
             *role_predicates(self.annotation),
@@ -85,17 +85,17 @@ class CallSpace:
         ]
         predicates += presence_predicates(self.annotation, [*predicates, *more])
         self.used_predicates = frozenset(predicate.key for predicate in predicates)
-        variables = variables_of([*predicates, *more], tools[0], sides.registry, sides.fresh)
+        variables = variables_of([*predicates, *more], tools[0], policies.registry, policies.fresh)
         self.variables = variables.values
         self.modes = Modes(self.sources, self.variables)
-        self.arguments = CallArguments(tools[0], self.modes, self.reader, sides)
-        self.elements = SourceElements(self.reader, self.modes, self.arguments, sides.registry)
+        self.arguments = CallArguments(tools[0], self.modes, self.reader, policies)
+        self.elements = SourceElements(self.reader, self.modes, self.arguments, policies.registry)
         self.diagrams = CellDiagrams((server, tool), self.rules, self.modes, self.elements)
         self.gaps = variables.gaps | self.reader.gaps() | self.modes.gaps
-        self.gaps |= {CUSTOM_MODULES for side in sides.sides if side.has_custom_modules}
+        self.gaps |= {CUSTOM_MODULES for side in policies if side.has_custom_modules}
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self.arguments.filled({}))}
         self.guards: Mapping[GuardKey, frozenset[PolicyIndex]] = self._find_guards()
-        self.cells = find_cells(self.modes, self.elements, len(sides.sides))
+        self.cells = find_cells(self.modes, self.elements, len(policies))
 
     def _find_guards(self) -> dict[GuardKey, frozenset[PolicyIndex]]:
         roles = {role for source in self.sources for role in _possible_roles(source)} | {NONE}

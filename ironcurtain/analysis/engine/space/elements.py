@@ -79,13 +79,13 @@ def resource_key(
     subject: Resource,
     minimum: structural_checks.MinimumVerdict,
     side: PolicyUnderTest,
-    sides: PoliciesUnderTest,
+    policies: PoliciesUnderTest,
     patterns: frozenset[str],
 ) -> ResourceKey:
     """Return all that the rules about a tool, which name `patterns`, and the checks know of a resource."""
     covered = subject.role.resource and subject.unresolved is None
     covering = side.policy.patterns.covering(subject.role, subject.resource) if covered else ()
-    marks = sides.marks.covering(subject.role, subject.resource) if covered else ()
+    marks = policies.marks.covering(subject.role, subject.resource) if covered else ()
     escalated = minimum.escalated.get(subject.id)
     return ResourceKey(
         subject.role.name,

@@ -58,30 +58,34 @@ class SourceReader:
     Args:
         server: The tool's server.
         tools: The tool under each policy.
-        sides: The policies.
+        policies: The policies.
         patterns: The patterns that rules about the tool name, under any policy; no other ones matter.
     """
 
     def __init__(
-        self, server: str, tools: Sequence[ValidatedTool], sides: PoliciesUnderTest, patterns: frozenset[str]
+        self,
+        server: str,
+        tools: Sequence[ValidatedTool],
+        policies: PoliciesUnderTest,
+        patterns: frozenset[str],
     ) -> None:
         self._server = server
         self.patterns = patterns
-        self._sides = sides
+        self._policies = policies
         self._steps = [
-            side.steps.of_tool(server, tool, sides.registry)
-            for side, tool in zip(sides.sides, tools, strict=True)
+            side.steps.of_tool(server, tool, policies.registry)
+            for side, tool in zip(policies, tools, strict=True)
         ]
         self._tool = tools[0]
         self.annotation: ToolAnnotation = self._tool.annotation
-        self.placing = Placing(self._tool.schema, sides.fresh)
+        self.placing = Placing(self._tool.schema, policies.fresh)
         self.sources = tuple(self._find())
         repositories = sum(argument.repository for argument in self.annotation.args)
         self._ties = not self.placing.shapes.exact or repositories > 1
-        self._witnesses = {kind: self._relevant(each) for kind, each in sides.witnesses.items()}
+        self._witnesses = {kind: self._relevant(each) for kind, each in policies.witnesses.items()}
 
     def _find(self) -> Iterator[ResourceSource]:
-        registry = self._sides.registry
+        registry = self._policies.registry
         for argument in self.annotation.args:
             if any(registry[role].resource for role in argument.possible_roles):
                 steps = pointers.steps_of(argument.name)
@@ -97,13 +101,13 @@ class SourceReader:
         tops = [source.places[0] for source in self.sources]
         gaps = {f"several resources below the argument {top}" for top in tops if tops.count(top) > 1}
         for source, each in ((s, s.composite) for s in self.sources if s.composite is not None):
-            witnesses = self._witnesses.get(self._sides.registry[each.role].pattern_kind, ())
+            witnesses = self._witnesses.get(self._policies.registry[each.role].pattern_kind, ())
             regions = [(witness, [*self._placed(source, witness)]) for witness in witnesses]
             gaps |= {*self._joined(each).gaps(regions, partial(self.is_judged, source))}
         return frozenset(gaps)
 
     def _joined(self, composite: Composite) -> Joined:
-        return Joined(composite, self._sides.registry[composite.role], self._sides.fresh[0])
+        return Joined(composite, self._policies.registry[composite.role], self._policies.fresh[0])
 
     def _placed(self, source: ResourceSource, witness: PatternWitness) -> Iterator[dict[str, JsonValue]]:
         yield from (self.placing.place(source, (each,)) for each in self.spellings(source, witness))
@@ -122,9 +126,9 @@ class SourceReader:
         """
         role_names = self._roles(source, mode)
         kinds = {
-            self._sides.registry[role].pattern_kind
+            self._policies.registry[role].pattern_kind
             for role in role_names
-            if self._sides.registry[role].resource
+            if self._policies.registry[role].resource
         }
         if GIT_REMOTE in role_names:
             kinds.add("path")
@@ -162,12 +166,12 @@ class SourceReader:
 
     def _relevant(self, witnesses: Sequence[PatternWitness]) -> tuple[PatternWitness, ...]:
         """Keep the witnesses that some rule about the tool, the gate or a mark can tell from others."""
-        sides = self._sides
+        policies = self._policies
         names = {pattern.split(" ")[0] if pattern.startswith("@") else pattern for pattern in self.patterns}
-        names |= {SANDBOX, SECOND_NAME, *sides.marked, *sides.world.domains.get(self._server, ())}
+        names |= {SANDBOX, SECOND_NAME, *policies.marked, *policies.world.domains.get(self._server, ())}
         places = {
-            **{name: real for s in sides.sides for name, real in s.policy.patterns.directories.items()},
-            **sides.marks.directories,
+            **{name: real for s in policies for name, real in s.policy.patterns.directories.items()},
+            **policies.marks.directories,
         }
         inside = {above for name in names & places.keys() for above in ancestors(places[name])}
         return tuple(
@@ -179,7 +183,9 @@ class SourceReader:
         if kind != "url" or GIT_REMOTE not in roles:
             return ()
         return (
-            PatternWitness(kind, "remotes that git cannot resolve", ("unresolved",), (self._sides.fresh[1],)),
+            PatternWitness(
+                kind, "remotes that git cannot resolve", ("unresolved",), (self._policies.fresh[1],)
+            ),
         )
 
     def absent(self, source: ResourceSource, mode: Mapping[str, JsonValue]) -> Element | None:
@@ -211,7 +217,7 @@ class SourceReader:
         """Return what a call yields that gives a source no resource, None if it must hold one."""
         if source.argument is None:
             return None
-        nothing = tuple(() for _ in self._sides.sides)
+        nothing = tuple(() for _ in self._policies)
         doubtful = None
         top = source.pointer[0]
         for value in self.placing.empties(source.argument, source.pointer):
@@ -277,7 +283,7 @@ class SourceReader:
 
     def _own(self, source: ResourceSource, given: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
         """Return a source's arguments with defaults filled in, None if there has to be one."""
-        has_root = any(side.policy.site.working_root(self._server) is not None for side in self._sides.sides)
+        has_root = any(side.policy.site.working_root(self._server) is not None for side in self._policies)
         try:
             filled = self._tool.filled(given, has_working_root=has_root)
         except InvalidArgumentsError:
@@ -293,7 +299,7 @@ class SourceReader:
         """Do steps 4 and 5 for a source alone, whatever the schema says; None if the call ends there."""
         filled = {**mode, **own}
         found = []
-        for side, steps in zip(self._sides.sides, self._steps, strict=True):
+        for side, steps in zip(self._policies, self._steps, strict=True):
             reached = steps.of_filled(filled)
             if reached is None:
                 return None
@@ -311,7 +317,7 @@ class SourceReader:
             # A call can write no larger number (step 1).
             if value.isdecimal() and int(value) <= MAX_INTEGER:
                 yield int(value)
-        argument, world = source.argument, self._sides.world
+        argument, world = source.argument, self._policies.world
         root = world.working_roots.get(self._server, world.sandbox)
         if argument is None or GIT_REMOTE not in argument.possible_roles:
             # What is relative to another argument lies elsewhere in each call.
@@ -319,7 +325,7 @@ class SourceReader:
             yield from shorter_paths(witness.values, world.home, root) if is_short else ()
         else:
             yield from (
-                self._sides.remotes[value] for value in witness.values if value in self._sides.remotes
+                self._policies.remotes[value] for value in witness.values if value in self._policies.remotes
             )
 
     def accepts(self, arguments: dict[str, JsonValue]) -> bool:
@@ -339,7 +345,7 @@ class SourceReader:
         self, source: ResourceSource, arguments: dict[str, JsonValue]
     ) -> tuple[tuple[SeenResource, ...], ...] | None:
         found = []
-        for side, steps in zip(self._sides.sides, self._steps, strict=True):
+        for side, steps in zip(self._policies, self._steps, strict=True):
             seen = self._run(source, arguments, side, steps)
             if seen is None:
                 return None
@@ -369,7 +375,7 @@ class SourceReader:
     def _key(
         self, subject: Resource, minimum: structural_checks.MinimumVerdict, side: PolicyUnderTest
     ) -> ResourceKey:
-        return resource_key(subject, minimum, side, self._sides, self.patterns)
+        return resource_key(subject, minimum, side, self._policies, self.patterns)
 
 
 def _is_plain(element: Element) -> bool:

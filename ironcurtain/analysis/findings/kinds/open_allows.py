@@ -41,7 +41,7 @@ def _unlimited(
     for examined, rule in concerned:
         if rule.named_roles or is_limited(rule.condition):
             return
-        reaching = _reaching(examined.space.annotation, context.analysis.sides.registry)
+        reaching = _reaching(examined.space.annotation, context.analysis.policies.registry)
         for cell, _, answered in answers_of(examined):
             if cell.role in reaching and answered.path.outcome[0] == rule.order:
                 key = f"{examined.space.tool} ({cell.role})"

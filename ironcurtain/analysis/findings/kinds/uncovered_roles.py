@@ -86,7 +86,7 @@ def _allows(
     """Tell whether subjects are allowed, by a rule or by a sandbox that never discharges what is beside."""
     key = keys[0]
     if key is not None and key.discharged and beside is not None:
-        return not examined.space.sides.registry[beside.role].containable
+        return not examined.space.policies.registry[beside.role].containable
     outcomes = [answered.outcomes[0] for answered in examined.answers.get(keys, ())]
     return any(outcome is not None and outcome.verdict is Verdict.ALLOW for outcome in outcomes)
 

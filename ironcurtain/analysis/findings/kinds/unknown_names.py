@@ -119,11 +119,11 @@ def _can_be(examined: Examined, test: ArgCondition, value: JsonValue) -> bool:
     over: Literal["some", "every"] = "some" if pointers.EVERY in pointers.steps_of(test.name) else "every"
     equals = ArgCondition(name=test.name, op="equals", value=value, over=over)
     predicate: Predicate = rule_predicate("args", equals, Verdict.ALLOW)
-    sides = examined.space.sides
-    validated = sides.sides[0].policy.tool(examined.space.server, examined.space.tool)
+    policies = examined.space.policies
+    validated = policies[0].policy.tool(examined.space.server, examined.space.tool)
     if validated is None:
         return True
-    variables = variables_of([predicate], validated, sides.registry, sides.fresh)
+    variables = variables_of([predicate], validated, policies.registry, policies.fresh)
     if not any(predicate.key in class_.true for variable in variables.values for class_ in variable.classes):
         return not variables.is_complete
     return not _is_misspelt(value, _known_values(examined.space.annotation, predicate.path[0]))

@@ -14,7 +14,7 @@ REMEDY = "Ask whoever wrote the server for a schema without that, or leave the t
 def unusable_tools(inputs: FinderInputs) -> Iterator[FindingDraft]:
     """Yield the tools whose schema cannot be evaluated, so that every call of them is denied."""
     analysis = inputs.context.analysis
-    policy = analysis.sides.sides[0].policy
+    policy = analysis.policies[0].policy
     for server, name in analysis.tools:
         validated = policy.tool(server, name)
         if validated is not None and validated.unusable is not None:

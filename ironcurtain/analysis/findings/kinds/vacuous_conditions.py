@@ -25,7 +25,7 @@ def vacuous_conditions(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 def _vacuous(context: FindingContext, name: str, rule: RuleText) -> Iterator[FindingDraft]:
     concerned = context.concerned(rule.order)
-    registry = context.analysis.sides.registry
+    registry = context.analysis.policies.registry
     texts = [
         f"its test {predicate_words(predicate)} holds for every call"
         for predicate in {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support import spaces, spaces_joined
 
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_sides
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.prepare_cache import PrepareCache, PreparedResources, StepsOfTool
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import canonicalise
@@ -20,17 +20,17 @@ CALLS = 400
 NAMES = ["", "word", "~/a/x", "/home/user/.ironcurtain/keys", "../x", "x y"]
 
 
-def steps_of(sides: PoliciesUnderTest, steps: PrepareCache, server: str, tool: str) -> StepsOfTool:
-    fitted = sides.sides[0].policy.tool(server, tool)
+def steps_of(policies: PoliciesUnderTest, steps: PrepareCache, server: str, tool: str) -> StepsOfTool:
+    fitted = policies[0].policy.tool(server, tool)
     assert fitted is not None
-    return steps.of_tool(server, fitted, sides.registry)
+    return steps.of_tool(server, fitted, policies.registry)
 
 
 def alone(
-    sides: PoliciesUnderTest, server: str, tool: str, arguments: dict[str, Any]
+    policies: PoliciesUnderTest, server: str, tool: str, arguments: dict[str, Any]
 ) -> PreparedResources | None:
     """Do the steps for one call, with nothing remembered."""
-    policy = sides.sides[0].policy
+    policy = policies[0].policy
     fitted = policy.tool(server, tool)
     assert fitted is not None
     try:
@@ -45,8 +45,8 @@ def alone(
 @pytest.mark.parametrize("space", [spaces, spaces_joined], ids=["plain", "joined"])
 def test_every_call_reaches_what_it_reaches_alone(space: Any) -> None:
     random = Random(6)
-    sides = load_sides([space.bundle_of(space.random_policy(random))], space.WORLD)
-    steps = sides.sides[0].steps
+    policies = load_policies([space.bundle_of(space.random_policy(random))], space.WORLD)
+    steps = policies[0].steps
     server, tools = ("s", spaces.SCHEMA) if space is spaces else ("j", spaces_joined.TOOLS)
     ended = 0
     for _ in range(CALLS):
@@ -55,15 +55,15 @@ def test_every_call_reaches_what_it_reaches_alone(space: Any) -> None:
         top = random.choice(list(arguments) or ["none"])
         if isinstance(arguments.get(top), str) and random.random() < 0.5:
             arguments[top] = random.choice(NAMES)
-        expected = alone(sides, server, tool, arguments)
-        assert steps_of(sides, steps, server, tool).of(arguments, top) == expected
+        expected = alone(policies, server, tool, arguments)
+        assert steps_of(policies, steps, server, tool).of(arguments, top) == expected
         ended += expected is None
     assert CALLS / 20 < ended < CALLS * 0.8
 
 
 def test_what_no_step_reads_is_not_told_apart_and_a_hidden_path_is() -> None:
-    sides = load_sides([spaces.bundle_of(spaces.random_policy(Random(1)))], spaces.WORLD)
-    copy = steps_of(sides, sides.sides[0].steps, "s", "copy")
+    policies = load_policies([spaces.bundle_of(spaces.random_policy(Random(1)))], spaces.WORLD)
+    copy = steps_of(policies, policies[0].steps, "s", "copy")
     call = {"source": "~/a/x", "target": "~/d/x"}
     one = copy.of({**call, "note": "one"}, "source")
     assert one is not None
@@ -81,7 +81,7 @@ def test_policies_share_steps_only_where_they_name_the_same_directories() -> Non
 
     def shared(one: dict[str, Any], two: dict[str, Any]) -> bool:
         bundles = [spaces.bundle_of([each, *rules]) for each in (one, two)]
-        old, new = load_sides(bundles, spaces.WORLD).sides
+        old, new = load_policies(bundles, spaces.WORLD).policies
         return old.steps is new.steps
 
     assert shared(first, other)
