@@ -89,7 +89,9 @@ def generate_calls(context: GenerationContext) -> Generated:
                 continue  # every call of it is invalid
             filler = Filler(fitted, registry, words)
             predicates = _predicates(tool, server, context)
-            found = list(_Calls(server, filler, registry, {**places, **repositories}, predicates, words).all())
+            found = list(
+                _Calls(server, filler, registry, {**places, **repositories}, predicates, words).all()
+            )
             room = min(MAX_OF_TOOL, MAX_CALLS - len(calls))
             calls += found[:room]
             left_out += max(0, len(found) - room)
@@ -157,7 +159,9 @@ def _places(context: GenerationContext, registry: Registry, fresh: str) -> _Plac
     return found
 
 
-def _of_lists(kind: str, names: set[str], lists: Lists, registry: Registry, fresh: str) -> list[PatternWitness]:
+def _of_lists(
+    kind: str, names: set[str], lists: Lists, registry: Registry, fresh: str
+) -> list[PatternWitness]:
     found = []
     for name in sorted(names & lists.lists.keys()):
         values = members(lists.lists[name], registry)
