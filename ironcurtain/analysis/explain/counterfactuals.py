@@ -19,7 +19,7 @@ from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, l
 from ironcurtain.analysis.engine.search import CallSearch
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element
-from ironcurtain.analysis.engine.space.placing import Spelling
+from ironcurtain.analysis.engine.space.placing import RawValue
 from ironcurtain.analysis.engine.values.witnesses import SECOND_NAME
 from ironcurtain.analysis.engine.whole_calls import Calls
 from ironcurtain.analysis.explain.counterfactual_outcomes import Outcomes
@@ -235,7 +235,7 @@ def _distance(old: JsonValue, element: Element) -> tuple[int, str]:
     return -common, text
 
 
-def _with_name(value: Spelling, old: JsonValue, fresh: str) -> Spelling:
+def _with_name(value: RawValue, old: JsonValue, fresh: str) -> RawValue:
     """Return a proposed place under the name that was given, where the name was only made up."""
     name = posixpath.basename(old) if isinstance(old, str) else ""
     if not isinstance(value, str) or not (value.startswith("/") and value.endswith(f"/{fresh}")):
