@@ -2,8 +2,14 @@
 
     load -> annotate -> compile rules -> resolve lists -> scenarios -> verify and repair -> record -> publish
 
-Nothing is written to the output before the last stage, and nothing is published that did not verify, or
-about which a question is open.
+    built = build(sources, options, opa, progress)
+    built.bundle.revision
+
+What holds:
+
+1. Nothing is written to the output before the last stage.
+2. Nothing is published that did not verify, or about which a question is open.
+3. The same inputs and kept answers give the same bytes; a model is asked only what no kept answer tells.
 """
 
 from __future__ import annotations

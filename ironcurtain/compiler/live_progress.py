@@ -1,4 +1,4 @@
-"""Progress on a terminal: a table that lives while the compile runs, reports above it."""
+"""Progress on a terminal: a table that is updated while the compile runs, with reports above it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ironcurtain.compiler.llm.ledger import Entry, Ledger, Spent
+from ironcurtain.compiler.llm.ledger import Ledger, LedgerEntry, Spent
 from ironcurtain.system.text import printable
 
 _WIDE = 80
@@ -90,7 +90,7 @@ class _Rows:
             self.table.add_column(name, justify="right", overflow="fold")
         self.table.add_column("elapsed", justify="right", no_wrap=True)
 
-    def add_stage(self, stage: _Stage, entries: list[Entry]) -> None:
+    def add_stage(self, stage: _Stage, entries: list[LedgerEntry]) -> None:
         """Add a stage and its questions."""
         running = stage.summary is None
         seconds = time.monotonic() - stage.begun if running else stage.seconds

@@ -1,4 +1,4 @@
-"""What a compile tells about itself while it runs. The pipeline reports; the command line shows."""
+"""Progress of a compile: the stages report it, the command line shows it."""
 
 from __future__ import annotations
 

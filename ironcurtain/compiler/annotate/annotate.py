@@ -93,17 +93,21 @@ def annotate(
     own = declared.servers if declared is not None else {}
     roles = tuple({role.name: role for role in (*roles, *(declared.roles if declared else ()))}.values())
     registry = Registry(roles)
-    notes = [note for one in all_listed(tools) for note in text_findings(one.server, one.tool)]
+    notes = [
+        note
+        for server_tool in all_listed(tools)
+        for note in text_findings(server_tool.server, server_tool.tool)
+    ]
     listed = all_listed({server: listed for server, listed in tools.items() if server not in own})
     answers = _ask(listed, registry, cache, known)
     found = {server: list(own[server].tools) if server in own else [] for server in tools}
-    for one, answer in zip(listed, answers, strict=True):
-        reviewed = known.find(one.tool) if known is not None and answer.provider == SHIPPED else None
-        annotation = _shipped(read_annotation(answer.content, one), answer, reviewed)
-        annotation = _confirmed(one.server, annotation, confirmations)
-        annotation, note = _contained(one.server, annotation, answer, confirmations, reviewed)
-        found[one.server].append(_listed(annotation, one))
-        notes += [*note, *_corrected(one, answer, reviewed, registry)]
+    for server_tool, answer in zip(listed, answers, strict=True):
+        reviewed = known.find(server_tool.tool) if known is not None and answer.provider == SHIPPED else None
+        annotation = _shipped(read_annotation(answer.content, server_tool), answer, reviewed)
+        annotation = _confirmed(server_tool.server, annotation, confirmations)
+        annotation, note = _contained(server_tool.server, annotation, answer, confirmations, reviewed)
+        found[server_tool.server].append(_listed(annotation, server_tool))
+        notes += [*note, *_corrected(server_tool, answer, reviewed, registry)]
     annotations = Annotations(
         format="ironcurtain/annotations/v1",
         roles=tuple(roles),
@@ -116,7 +120,11 @@ def annotate(
         notes += drift_notes(previous, annotations)
         raise_all(unconfirmed_weakenings(previous, annotations, confirmations))
     proposals = open_proposals(listed, answers, confirmations)
-    proposed = {(one.server, one.tool.name, arg) for each in proposals for one, arg in each.places}
+    proposed = {
+        (server_tool.server, server_tool.tool.name, arg)
+        for each in proposals
+        for server_tool, arg in each.places
+    }
     raise_all(check_heuristics(annotations, registry, proposed))
     notes += heuristic_notes(annotations, registry)
     return Annotated(annotations, tuple(notes), proposals)
@@ -126,8 +134,8 @@ def _ask(
     listed: Sequence[ServerTool], registry: Registry, cache: AnswerCache, known: Collection | None
 ) -> list[Answer]:
     """Return one answer for each tool, in their order; what is neither kept nor known is asked in batches."""
-    parts = [tool_question(one, registry) for one in listed]
-    by_digest = {part.digest: one for part, one in zip(parts, listed, strict=True)}
+    parts = [tool_question(server_tool, registry) for server_tool in listed]
+    by_digest = {part.digest: server_tool for part, server_tool in zip(parts, listed, strict=True)}
     if known is not None and not cache.asks_anew("annotate"):
         _take_known(parts, listed, registry, cache, known)
 
@@ -145,19 +153,21 @@ def _take_known(
     known: Collection,
 ) -> None:
     """Answer from the collection what no kept answer answers: a project's own annotation wins."""
-    for one, part in zip(listed, parts, strict=True):
-        found = None if cache.has(part) else known.find(one.tool)
+    for server_tool, part in zip(listed, parts, strict=True):
+        found = None if cache.has(part) else known.find(server_tool.tool)
         content = found.answer(registry) if found else None
         if found and not part.mistakes(content):
             cache.take(part, content, provider=SHIPPED, model=found.package)
 
 
-def _as_reviewed(one: ServerTool, listed: Sequence[ServerTool], known: Collection | None) -> ServerTool:
+def _as_reviewed(
+    server_tool: ServerTool, listed: Sequence[ServerTool], known: Collection | None
+) -> ServerTool:
     """Return a tool with what it was in the collection, where it is another now."""
     if known is None:
-        return one
-    beside = [other.tool for other in listed if other.server == one.server]
-    return replace(one, changed=known.changed(one.tool, beside))
+        return server_tool
+    beside = [other.tool for other in listed if other.server == server_tool.server]
+    return replace(server_tool, changed=known.changed(server_tool.tool, beside))
 
 
 def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: KnownTool | None) -> ToolAnnotation:
@@ -170,12 +180,13 @@ def _shipped(tool: ToolAnnotation, answer: Answer, reviewed: KnownTool | None) -
 
 
 def _corrected(
-    one: ServerTool, answer: Answer, reviewed: KnownTool | None, registry: Registry
+    server_tool: ServerTool, answer: Answer, reviewed: KnownTool | None, registry: Registry
 ) -> Iterator[str]:
     """Say where the collection speaks otherwise of a tool now than when its answer was kept."""
     if reviewed is not None and reviewed.answer(registry) != answer.content:
         yield (
-            f"{one.server}: the collection that ships with IronCurtain annotates {visible(one.tool.name)} "
+            f"{server_tool.server}: the collection that ships with IronCurtain annotates "
+            f"{visible(server_tool.tool.name)} "
             f"otherwise now than the answer that is kept; remove {answer.file_name} to take that"
         )
 
@@ -217,9 +228,9 @@ def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) 
     return tool.model_copy(update={"confirmed": (*matching, *kept)}) if matching else tool
 
 
-def _listed(tool: ToolAnnotation, one: ServerTool) -> ToolAnnotation:
+def _listed(tool: ToolAnnotation, server_tool: ServerTool) -> ToolAnnotation:
     """Pin all that clients are told of the tool, where that was read from its server."""
-    digest = one.tool.listing_digest
+    digest = server_tool.tool.listing_digest
     return tool.model_copy(update={"listing_digest": digest}) if digest else tool
 
 

@@ -1,4 +1,4 @@
-"""The file `confirmations.yaml`: what people looked at and answer for.
+"""The file `confirmations.yaml`: what people reviewed and confirmed, with a reason.
 
 Each entry is bound by a digest to the thing as it was; a changed tool, annotation or rule has to be
 confirmed again.

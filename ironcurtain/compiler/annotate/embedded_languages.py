@@ -1,7 +1,7 @@
-"""Arguments that hold a language (SQL, shell, …): what they do cannot be judged by their value.
+"""Arguments that hold a language (SQL, shell, …), whose effect cannot be decided by their value.
 
-Their tools are judged as a whole, so the person who reads the policy is told of them, and nothing that
-such a tool does can be called contained without a person's word.
+A rule decides about their tools as a whole, so the person who reads the policy is told of them, and such a
+tool is contained only if a person confirms it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ class RoleProposal:
     @property
     def error(self) -> IronCurtainError:
         """What stops a compile before the rules are asked for."""
-        named = ", ".join(f"{one.server} {visible(one.tool.name)} {visible(arg)}" for one, arg in self.places)
+        named = ", ".join(
+            f"{server_tool.server} {visible(server_tool.tool.name)} {visible(arg)}"
+            for server_tool, arg in self.places
+        )
         return ProposedRoleError(
             f"the answer proposes the role {self.role.name} for {named}; without it no rule can be about "
             "them",
@@ -61,8 +64,10 @@ class RoleProposal:
     @property
     def _hint(self) -> str:
         """What to do; nothing that looks like a resource or a recipient is said to be called none."""
-        looks = [(one, arg, _looks_like(one, arg, self.role)) for one, arg in self.places]
-        entries = [_declining(one, arg) for one, arg, what in looks if what is None]
+        looks = [
+            (server_tool, arg, _looks_like(server_tool, arg, self.role)) for server_tool, arg in self.places
+        ]
+        entries = [_declining(server_tool, arg) for server_tool, arg, what in looks if what is None]
         declare = "Put the lines below into ironcurtain.toml (all tools are then asked about again)"
         kept = [f"{visible(arg)} looks like {what}" for _, arg, what in looks if what is not None]
         if not entries:
@@ -73,11 +78,11 @@ class RoleProposal:
         )
 
 
-def _looks_like(one: ServerTool, argument: str, role: IdentifierRole) -> str | None:
+def _looks_like(server_tool: ServerTool, argument: str, role: IdentifierRole) -> str | None:
     """Say what an argument looks like that nobody should be advised to call nothing; None if it may be."""
     if names_recipients(role):
         return "a recipient (the proposed role)"
-    for leaf in schema_leaves(one.tool.input_schema):
+    for leaf in schema_leaves(server_tool.tool.input_schema):
         if argument not in leaf.spellings or leaf.is_plain_element:
             continue
         by = recipient_in(leaf)
@@ -87,13 +92,13 @@ def _looks_like(one: ServerTool, argument: str, role: IdentifierRole) -> str | N
     return None
 
 
-def _declining(one: ServerTool, argument: str) -> str:
+def _declining(server_tool: ServerTool, argument: str) -> str:
     """Return the entry that confirms that an argument is none."""
     entry = {
-        "server": one.server,
-        "tool": one.tool.name,
+        "server": server_tool.server,
+        "tool": server_tool.tool.name,
         "arg": argument,
-        "schema_digest": tool_digest(one.tool),
+        "schema_digest": tool_digest(server_tool.tool),
         "by": "…",
         "reason": "…",
     }
@@ -106,14 +111,17 @@ def open_proposals(
     """Return the roles that answers propose, without the arguments that a person confirmed to be none."""
     roles: dict[str, IdentifierRole] = {}
     places: dict[str, list[tuple[ServerTool, str]]] = {}
-    for one, answer in zip(listed, answers, strict=True):
+    for server_tool, answer in zip(listed, answers, strict=True):
         declined = {
-            entry.arg for entry in confirmations.of_tool(one.server, one.tool.name, tool_digest(one.tool))
+            entry.arg
+            for entry in confirmations.of_tool(
+                server_tool.server, server_tool.tool.name, tool_digest(server_tool.tool)
+            )
         }
         for argument, role in read_proposals(answer.content):
             if argument not in declined:
                 roles.setdefault(role.name, role)
-                places.setdefault(role.name, []).append((one, argument))
+                places.setdefault(role.name, []).append((server_tool, argument))
     return tuple(RoleProposal(role, tuple(places[name])) for name, role in roles.items())
 
 

@@ -116,34 +116,34 @@ def read_proposals(content: JsonValue) -> list[tuple[str, IdentifierRole]]:
 
 
 def _joint(number: int, chunk: Sequence[ServerTool], registry: Registry) -> BatchedQuestion:
-    servers = {one.server for one in chunk}
+    servers = {server_tool.server for server_tool in chunk}
     mixed = len(servers) > 1
-    parts = tuple(tool_question(one, registry) for one in chunk)
+    parts = tuple(tool_question(server_tool, registry) for server_tool in chunk)
 
     def divide(content: JsonValue) -> list[JsonValue]:
         return [
             {"tools": [_without_server(entry)]}
-            for one in chunk
+            for server_tool in chunk
             for entry in entries(content, "tools")
-            if _names(entry, one)
+            if _names(entry, server_tool)
         ]
 
     def narrow(content: JsonValue) -> JsonValue:
         tools = objects(content.get("tools")) if isinstance(content, dict) else None
         if tools is None:
             return content
-        about = [entry for entry in tools if any(_names(entry, one) for one in chunk)]
+        about = [entry for entry in tools if any(_names(entry, server_tool) for server_tool in chunk)]
         return {"tools": [entry if mixed else _without_server(entry) for entry in about]}
 
     def check(content: JsonValue) -> list[str]:
         tools = entries(content, "tools")
         given = [
-            (one, part, [entry for entry in tools if _names(entry, one)])
-            for one, part in zip(chunk, parts, strict=True)
+            (server_tool, part, [entry for entry in tools if _names(entry, server_tool)])
+            for server_tool, part in zip(chunk, parts, strict=True)
         ]
         return _count_mistakes(tools, chunk) + [
-            f"tool {quoted(one.tool.name)}: {mistake}"
-            for one, part, named in given
+            f"tool {quoted(server_tool.tool.name)}: {mistake}"
+            for server_tool, part, named in given
             if len(named) == 1
             for mistake in part.mistakes({"tools": [_without_server(named[0])]})
         ]
@@ -173,21 +173,21 @@ def _names(entry: dict[str, JsonValue], listed: ServerTool) -> bool:
 def _question(key: str, listed: Sequence[ServerTool], registry: Registry, check: AnswerCheck) -> Question:
     data: list[dict[str, JsonSource]] = [
         {
-            "server": one.server,
-            "tool": one.tool.name,
-            "description": one.tool.description,
-            "input_schema": one.tool.input_schema,
-            "server_hints": one.tool.annotations,
+            "server": server_tool.server,
+            "tool": server_tool.tool.name,
+            "description": server_tool.tool.description,
+            "input_schema": server_tool.tool.input_schema,
+            "server_hints": server_tool.tool.annotations,
         }
-        for one in listed
+        for server_tool in listed
     ]
-    servers = sorted({one.server for one in listed})
+    servers = sorted({server_tool.server for server_tool in listed})
     return Question(
         stage="annotate",
         key=key,
         system=fill("annotate.system", roles=_roles_text(registry)),
         prompt=fill("annotate.user", count=str(len(listed)), tools=as_data(data)),
-        schema=annotation_schema([one.tool for one in listed], registry, servers=servers),
+        schema=annotation_schema([server_tool.tool for server_tool in listed], registry, servers=servers),
         check=check,
         previous=_previous_text(listed, registry),
         about=f"what the arguments of {len(listed)} tool{'s' * (len(listed) > 1)} "
@@ -199,13 +199,13 @@ def _previous_text(listed: Sequence[ServerTool], registry: Registry) -> str:
     """Return what is told of tools that were reviewed in another form; no part of the question's key."""
     data: list[dict[str, JsonSource]] = [
         {
-            "server": one.server,
-            "package": one.changed.known.package,
-            "differs": list(one.changed.changes),
-            "annotation": one.changed.known.entry(registry),
+            "server": server_tool.server,
+            "package": server_tool.changed.known.package,
+            "differs": list(server_tool.changed.changes),
+            "annotation": server_tool.changed.known.entry(registry),
         }
-        for one in listed
-        if one.changed is not None
+        for server_tool in listed
+        if server_tool.changed is not None
     ]
     return fill("annotate.known", known=as_data(data)) if data else ""
 
@@ -220,13 +220,15 @@ def _roles_text(registry: Registry) -> str:
 def _count_mistakes(tools: Sequence[dict[str, JsonValue]], chunk: Sequence[ServerTool]) -> list[str]:
     """Return what is wrong with the number of entries: every tool has to be there once."""
     mistakes = []
-    for one in chunk:
-        count = sum(_names(entry, one) for entry in tools)
+    for server_tool in chunk:
+        count = sum(_names(entry, server_tool) for entry in tools)
         if count != 1:
             state = "is missing" if not count else f"is given {count} times"
-            mistakes.append(f"tool {quoted(one.tool.name)} of {one.server} {state}")
+            mistakes.append(f"tool {quoted(server_tool.tool.name)} of {server_tool.server} {state}")
     counts = Counter((entry.get("server"), entry["tool"]) for entry in tools)
-    known = {(one.server, one.tool.name) for one in chunk} | {(None, one.tool.name) for one in chunk}
+    known = {(server_tool.server, server_tool.tool.name) for server_tool in chunk} | {
+        (None, server_tool.tool.name) for server_tool in chunk
+    }
     mistakes += [
         f"{server} has no tool {quoted(str(tool))}" for server, tool in counts if (server, tool) not in known
     ]

@@ -1,4 +1,4 @@
-"""The reserved tools of the proxy, where a constitution names them: rules can then speak of them.
+"""Adding the reserved tools of the proxy that a constitution names, so that rules can name them.
 
 A clause names one literally, as `mcp/sampling`. Without such a clause nothing is added, so that the questions
 of a constitution that says nothing about them stay what they were.

@@ -1,4 +1,4 @@
-"""Reading what servers write about their tools as strangers' text: what in it speaks to the model.
+"""Findings about the texts of tools that address the model: prompt injection by a server.
 
 Nothing here decides anything. Each finding quotes the text, so that a person reads it, and not only a model.
 """

@@ -46,19 +46,19 @@ def read_lists(file: Path, output: Path) -> Lists:
     published = load(output / PUBLISHED, Lists) if (output / PUBLISHED).exists() else none
     if not has_content(file):
         return published
-    own = load(file, Lists)
+    project = load(file, Lists)
     compiled = {name: found for name, found in published.lists.items() if found.by_compile}
-    completed = {name: _completed(found, compiled.get(name)) for name, found in own.lists.items()}
+    completed = {name: _completed(found, compiled.get(name)) for name, found in project.lists.items()}
     merged = {**compiled, **completed}
-    return own.model_copy(update={"lists": dict(sorted(merged.items()))})
+    return project.model_copy(update={"lists": dict(sorted(merged.items()))})
 
 
-def _completed(own: NamedList, compiled: NamedList | None) -> NamedList:
+def _completed(project: NamedList, compiled: NamedList | None) -> NamedList:
     """Return a list with the values that a compile found for it, if it still lacks them."""
-    if compiled is None or own.resolved is not None or own.type != compiled.type:
-        return own
+    if compiled is None or project.resolved is not None or project.type != compiled.type:
+        return project
     found = {"resolved": compiled.resolved, "resolution": compiled.resolution, "by_compile": True}
-    return own.model_copy(update=found)
+    return project.model_copy(update=found)
 
 
 def write_lists(file: Path, lists: Lists) -> None:

@@ -1,8 +1,8 @@
 """Stage 4, resolve lists: every `@name` that a rule uses must be there, resolved; the next stage renders.
 
 A list that nobody has filled is resolved through MCP servers: one question for all of them says which
-tools read them (`lists_question`), and the tools are called (`lists_resolve`). What was resolved, and
-what people added and removed (`lists_edit`), is kept.
+tools read them (`question.py`), and the tools are called (`resolve.py`). What was resolved, and what people
+added and removed (`edit.py`), is kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Stage 4, resolve lists: which read-only tool of which server fills a list, and where its values stand.
 
 One question for all lists. The answer is data: server, tool, arguments, a pointer into the result. It is
-checked here, and `lists_resolve` calls the tool. The purpose of the prompt is to choose a source; its
+checked here, and `resolve.py` calls the tool. The purpose of the prompt is to choose a source; its
 inputs are the lists with their clauses and the tools that may be called; the ways in which it can fail are
 a tool that writes, a list of people taken from what strangers sent, and a place that does not exist.
 """

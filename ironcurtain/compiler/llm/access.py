@@ -1,4 +1,4 @@
-"""How a provider is reached: its key, its address and how long it may take.
+"""Access to a provider: key, address, time-out and prices.
 
 Keys come from the environment, then from the user's own file `config.json` in `IRONCURTAIN_HOME` or
 `~/.ironcurtain`; never from a flag, and never from a project's files. Addresses come from the same two

@@ -1,7 +1,7 @@
-"""One call of a model, in words that all providers share: what goes out, what comes back, what fails.
+"""One call of a model, as all providers share it: the request, the reply and the failures.
 
-A provider's module turns these into its SDK's words and back; correcting, repeating, counting and
-telling are done once, for all of them, in `asking`.
+A provider's module translates between these and its SDK. Corrections, retries, accounting and progress are
+done once for all providers, in `structured_completion`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the one JSON document of a text that a chat wrote: alone, between code fences, or behind a sentence.
+"""Extracting the JSON document from a chat's text: alone, in a code fence, or after a sentence.
 
 What is read is never guessed: the text holds exactly one document, or the same one several times. A block
 that is tagged as JSON and is none, and two different documents, are mistakes with their lines.

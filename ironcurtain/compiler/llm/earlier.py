@@ -1,4 +1,4 @@
-"""The last answer to an earlier form of a question: what changed since, and how it would be given now.
+"""The last answer to an earlier form of a question: what changed since, and the answer in the new names.
 
 What a question tells (its clauses) has names (`C7`) that move when something is inserted. A name is found
 again by its text; a text that was edited, by how much of it is the same.

@@ -1,4 +1,4 @@
-"""What the calls of one run used and cost: by question, in total, and against a budget."""
+"""Tokens and cost of the calls of one run, by question and in total, held to a budget."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Spent:
 
 
 @dataclass
-class Entry:
+class LedgerEntry:
     """One question that is or was asked.
 
     Attributes:
@@ -103,24 +103,24 @@ class Ledger:
 
     def __init__(self, budget: Decimal | None = None) -> None:
         self.budget = budget
-        self.entries: list[Entry] = []
+        self.entries: list[LedgerEntry] = []
 
     @property
     def total(self) -> Spent:
         """What was used until now."""
         return sum((entry.spent for entry in list(self.entries)), Spent())
 
-    def open(self, question: Question) -> Entry:
+    def open(self, question: Question) -> LedgerEntry:
         """Begin to ask a question."""
-        entry = Entry(question.stage, question.key.removeprefix(f"{question.stage}-"))
+        entry = LedgerEntry(question.stage, question.key.removeprefix(f"{question.stage}-"))
         self.entries.append(entry)
         return entry
 
-    def close(self, entry: Entry) -> None:
+    def close(self, entry: LedgerEntry) -> None:
         """Note that a question is answered."""
         entry.state, entry.ended = "", time.monotonic()
 
-    def charge(self, entry: Entry, usage: Usage, price: Price | None) -> None:
+    def charge(self, entry: LedgerEntry, usage: Usage, price: Price | None) -> None:
         """Write down a call."""
         entry.spent += Spent(
             calls=1,

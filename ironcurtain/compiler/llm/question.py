@@ -1,8 +1,10 @@
 """What a language model (or a person in its place) is asked, and how its answer is kept.
 
-A question is data: its digest is the key under which its answer is found again, so the text of the
-prompt, the schema and every input that appears in them are part of the digest. What only helps to answer
-(which lists exist, the answer of the last compile) stands beside the prompt and is no part of it.
+1. A question is data. Its digest is the key under which its answer is kept: the text of the prompt, the
+   schema and every input that appears in them are part of it.
+2. What only helps to answer (which lists exist, the answer of the last compile) is sent with the prompt and
+   is no part of the digest.
+3. An answer is used only if it fits the schema and the question's own `check` finds no mistake.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Asking a model, the same way for every provider: count, ask, repeat as the server says, check, correct.
+"""Structured completion, the same for every provider: check the budget, call, retry, validate, correct.
 
-SDKs repeat failed calls each in its own way (one ignores what the server asks to wait, one sleeps for as
-long as it is told to, none repeats a broken stream), so theirs is turned off and this one is used.
+The retries of the SDKs are turned off and these used instead, since they differ: one ignores `Retry-After`,
+one waits for as long as it is told, none repeats a broken stream.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ironcurtain.compiler.llm.access import ModelAccess, Price
 from ironcurtain.compiler.llm.call import CallError, Endpoint, Message, ModelReply, ModelRequest, Usage
-from ironcurtain.compiler.llm.ledger import Entry, Ledger
+from ironcurtain.compiler.llm.ledger import Ledger, LedgerEntry
 from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to, grouped
 from ironcurtain.errors import ModelFailedError
 from ironcurtain.system import json_text
@@ -130,7 +130,7 @@ class ModelProvider:
     def published(self) -> None:
         """Do nothing: there are no working files."""
 
-    def _content(self, question: Question, entry: Entry) -> JsonValue:
+    def _content(self, question: Question, entry: LedgerEntry) -> JsonValue:
         turns = [Message("user", question.text)]
         mistakes: list[str] = []
         for correction in range(1 + MAX_CORRECTIONS):
@@ -147,7 +147,7 @@ class ModelProvider:
             hint="Try another model, or --model manual to answer the question yourself.",
         )
 
-    def _answer(self, question: Question, request: ModelRequest, entry: Entry) -> str:
+    def _answer(self, question: Question, request: ModelRequest, entry: LedgerEntry) -> str:
         """Return the text of a complete answer, valid or not."""
         reply = self._reply(question, request, entry)
         if reply.stop in WRONG_STOPS or not reply.text.strip():
@@ -158,7 +158,7 @@ class ModelProvider:
             )
         return reply.text
 
-    def _reply(self, question: Question, request: ModelRequest, entry: Entry) -> ModelReply:
+    def _reply(self, question: Question, request: ModelRequest, entry: LedgerEntry) -> ModelReply:
         """Call until there is a reply, as often and as late as the failures allow."""
         refusals, breaks = self._patience.refusals, self._patience.breaks
         while True:

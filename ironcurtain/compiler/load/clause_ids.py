@@ -55,7 +55,7 @@ NOTHING_KNOWN = KnownClauses()
 
 
 @dataclass(frozen=True)
-class Said:
+class Sentence:
     """A sentence before it has an id.
 
     Attributes:
@@ -69,12 +69,12 @@ class Said:
 
 
 def clause_ids(
-    said: Sequence[Said], known: KnownClauses, prefix: str, elsewhere: Collection[str] = ()
+    sentences: Sequence[Sentence], known: KnownClauses, prefix: str, elsewhere: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return the id of each sentence of a file, in their order.
 
     Args:
-        said: The sentences.
+        sentences: The sentences.
         known: What ids stood for until now.
         prefix: What the numbers of this file's clauses begin with: `C` or `U`.
         elsewhere: Ids that clauses of the other file have.
@@ -83,22 +83,22 @@ def clause_ids(
         ClauseIdError: For each id that is none, that is written twice, or that is another clause's.
     """
     known = known.of_file(prefix, elsewhere)
-    raise_all([*_unusable(said), *_written_twice(said, elsewhere), *_taken(said, known)])
-    ids = {place: one.written for place, one in enumerate(said) if one.written}
-    for old, new in _kept(known.clauses, said):
+    raise_all([*_unusable(sentences), *_written_twice(sentences, elsewhere), *_taken(sentences, known)])
+    ids = {place: sentence.written for place, sentence in enumerate(sentences) if sentence.written}
+    for old, new in _kept(known.clauses, sentences):
         ids.setdefault(new, known.clauses[old].id)
     back = {clause.text: clause.id for clause in known.former if clause.id not in ids.values()}
-    for place, one in enumerate(said):
-        if place not in ids and one.text in back:
-            ids[place] = back.pop(one.text)
+    for place, sentence in enumerate(sentences):
+        if place not in ids and sentence.text in back:
+            ids[place] = back.pop(sentence.text)
     used = {*ids.values(), *elsewhere, *(clause.id for clause in (*known.clauses, *known.former))}
-    free = _numbers(prefix, used, positions=len(said) if known == NOTHING_KNOWN else 0)
-    return tuple(ids.get(place) or free(place) for place in range(len(said)))
+    free = _numbers(prefix, used, positions=len(sentences) if known == NOTHING_KNOWN else 0)
+    return tuple(ids.get(place) or free(place) for place in range(len(sentences)))
 
 
-def is_alike(one: str, other: str) -> bool:
+def is_alike(first: str, second: str) -> bool:
     """Tell whether half of the words of two sentences are the same."""
-    return _alike(_words(one), _words(other)) >= _LEAST_ALIKE
+    return _alike(_words(first), _words(second)) >= _LEAST_ALIKE
 
 
 def _numbers(prefix: str, used: Collection[str], *, positions: int) -> Callable[[int], str]:
@@ -122,55 +122,61 @@ def _numbers(prefix: str, used: Collection[str], *, positions: int) -> Callable[
 # -- what an author may write -----------------------------------------------------------------------
 
 
-def _unusable(said: Sequence[Said]) -> Iterator[ClauseIdError]:
-    for one in said:
-        if one.written and not re.fullmatch(CLAUSE_ID, one.written):
+def _unusable(sentences: Sequence[Sentence]) -> Iterator[ClauseIdError]:
+    for sentence in sentences:
+        if sentence.written and not re.fullmatch(CLAUSE_ID, sentence.written):
             yield ClauseIdError(
-                f"{quoted(one.written)} cannot be the id of a clause",
-                where=one.where,
+                f"{quoted(sentence.written)} cannot be the id of a clause",
+                where=sentence.where,
                 hint="A letter, then letters, digits, `.`, `_` and `-`, 64 at most: {#payments}.",
             )
 
 
-def _written_twice(said: Sequence[Said], elsewhere: Collection[str]) -> Iterator[ClauseIdError]:
+def _written_twice(sentences: Sequence[Sentence], elsewhere: Collection[str]) -> Iterator[ClauseIdError]:
     places = dict.fromkeys(elsewhere, "in the user's own guidance")
-    for one in said:
-        if one.written in places:
+    for sentence in sentences:
+        if sentence.written in places:
             yield ClauseIdError(
-                f"two clauses have the id {quoted(one.written)}; the other one is {places[one.written]}",
-                where=one.where,
+                f"two clauses have the id {quoted(sentence.written)}; "
+                f"the other one is {places[sentence.written]}",
+                where=sentence.where,
                 hint="Give one of them another id.",
             )
-        elif one.written:
-            places[one.written] = f"at {one.where}"
+        elif sentence.written:
+            places[sentence.written] = f"at {sentence.where}"
 
 
-def _taken(said: Sequence[Said], known: KnownClauses) -> Iterator[ClauseIdError]:
+def _taken(sentences: Sequence[Sentence], known: KnownClauses) -> Iterator[ClauseIdError]:
     """Yield an error for each written id by which another clause is known."""
     now, former = ({c.id: c.text for c in clauses} for clauses in (known.clauses, known.former))
-    places = {one.text: one.where for one in said}
-    for one in said:
-        before = now.get(one.written)
-        if before is not None and before != one.text and before in places:
+    places = {sentence.text: sentence.where for sentence in sentences}
+    for sentence in sentences:
+        before = now.get(sentence.written)
+        if before is not None and before != sentence.text and before in places:
             said_of = f"the id of the clause at {places[before]}"
-        elif before is not None and (other := _more_alike(before, one, said, now.values())) is not None:
+        elif (
+            before is not None
+            and (other := _more_alike(before, sentence, sentences, now.values())) is not None
+        ):
             said_of = f"the id of the clause at {other.where}, which was edited"
-        elif one.written in former and not is_alike(former[one.written], one.text):
-            said_of = f"the id of a clause that is gone: {quoted(former[one.written])}"
+        elif sentence.written in former and not is_alike(former[sentence.written], sentence.text):
+            said_of = f"the id of a clause that is gone: {quoted(former[sentence.written])}"
         else:
             continue
         yield ClauseIdError(
-            f"{quoted(one.written)} is {said_of}",
-            where=one.where,
+            f"{quoted(sentence.written)} is {said_of}",
+            where=sentence.where,
             hint="Write another id: reports and records of before would seem to speak of this clause.",
         )
 
 
-def _more_alike(before: str, one: Said, said: Sequence[Said], known: Collection[str]) -> Said | None:
+def _more_alike(
+    before: str, sentence: Sentence, sentences: Sequence[Sentence], known: Collection[str]
+) -> Sentence | None:
     """Return the sentence that a known clause was edited into, if it is another one than this."""
     words = _words(before)
-    least = max(_LEAST_ALIKE, _alike(words, _words(one.text)))
-    others = [other for other in said if other is not one and other.text not in known]
+    least = max(_LEAST_ALIKE, _alike(words, _words(sentence.text)))
+    others = [other for other in sentences if other is not sentence and other.text not in known]
     alike = [(_alike(words, _words(other.text)), -place) for place, other in enumerate(others)]
     most, place = max(alike, default=(0.0, 0))
     return others[-place] if most > least else None
@@ -179,11 +185,13 @@ def _more_alike(before: str, one: Said, said: Sequence[Said], known: Collection[
 # -- what stayed ------------------------------------------------------------------------------------
 
 
-def _kept(before: Sequence[Clause], said: Sequence[Said]) -> Iterator[tuple[int, int]]:
+def _kept(before: Sequence[Clause], sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
     """Yield the places, before and now, of each clause that stayed: as it was, moved, or edited in place."""
-    written, ids = {one.written for one in said}, {clause.id for clause in before}
+    written, ids = {sentence.written for sentence in sentences}, {clause.id for clause in before}
     old = [(clause.id, "") if clause.id in written else ("", clause.text) for clause in before]
-    new = [(one.written, "") if one.written in ids else ("", one.text) for one in said]
+    new = [
+        (sentence.written, "") if sentence.written in ids else ("", sentence.text) for sentence in sentences
+    ]
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     stayed = [(i + n, j + n) for i, j, size in matcher.get_matching_blocks() for n in range(size)]
     moved = [*_moved(old, new, stayed)]
@@ -192,7 +200,7 @@ def _kept(before: Sequence[Clause], said: Sequence[Said]) -> Iterator[tuple[int,
     for (i, j), (i_end, j_end) in pairwise([(-1, -1), *stayed, (len(old), len(new))]):
         olds = [place for place in range(i + 1, i_end) if place not in done_old]
         news = [place for place in range(j + 1, j_end) if place not in done_new]
-        yield from _edited(before, said, olds, news)
+        yield from _edited(before, sentences, olds, news)
 
 
 def _moved(
@@ -209,13 +217,13 @@ def _moved(
 
 
 def _edited(
-    before: Sequence[Clause], said: Sequence[Said], olds: Sequence[int], news: Sequence[int]
+    before: Sequence[Clause], sentences: Sequence[Sentence], olds: Sequence[int], news: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
     """Yield the pairs of clauses between the same neighbours that are alike, the most alike ones first."""
     if len(olds) * len(news) > _MOST_COMPARED:
         return
     were = {place: _words(before[place].text) for place in olds}
-    are = {place: _words(said[place].text) for place in news}
+    are = {place: _words(sentences[place].text) for place in news}
     alike = [(-_alike(were[i], are[j]), i, j) for i in olds for j in news]
     gone, here = set(olds), set(news)
     for less, i, j in sorted(alike):
@@ -229,7 +237,7 @@ def _words(text: str) -> Counter[str]:
     return Counter(_WORD.findall(text.casefold()))
 
 
-def _alike(one: Counter[str], other: Counter[str]) -> float:
+def _alike(first: Counter[str], second: Counter[str]) -> float:
     """Return which share of the words of two sentences they have in common, from 0 to 1."""
-    both = one.total() + other.total()
-    return 2 * (one & other).total() / both if both else 1.0
+    both = first.total() + second.total()
+    return 2 * (first & second).total() / both if both else 1.0

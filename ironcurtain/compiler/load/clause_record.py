@@ -1,4 +1,4 @@
-"""Where it is recorded which clause has which id, so that the next compile goes on from there.
+"""The record of which clause has which id, from which the next compile continues.
 
 The published rules hold the clauses that they were compiled from. A compile that publishes nothing, since
 questions are open, notes the ids that it gave beside its questions: what people write about a new clause

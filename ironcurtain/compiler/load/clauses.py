@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses, Said, clause_ids
+from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses, Sentence, clause_ids
 from ironcurtain.errors import ClauseIdError, FileError
 from ironcurtain.model.policy import Clause
 from ironcurtain.system.text import quoted
@@ -111,7 +111,7 @@ def read_user_clauses(
 
 
 @dataclass
-class _Around:
+class _Surroundings:
     """What stands around the place that was read up to.
 
     Attributes:
@@ -157,10 +157,10 @@ class _Around:
 
 
 @dataclass(frozen=True)
-class _Sentence:
+class _PlacedSentence:
     """A sentence with what stands around it."""
 
-    said: Said
+    sentence: Sentence
     headings: tuple[str, ...]
     lead: str
     lines: tuple[int, int]
@@ -175,26 +175,26 @@ def _read(
     elsewhere: Collection[str] = (),
 ) -> tuple[PlacedClause, ...]:
     found = [*_sentences(text, source, above)]
-    ids = clause_ids([each.said for each in found], known, prefix, elsewhere)
+    ids = clause_ids([placed.sentence for placed in found], known, prefix, elsewhere)
     return tuple(
         PlacedClause(
             Clause(
                 id=id_,
-                text=each.said.text,
-                source=each.said.where,
-                principle=any(_PRINCIPLES.search(title) for title in each.headings),
+                text=placed.sentence.text,
+                source=placed.sentence.where,
+                principle=any(_PRINCIPLES.search(title) for title in placed.headings),
             ),
-            each.headings,
-            each.lead,
-            each.lines,
-            each.said.written,
+            placed.headings,
+            placed.lead,
+            placed.lines,
+            placed.sentence.written,
         )
-        for id_, each in zip(ids, found, strict=True)
+        for id_, placed in zip(ids, found, strict=True)
     )
 
 
-def _sentences(text: str, source: str, above: tuple[str, ...]) -> Iterator[_Sentence]:
-    around, in_heading = _Around(), 0
+def _sentences(text: str, source: str, above: tuple[str, ...]) -> Iterator[_PlacedSentence]:
+    around, in_heading = _Surroundings(), 0
     for token in MarkdownIt("commonmark").parse(text):
         around.move(token)
         if token.type == "heading_open":
@@ -204,22 +204,22 @@ def _sentences(text: str, source: str, above: tuple[str, ...]) -> Iterator[_Sent
             in_heading = 0
         elif parts := [*_parts(token, source)]:
             titles = (*above, *(title for _, title in around.headings))
-            for said in parts:
-                yield _Sentence(said, titles, around.lead, _lines(token))
-            around.say(" ".join(said.text for said in parts), parts[-1].text)
+            for sentence in parts:
+                yield _PlacedSentence(sentence, titles, around.lead, _lines(token))
+            around.say(" ".join(sentence.text for sentence in parts), parts[-1].text)
 
 
-def _parts(token: Token, source: str) -> Iterator[Said]:
+def _parts(token: Token, source: str) -> Iterator[Sentence]:
     """Yield the sentences of a token that holds clauses."""
     first = _lines(token)[0] + 1
     if token.type == "inline":
         for begin, end, written in _spans(token.content, f"{source}:{first}"):
             line = first + token.content.count("\n", 0, begin)
-            yield Said(_one_line(token.content[begin:end]), written, f"{source}:{line}")
+            yield Sentence(_one_line(token.content[begin:end]), written, f"{source}:{line}")
     elif token.type in {"fence", "code_block", "html_block"}:
         text = _COMMENT.sub("", token.content) if token.type == "html_block" else token.content
         if whole := _one_line(text):
-            yield Said(whole, "", f"{source}:{first}")
+            yield Sentence(whole, "", f"{source}:{first}")
 
 
 def _spans(text: str, where: str) -> Iterator[tuple[int, int, str]]:

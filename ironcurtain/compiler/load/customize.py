@@ -17,7 +17,7 @@ from typing import Literal
 
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause, read_user_clauses, sentences
-from ironcurtain.compiler.load.linter import LintFinding, lint
+from ironcurtain.compiler.load.linter import Finding, lint
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,
@@ -79,23 +79,23 @@ class GuidanceProposal:
 
     text: str
     difference: str
-    findings: tuple[LintFinding, ...]
+    findings: tuple[Finding, ...]
     question: str
     remark: str
 
 
 def customize_question(
-    base: Sequence[PlacedClause], own: str, source: str, conversation: Sequence[ConversationTurn]
+    base: Sequence[PlacedClause], guidance: str, source: str, conversation: Sequence[ConversationTurn]
 ) -> Question:
     """Ask for the edits that a conversation comes to.
 
     Args:
         base: The clauses of the constitution.
-        own: The user's own guidance as it is, or nothing.
+        guidance: The user's own guidance as it is, or nothing.
         source: The name of its file.
         conversation: What was said, in its order.
     """
-    clauses = read_user_clauses(own, source)
+    clauses = read_user_clauses(guidance, source)
     return Question(
         stage="customize",
         key="customize",
@@ -107,18 +107,18 @@ def customize_question(
             conversation=as_data([turn.model_dump(mode="json") for turn in conversation]),
         ),
         schema=_schema([placed.clause.id for placed in clauses]),
-        check=lambda content: _mistakes(content, own, source),
+        check=lambda content: _mistakes(content, guidance, source),
     )
 
 
-def proposal(content: JsonValue, own: str, source: str) -> GuidanceProposal:
+def proposal(content: JsonValue, guidance: str, source: str) -> GuidanceProposal:
     """Return what a valid answer comes to."""
     answer = read_answer(_Edits, content)
-    text = _edited(answer.edits, own, source)
+    text = _edited(answer.edits, guidance, source)
     lines = difflib.unified_diff(
-        own.splitlines(), text.splitlines(), f"{source} (now)", f"{source} (proposed)", lineterm=""
+        guidance.splitlines(), text.splitlines(), f"{source} (now)", f"{source} (proposed)", lineterm=""
     )
-    old = {placed.clause.text for placed in read_user_clauses(own, source)}
+    old = {placed.clause.text for placed in read_user_clauses(guidance, source)}
     clauses = read_user_clauses(text, source)
     fresh = {placed.clause.id for placed in clauses if placed.clause.text not in old}
     return GuidanceProposal(
@@ -143,7 +143,7 @@ def _schema(ids: Sequence[str]) -> Schema:
     return closed_object({"edits": array_of(closed_object(edit)), "question": STRING, "remark": STRING})
 
 
-def _mistakes(content: JsonValue, own: str, source: str) -> list[str]:
+def _mistakes(content: JsonValue, guidance: str, source: str) -> list[str]:
     """Return what is wrong with an answer that fits its schema."""
     answer = read_answer(_Edits, content)
     edits = answer.edits
@@ -155,8 +155,8 @@ def _mistakes(content: JsonValue, own: str, source: str) -> list[str]:
         mistakes.append("a clause is edited twice")
     if mistakes:
         return mistakes
-    before = read_user_clauses(own, source)
-    after = [placed.clause.text for placed in read_user_clauses(_edited(edits, own, source), source)]
+    before = read_user_clauses(guidance, source)
+    after = [placed.clause.text for placed in read_user_clauses(_edited(edits, guidance, source), source)]
     return [] if after == _promised(edits, before) else ["an edit changes more than its own sentence"]
 
 
@@ -188,11 +188,11 @@ def _promised(edits: Sequence[Edit], before: Sequence[PlacedClause]) -> list[str
     return kept + [text for edit in edits if edit.op == "add" for text in sentences(edit.text)]
 
 
-def _edited(edits: Sequence[Edit], own: str, source: str) -> str:
-    lines = own.splitlines()
+def _edited(edits: Sequence[Edit], guidance: str, source: str) -> str:
+    lines = guidance.splitlines()
     changes = {edit.clause: edit for edit in edits if edit.clause}
     paragraphs: dict[tuple[int, int], list[PlacedClause]] = {}
-    for placed in read_user_clauses(own, source):
+    for placed in read_user_clauses(guidance, source):
         paragraphs.setdefault(placed.lines, []).append(placed)
     for (first, last), clauses in sorted(paragraphs.items(), reverse=True):
         if not any(placed.clause.id in changes for placed in clauses):

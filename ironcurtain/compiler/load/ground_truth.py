@@ -1,4 +1,4 @@
-"""Ground truth before anything is asked: do its clauses exist, and can any rules make it come true.
+"""Checking people's scenarios before a model is asked: their clauses exist, and some rules can satisfy them.
 
 What people demand is never left out. A scenario of a clause that is not there, or one whose verdict no rule
 can bring about, stops the compile and says what decides instead.

@@ -1,6 +1,6 @@
 """Writing the files of a new project, before any stage: `ironcurtain init`, offline.
 
-What is there already is never touched, so a second run changes nothing. Where servers are configured already,
+Existing files are never changed, so a second run changes nothing. Where servers are configured already,
 the other files are about these; otherwise they are about the file server that is written with them.
 """
 

@@ -1,4 +1,4 @@
-"""Stage 1, load: what is wrong with a constitution can often be said before any model is asked.
+"""Stage 1, load: warnings about a constitution that need no model.
 
 The linter compares and counts words; it understands nothing. It therefore stays silent where it is not
 sure, and never looks at guiding principles. Only a contradiction in the same words is an error.
@@ -46,7 +46,7 @@ _MIN_STEM = 3
 _WORDS = {Verdict.ALLOW: "allowed", Verdict.DENY: "denied", Verdict.ESCALATE: "asked about"}
 
 
-class LintFinding(Frozen):
+class Finding(Frozen):
     """One thing that the linter has to say.
 
     Attributes:
@@ -76,7 +76,7 @@ class LintReport(Frozen):
 
     format: Literal["ironcurtain/lint/v1"] = "ironcurtain/lint/v1"
     ok: bool
-    findings: tuple[LintFinding, ...]
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _ReadSentence:
         return not any(word not in FILLER for word in _WORD.findall(self.text))
 
 
-def lint(clauses: Sequence[PlacedClause]) -> tuple[LintFinding, ...]:
+def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
     """Return what stands out in the clauses, principles aside, in the order of the clauses."""
     read = [(placed, tuple(_sentences(placed))) for placed in clauses if not placed.clause.principle]
     found = [finding for placed, sentences in read for finding in _alone(placed, sentences)]
@@ -106,7 +106,7 @@ def lint(clauses: Sequence[PlacedClause]) -> tuple[LintFinding, ...]:
     return tuple(sorted(found, key=lambda finding: (order[finding.clause], finding.id)))
 
 
-def remaining(findings: Sequence[LintFinding], implemented: Container[str]) -> tuple[LintFinding, ...]:
+def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple[Finding, ...]:
     """Return the findings that still hold where rules are known.
 
     Args:
@@ -118,7 +118,7 @@ def remaining(findings: Sequence[LintFinding], implemented: Container[str]) -> t
     )
 
 
-def contradictions(findings: Sequence[LintFinding]) -> list[ConstitutionError]:
+def contradictions(findings: Sequence[Finding]) -> list[ConstitutionError]:
     """Return the findings that stop a compile, as errors."""
     return [
         ConstitutionError(f"{f.clause} {f.what}", where=_place(f.source), hint=f.suggestion)
@@ -130,7 +130,7 @@ def contradictions(findings: Sequence[LintFinding]) -> list[ConstitutionError]:
 # -- one clause ---------------------------------------------------------------------------------
 
 
-def _alone(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator[LintFinding]:
+def _alone(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator[Finding]:
     text = _lowered(_NAME.sub(" x ", placed.clause.text))
     for check, pattern, why, edit in _UNTESTABLE:
         word = pattern.search(text)
@@ -156,7 +156,7 @@ def _alone(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator
     yield from _verdict_findings(placed, sentences)
 
 
-def _verdict_findings(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator[LintFinding]:
+def _verdict_findings(placed: PlacedClause, sentences: Sequence[_ReadSentence]) -> Iterator[Finding]:
     text = _lowered(placed.clause.text)
     if not ANY_VERDICT.search(f"{_lowered(placed.lead)} {text}"):
         if not text.endswith(":") and not any(HEADED.search(_lowered(h)) for h in placed.headings):
@@ -218,7 +218,7 @@ def _relative_directory(text: str) -> str | None:
 # -- two clauses --------------------------------------------------------------------------------
 
 
-def _together(read: Sequence[tuple[PlacedClause, Sequence[_ReadSentence]]]) -> Iterator[LintFinding]:
+def _together(read: Sequence[tuple[PlacedClause, Sequence[_ReadSentence]]]) -> Iterator[Finding]:
     """Find sentences below one heading that say the same, or the opposite, in the same words."""
     seen: dict[tuple[object, ...], tuple[PlacedClause, _ReadSentence]] = {}
     for placed, sentences in read:
@@ -234,7 +234,7 @@ def _together(read: Sequence[tuple[PlacedClause, Sequence[_ReadSentence]]]) -> I
 
 def _pair(
     placed: PlacedClause, sentence: _ReadSentence, earlier: PlacedClause, other: _ReadSentence
-) -> LintFinding:
+) -> Finding:
     (verdict,), (before,) = sentence.verdicts, other.verdicts
     if verdict is before:
         what = f"repeats what {earlier.clause.id} says."
@@ -290,9 +290,9 @@ def _finding(
     severity: Literal["error", "warning", "note"],
     what: str,
     suggestion: str,
-) -> LintFinding:
+) -> Finding:
     digest = hashlib.sha256(placed.clause.text.encode()).hexdigest()[:8]
-    return LintFinding(
+    return Finding(
         id=f"{check}-{digest}",
         check=check,
         severity=severity,

@@ -12,7 +12,7 @@ from ironcurtain.compiler.lists.edit import read_lists
 from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses
 from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses, unread_lines
-from ironcurtain.compiler.load.linter import LintFinding, contradictions, lint
+from ironcurtain.compiler.load.linter import Finding, contradictions, lint
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.errors import raise_all
 from ironcurtain.model.guarantees import Guarantees
@@ -47,7 +47,7 @@ class Inputs:
     lists: Lists
     confirmations: Confirmations
     guarantees: Guarantees | None = None
-    findings: tuple[LintFinding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
     published: KnownClauses = NOTHING_KNOWN
 

@@ -1,4 +1,4 @@
-"""What people wrote for a compile, by digest: who has the files can tell whether a bundle is still theirs.
+"""The files that people wrote for a compile, and their digests, by which a bundle is held against them.
 
 A compile writes the digests into the bundle's manifest; the gate holds the files that lie in the project
 against them. Line ends do not count: a checkout may change them.

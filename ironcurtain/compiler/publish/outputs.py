@@ -1,4 +1,4 @@
-"""The files of a compile's result: the bundle, what people read of it, and what the next compile needs."""
+"""The files of a compile's result: the bundle, the reports, and what the next compile reads."""
 
 from __future__ import annotations
 

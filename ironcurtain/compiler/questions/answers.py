@@ -1,4 +1,8 @@
-"""Answers kept from earlier runs: what makes a compile reproducible, and an interruption cheap.
+"""Answers kept from earlier runs: a compile is reproduced from them, and continues after an interruption.
+
+    cache = AnswerCache(output / "answers", pending, make_provider)
+    answers = cache.ask(questions)  # kept answers first; a provider is made only if one is missing
+    cache.published()               # once the result that was made from them is published
 
 Published answers lie in `generated/answers/`. Those given since, but not yet published, lie in a working
 directory; they are dropped when the result is published, which holds exactly the answers it was made from.

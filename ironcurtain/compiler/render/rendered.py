@@ -1,4 +1,4 @@
-"""Is a bundle's Rego what its rules say? Evidence about a policy speaks of its rules, so it has to be."""
+"""Checking that a bundle's Rego is what its rules render to, on which all evidence about a policy rests."""
 
 from __future__ import annotations
 

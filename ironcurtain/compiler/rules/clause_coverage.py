@@ -1,4 +1,4 @@
-"""Whether every clause has a rule or a reason, so that none is silently dropped.
+"""Whether every clause has a rule or a reason why it has none.
 
 A clause that cannot be enforced on arguments may still have rules that ask a person: the answer names
 their tools. What it claims goes into the bundle, where evidence checks it over all calls.

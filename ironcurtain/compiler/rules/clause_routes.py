@@ -29,7 +29,7 @@ class _Route(Frozen):
     servers: tuple[str, ...]
 
 
-class _Answer(Frozen):
+class _RoutesAnswer(Frozen):
     """The content of an answer."""
 
     clauses: tuple[_Route, ...]
@@ -47,7 +47,7 @@ def route_clauses(
     if len(servers) <= 1 or not enforced:
         return dict.fromkeys(servers, tuple(clauses))
     (answer,) = cache.ask([_question(enforced, annotations, servers)])
-    concerned = {route.clause: route.servers for route in read_answer(_Answer, answer.content).clauses}
+    concerned = {route.clause: route.servers for route in read_answer(_RoutesAnswer, answer.content).clauses}
     return {
         server: tuple(
             placed for placed in clauses if placed.clause.principle or server in concerned[placed.clause.id]
@@ -128,7 +128,7 @@ def _summary(annotated: ServerAnnotations) -> dict[str, list[str]]:
 
 
 def _mistakes(content: JsonValue, ids: Sequence[str]) -> list[str]:
-    counts = Counter(route.clause for route in read_answer(_Answer, content).clauses)
+    counts = Counter(route.clause for route in read_answer(_RoutesAnswer, content).clauses)
     return [
         f"clause {clause} is {'missing' if not counts[clause] else f'given {counts[clause]} times'}"
         for clause in ids

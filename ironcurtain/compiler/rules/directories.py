@@ -1,4 +1,4 @@
-"""The directories that a model is told of, so that "the Downloads folder" becomes `~/Downloads`.
+"""The directories that a constitution mentions, with their paths, as a model is told them.
 
 These are the usual folders of a home directory and the directories that the configuration names, each only
 if the constitution mentions it, and every path that the constitution writes out.

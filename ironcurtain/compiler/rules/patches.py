@@ -1,4 +1,4 @@
-"""Named-rule patches: how a repair changes rules, one named rule at a time, and nothing else.
+"""Patches by which a repair changes rules, one named rule each.
 
 Rules that no patch names stay as they are and where they are; the rules that went in are not touched.
 """

@@ -1,4 +1,4 @@
-"""Scenarios that can never come true: found before anything is asked, run or paid for.
+"""Scenarios that no policy can satisfy, found before anything is asked or run.
 
 A model invents calls that no server would take, or verdicts that no policy can reach. Such scenarios
 of a model are left out with a note; one that a person wrote stops the compile (see `ground_truth`).

@@ -1,4 +1,4 @@
-"""Stage intent: what the author means, as concrete calls, written by a model that sees no rules.
+"""Scenarios of the author's intent, written by a model that sees the clauses and not the rules.
 
 One question for all servers (two where their tools are too many for one). What comes back is held
 against the tools' schemas and the structural checks at once: a call that cannot be made, or a verdict
@@ -109,7 +109,7 @@ class _AnsweredScenario(AnsweredCall):
     why: str
 
 
-class _Answer(Frozen):
+class _IntentAnswer(Frozen):
     """The content of an answer."""
 
     scenarios: tuple[_AnsweredScenario, ...]
@@ -131,7 +131,7 @@ def ask_intent(context: IntentContext, cache: AnswerCache, *, ask: bool) -> Inte
     questions = [_question(f"intent-{number}", servers, context) for number, servers in enumerate(groups, 1)]
     if not ask and not all(cache.has(question) for question in questions):
         return Intent((), (_OUTDATED,) if cache.holds("intent") else ())
-    answers = [read_answer(_Answer, answer.content) for answer in cache.ask(questions)]
+    answers = [read_answer(_IntentAnswer, answer.content) for answer in cache.ask(questions)]
     answered = [scenario for answer in answers for scenario in answer.scenarios]
     taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
     names = {scenario.id for scenario in context.fixed.scenarios}
@@ -180,7 +180,9 @@ def _question(key: str, servers: Sequence[str], context: IntentContext) -> Quest
             world=as_data({"home": context.fixed.world.home, **world, "lists": dict(sorted(lists.items()))}),
         ),
         schema=_schema(servers, context),
-        check=lambda content: [] if read_answer(_Answer, content).scenarios else ["there is no scenario"],
+        check=lambda content: (
+            [] if read_answer(_IntentAnswer, content).scenarios else ["there is no scenario"]
+        ),
         told=told_clauses(context.clauses),
         rename=rename_clauses,
         about=f"scenarios of what the constitution means for {', '.join(servers)}",

@@ -1,4 +1,4 @@
-"""Scenarios as the YAML that people keep: what stands in a file stays as it is, new ones follow it."""
+"""Appending scenarios to a YAML file of people, whose text stays as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Part of the stage `compare and record`: what a settled policy does, written down for the next reader.
+"""Part of the stage `compare and record`: what a policy does, recorded for comparison with the next one.
 
 Calls are recorded as scenarios that show what changes later; matrix and guarantees speak of all calls.
 """

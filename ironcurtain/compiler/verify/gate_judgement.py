@@ -1,4 +1,4 @@
-"""Part of the stage `compare and record`: the gate judges what was recorded, before it is published.
+"""Part of the stage `compare and record`: the gate of `verify` is applied before anything is published.
 
 It is the gate of `ironcurtain verify`, so what a compile publishes is what `verify` accepts. The gate lies
 above the pipeline and is passed in.

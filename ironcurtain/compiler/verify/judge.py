@@ -59,7 +59,7 @@ class Judgement(Frozen):
     why: str
 
 
-class _Answer(Frozen):
+class _JudgeAnswer(Frozen):
     """The content of an answer: judgements, or calls to be tried before there are any."""
 
     judgements: tuple[Judgement, ...]
@@ -104,7 +104,7 @@ class Judge:
             may_probe = self._probe_rounds < MAX_PROBE_ROUNDS
             self._asked += 1
             question = _question(f"judge-{self._asked}", case, failed, probes, may_probe=may_probe)
-            answer = read_answer(_Answer, self.cache.ask([question])[0].content)
+            answer = read_answer(_JudgeAnswer, self.cache.ask([question])[0].content)
             calls = _calls(answer.probes) if may_probe else []
             if not calls:
                 return tuple(
@@ -189,7 +189,7 @@ def _schema(servers: Sequence[str], ids: Sequence[str], annotations: Annotations
 def _mistakes(
     content: JsonValue, failed: Sequence[tuple[Scenario, Mismatch]], *, may_probe: bool
 ) -> list[str]:
-    answer = read_answer(_Answer, content)
+    answer = read_answer(_JudgeAnswer, content)
     if answer.probes and may_probe:
         return []  # it asks before it judges
     counts = Counter(judgement.scenario for judgement in answer.judgements)

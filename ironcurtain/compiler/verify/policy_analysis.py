@@ -1,4 +1,4 @@
-"""The evidence about one bundle: each part is worked out once, and whoever judges the bundle shares it.
+"""The evidence about one bundle, each part computed once and shared by all checks.
 
 `compile` judges a bundle by it before publishing, `verify` judges a published one. Matrix, guarantees,
 findings and coverage speak of all calls, not of examples (see `evidence`).

@@ -123,7 +123,7 @@ class _AnsweredPatch(Frozen):
         return Patch(op=self.op, name=self.name, after=self.after, rule=rule)
 
 
-class _Answer(Frozen):
+class _PatchesAnswer(Frozen):
     """The content of an answer."""
 
     patches: tuple[_AnsweredPatch, ...]
@@ -347,7 +347,7 @@ def _schema(server: str, context: RuleContext) -> Schema:
 
 
 def _read(server: str, content: JsonValue) -> list[Patch]:
-    return [patch.read(server) for patch in read_answer(_Answer, content).patches]
+    return [patch.read(server) for patch in read_answer(_PatchesAnswer, content).patches]
 
 
 def _patched(server: str, policy: CompiledPolicy, patches: Sequence[Patch]) -> CompiledPolicy:

@@ -1,7 +1,11 @@
 """Verifying a bundle: what it is, whether OPA accepts it, and whether it does what its scenarios say.
 
-The stage after `scenarios` and before `publish`; `ironcurtain verify` runs it alone. It needs neither
-a model nor a network, and every scenario is prepared by the code that prepares calls at run time.
+    verification = verify(bundle, scenarios, opa)
+    verification.ok, verification.mismatches
+
+1. It needs neither a model nor a network; `ironcurtain verify` runs it alone.
+2. Every scenario is prepared by `decision.decide.prepare`, which prepares calls at run time.
+3. The engine alone decides what passes.
 """
 
 from __future__ import annotations

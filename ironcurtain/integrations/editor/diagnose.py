@@ -14,7 +14,7 @@ from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.forecast.report import Profile
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.load.clauses import unread
-from ironcurtain.compiler.load.linter import LintFinding, lint
+from ironcurtain.compiler.load.linter import Finding, lint
 from ironcurtain.errors import FileError, IronCurtainError, Place
 from ironcurtain.integrations.editor.answer import answer_mistakes
 from ironcurtain.integrations.editor.mistake import Mistake, of_error
@@ -114,7 +114,7 @@ def _of_constitution(path: Path, project: EditedProject) -> Iterator[Mistake]:
         yield Mistake(path, span, "note", "no-clause", what, _CONSTITUTION_PAGE, "compile")
 
 
-def _of_finding(finding: LintFinding, project: EditedProject) -> Mistake:
+def _of_finding(finding: Finding, project: EditedProject) -> Mistake:
     placed = project.clause(finding.clause)
     path, span = (project.constitution, first_line("")) if placed is None else project.place_of(placed)
     return Mistake(

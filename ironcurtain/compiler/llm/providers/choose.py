@@ -1,4 +1,4 @@
-"""From model ids to whoever answers: `manual`, `anthropic:ID`, `openai:ID`, `google:ID`, or a bare id.
+"""Choosing the provider for a model id: `manual`, `anthropic:ID`, `openai:ID`, `google:ID`, or a bare id.
 
 The one place that loads a provider's module, and with it its SDK: each SDK is an extra of its own, and
 takes a second or two to load.

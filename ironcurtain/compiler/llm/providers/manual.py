@@ -4,8 +4,8 @@ For closed networks and for those who paste into a chat. All open questions of a
 one run; answers are validated like a model's, and recorded as `manual`, never as a model's. Until the
 result is published the answer files can be corrected; then the files of answered questions are removed.
 
-A joint question (about many tools) lies beside the answers of joint questions that were asked before and
-would be put together otherwise now: each answers the parts that are still asked.
+A batched question (about many tools) may have been put together otherwise in an earlier run. Answers to
+that one are read too: they answer the parts that are still asked.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.compiler.load.clauses import read_clauses, read_user_clauses
-from ironcurtain.compiler.load.linter import LintFinding, contradictions, lint, remaining
+from ironcurtain.compiler.load.linter import Finding, contradictions, lint, remaining
 from ironcurtain.errors import ConstitutionError
 
 ROOT = Path(__file__).parents[4]
@@ -17,7 +17,7 @@ LONG = (
 )
 
 
-def found(*items: str) -> list[LintFinding]:
+def found(*items: str) -> list[Finding]:
     return list(lint(read_clauses("".join(f"- {item}\n" for item in items), "c.md")))
 
 
