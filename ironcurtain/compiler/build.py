@@ -2,14 +2,10 @@
 
     load -> annotate -> compile rules -> resolve lists -> scenarios -> verify and repair -> record -> publish
 
-    built = build(sources, options, opa, progress)
-    built.bundle.revision
+What holds of `build(sources, options, opa, progress)`:
 
-What holds:
-
-1. Nothing is written to the output before the last stage.
-2. Nothing is published that did not verify, or about which a question is open.
-3. The same inputs and kept answers give the same bytes; a model is asked only what no kept answer tells.
+1. Nothing is published that did not verify, or with a question open; no earlier stage writes output.
+2. The same inputs and kept answers give the same bytes; a model is asked only what no kept answer tells.
 """
 
 from __future__ import annotations

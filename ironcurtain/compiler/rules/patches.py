@@ -10,9 +10,10 @@ from typing import Literal
 
 from pydantic import model_validator
 
+from ironcurtain.compiler.rules.compile_rules import read_rule
 from ironcurtain.errors import RuleError
 from ironcurtain.model.policy import Rule
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted
 
 Op = Literal["update", "add", "prepend", "delete"]
@@ -43,6 +44,30 @@ class Patch(Frozen):
             msg = f"{self.op} takes {'the name of a rule' if self.op == 'add' else 'nothing'} in `after`"
             raise ValueError(msg)
         return self
+
+
+class AnsweredPatch(Frozen):
+    """A patch as answers give it; `rule` has the form of a rule in an answer of the rules stage."""
+
+    op: Op
+    name: str
+    after: str | None = None
+    rule: dict[str, JsonValue] | None = None
+
+    def read(self, server: str) -> Patch:
+        """Return the patch of a server's rules.
+
+        Raises:
+            ValidationError: If it or its rule is none.
+        """
+        rule = read_rule(server, self.rule) if self.rule is not None else None
+        return Patch(op=self.op, name=self.name, after=self.after, rule=rule)
+
+
+class AnsweredPatches(Frozen):
+    """The content of an answer of the repair stage."""
+
+    patches: tuple[AnsweredPatch, ...]
 
 
 def apply_patches(rules: Sequence[Rule], patches: Sequence[Patch]) -> tuple[Rule, ...]:

@@ -34,11 +34,10 @@ from ironcurtain.compiler.rules.clause_routes import clause_data
 from ironcurtain.compiler.rules.compile_rules import (
     RuleContext,
     model_mistakes,
-    read_rule,
     rule_prefix,
     unconfirmed_rules,
 )
-from ironcurtain.compiler.rules.patches import Op, Patch, apply_patches
+from ironcurtain.compiler.rules.patches import AnsweredPatches, Op, Patch, apply_patches
 from ironcurtain.compiler.scenarios.intent import tool_data
 from ironcurtain.compiler.verify.judge import Judge, JudgedPolicy, Judgement, failure_data, rules_data
 from ironcurtain.compiler.verify.report import Mismatch, Verification
@@ -48,7 +47,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
@@ -103,30 +102,6 @@ class RepairResult:
     questions: tuple[OpenQuestion, ...]
     notes: tuple[str, ...]
     rounds: int
-
-
-class _AnsweredPatch(Frozen):
-    """A patch as answers give it; `rule` has the form of a rule in an answer of the rules stage."""
-
-    op: Op
-    name: str
-    after: str | None = None
-    rule: dict[str, JsonValue] | None = None
-
-    def read(self, server: str) -> Patch:
-        """Return the patch of a server's rules.
-
-        Raises:
-            ValidationError: If it or its rule is none.
-        """
-        rule = read_rule(server, self.rule) if self.rule is not None else None
-        return Patch(op=self.op, name=self.name, after=self.after, rule=rule)
-
-
-class _PatchesAnswer(Frozen):
-    """The content of an answer."""
-
-    patches: tuple[_AnsweredPatch, ...]
 
 
 _Failure: TypeAlias = tuple[Scenario, Mismatch]
@@ -347,7 +322,7 @@ def _schema(server: str, context: RuleContext) -> Schema:
 
 
 def _read(server: str, content: JsonValue) -> list[Patch]:
-    return [patch.read(server) for patch in read_answer(_PatchesAnswer, content).patches]
+    return [patch.read(server) for patch in read_answer(AnsweredPatches, content).patches]
 
 
 def _patched(server: str, policy: CompiledPolicy, patches: Sequence[Patch]) -> CompiledPolicy:
