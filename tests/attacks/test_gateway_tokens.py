@@ -205,7 +205,8 @@ def test_a_rotated_key_counts_and_a_removed_one_does_not(place: Place) -> None:
 
 
 def test_settings_that_cannot_be_read_let_nobody_in_and_are_told_once(place: Place) -> None:
-    token, said = made(), []
+    token = made()
+    said: list[str] = []
     place.tokens.say = said.append
     assert place.sub_of(token) == "ada"
     (place.root / "tokens.json").write_text("{")

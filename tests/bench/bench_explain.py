@@ -27,7 +27,7 @@ from ironcurtain.policy import Policy
 
 pytestmark = pytest.mark.bench
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")
-CALLS = {
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "denied": ("move_file", {"source": "/srv/a", "destination": "~/Documents/a"}),
     "escalated": ("read_multiple_files", {"paths": ["a", "/srv/a"]}),
     "allowed": ("read_text_file", {"path": "~/Documents/a"}),

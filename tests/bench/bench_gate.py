@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench.bench_verify import write_inputs
@@ -27,7 +28,9 @@ def test_the_gate_of_the_shipped_policy(tmp_path: Path, figures: Figures) -> Non
     first = read_subject(made, given, opa, date(2027, 1, 1))
     policy = load_described(made, first.scenarios.world)
     prepared = prepare_scenarios(first.scenarios.scenarios, policy)
-    questions = {id_: each.input for id_, each in prepared.items() if isinstance(each, Prepared)}
+    questions: dict[str, Any] = {
+        id_: each.input for id_, each in prepared.items() if isinstance(each, Prepared)
+    }
     command = write_inputs(tmp_path, made.archive(), questions)
     tested = [str(opa.path), "test", "--bundle", str(GENERATED / "bundle")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench.bench_engine import question
@@ -49,6 +50,6 @@ def test_one_subject(tmp_path: Path, figures: Figures) -> None:
 
 def test_a_hundred_subjects(tmp_path: Path, figures: Figures) -> None:
     made = bundle([READ_MANY], directory_rules(tmp_path, 50, ["read_files"]))
-    paths = [f"{tmp_path}/d{n % 50:02d}/f{n}" for n in range(100)]
+    paths: list[Any] = [f"{tmp_path}/d{n % 50:02d}/f{n}" for n in range(100)]
     asked = question(made, tmp_path, "read_files", {"paths": paths})
     compare(made, asked, "100 subjects, 50 rules", tmp_path, figures)

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench.figures import Figures, measure
@@ -59,7 +60,7 @@ def test_ten_thousand_scenarios(tmp_path: Path, figures: Figures) -> None:
     made = bundle([READ_ONE, READ_MANY], directory_rules(HOME, RULES, ["read_file"]))
     wanted, opa = scenarios(), find()
     policy = load_described(made, wanted.world)
-    questions = {
+    questions: dict[str, Any] = {
         id_: prepared.input
         for id_, prepared in prepare_scenarios(wanted.scenarios, policy).items()
         if isinstance(prepared, Prepared)

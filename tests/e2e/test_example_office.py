@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e.program import ROOT, Inside
@@ -53,7 +54,7 @@ def test_its_answers_are_marked_as_given_by_hand() -> None:
     ],
 )
 def test_it_decides_as_its_constitution_says(
-    tmp_path: Path, tool: str, arguments: dict[str, object], verdict: str
+    tmp_path: Path, tool: str, arguments: dict[str, Any], verdict: str
 ) -> None:
     with Policy.load(OFFICE / "generated" / "bundle", sandbox=tmp_path / "work", home=tmp_path) as policy:
         assert policy.decide("office", tool, arguments).verdict == verdict

@@ -246,7 +246,7 @@ def test_a_tool_whose_conditions_explode_is_refused_with_what_causes_it(
 def test_guarantees_that_name_nothing_or_contradict_themselves(
     when: dict[str, Any], complaint: str, inside: Inside, written: Path
 ) -> None:
-    demanded = {
+    demanded: dict[str, Any] = {
         "format": "ironcurtain/guarantees/v1",
         "guarantees": [{"id": "G1", "never": "allow", "when": when}],
     }

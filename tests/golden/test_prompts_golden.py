@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ class Recorder:
         self.questions += questions
         if [question.key for question in questions] != ["clauses"]:
             raise AskedError
-        routes = [{"clause": clause, "servers": servers} for clause, servers in ROUTES.items()]
+        routes: list[Any] = [{"clause": clause, "servers": servers} for clause, servers in ROUTES.items()]
         answer = answer_to(questions[0], {"clauses": routes}, provider="recorder")
         keep(answer)
         return [answer]

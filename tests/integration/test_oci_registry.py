@@ -31,6 +31,7 @@ from ironcurtain.bundle.oci.layout import CONFIG, LAYER, MANIFEST, Artifact, Ref
 from ironcurtain.bundle.opening import Trust, parse_bundle
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.errors import BundleSignatureError, PublishError, RegistryError, UsageError
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.files import load
@@ -112,7 +113,7 @@ def opa_configuration(released: Scene, registry: Registry, **credentials: Any) -
     }
 
 
-def inputs() -> list[dict[str, Any]]:
+def inputs() -> list[PolicyInput]:
     scenarios = load(GENERATED / "test-scenarios.json", Scenarios)
     policy = load_described(shipped(), scenarios.world)
     prepared = prepare_scenarios(scenarios.scenarios, policy).values()

@@ -22,6 +22,7 @@ from ironcurtain.bundle.publishing.to_directory import publish_to_directory
 from ironcurtain.bundle.publishing.to_server import publish_to_server
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import BundleSignatureError, PublishError, UsageError
@@ -58,7 +59,7 @@ def tampered(released: Scene) -> bytes:
     return archive({**released.files, RULES: rules}.items())
 
 
-def inputs() -> list[dict[str, Any]]:
+def inputs() -> list[PolicyInput]:
     """Return what OPA is asked in the scenarios of the shipped policy."""
     scenarios = load(GENERATED / "test-scenarios.json", Scenarios)
     policy = load_described(shipped(), scenarios.world)

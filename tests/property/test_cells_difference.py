@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import spaces
+from support.documents import text_at
 from support.examples import examples
 
 from ironcurtain.analysis.diff.difference import difference
@@ -53,7 +54,9 @@ def verdicts(random: Random, bundles: list[Any]) -> list[tuple[str, str]]:
     for bundle, policy in zip(bundles, policies, strict=True):
         prepared = {str(n): prepare(call, policy) for n, call in enumerate(calls)}
         inputs = {id_: p.input for id_, p in prepared.items() if isinstance(p, Prepared)}
-        found.append({id_: answer["verdict"] for id_, answer in evaluate(inputs, bundle, opa).items()})
+        found.append(
+            {id_: text_at(answer, "verdict") for id_, answer in evaluate(inputs, bundle, opa).items()}
+        )
     return [(found[0][id_], found[1][id_]) for id_ in found[0] if id_ in found[1]]
 
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import spaces, spaces_joined, twin
+from support.documents import at, object_at
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate
@@ -91,7 +92,7 @@ def assert_exact(space: Space, seed: int) -> None:
         one = tools[call.input["server"], call.input["tool"]]
         said = {found.subject: found.answered.outcomes[0] for found in locate(one, call)}
         rule = {subject: outcome.rule for subject, outcome in said.items() if outcome is not None}
-        assert rule == {s: found["rule"] for s, found in answers[id_]["subjects"].items()}
+        assert rule == {s: at(found, "rule") for s, found in object_at(answers[id_], "subjects").items()}
         assert rule == {s: found["rule"] for s, found in twin.decide(rules, call.input)["subjects"].items()}
 
 

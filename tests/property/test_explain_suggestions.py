@@ -64,8 +64,10 @@ def check(rules: list[dict[str, Any]], policy: Policy, call: Call, explanation: 
         assert isinstance(prepared, Prepared)
         said = twin.decide(rules, prepared.input)["verdict"]
         assert said == each.verdict or prepared.floor.escalated
-        names = each.arguments.keys() | dict(call.arguments).keys()
-        differ = {f"/{n}" for n in names if each.arguments.get(n, "-") != call.arguments.get(n, "-")}
+        given = call.arguments
+        assert isinstance(given, dict)
+        names = each.arguments.keys() | given.keys()
+        differ = {f"/{n}" for n in names if each.arguments.get(n, "-") != given.get(n, "-")}
         assert differ == set(each.changed)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from random import Random
 
 import pytest
 from support import spaces
 from support.audited import KEY
+from support.documents import object_at
 from support.recorded import decide_all, random_calls, record_all
 
 from ironcurtain.analysis.engine.evaluate import load_described
@@ -36,7 +38,7 @@ def test_a_forecast_equals_the_count_when_the_profile_is_replayed(seed: int) -> 
             ProfileCall(
                 server=call.server,
                 tool=call.tool,
-                arguments=call.arguments,
+                arguments=object_at(json.loads(json.dumps(call.arguments))),
                 caller=dict(call.caller or {}),
                 count=count,
             )

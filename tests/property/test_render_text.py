@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import rendered
+from support.documents import array_at, at, object_at, text_at
 from support.examples import examples
 
 from ironcurtain.compiler.render.render import render_policy
@@ -66,15 +67,17 @@ def test_hostile_text_stays_text(
     opa = OpaCommand(find())
     tree = opa.parse(path)
     assert opa.unformatted(path) == ()
-    assert tree["package"]["path"][-1]["value"] == "s0"
-    annotation = tree["annotations"][1]
+    assert at(tree, "package", "path", -1, "value") == "s0"
+    annotation = object_at(tree, "annotations", 1)
     assert (annotation["title"], annotation["description"]) == (name, description)
     assert annotation["custom"] == {"clause": clause}
-    (only,) = tree["rules"]
-    match = {key["value"]: value["value"] for key, value in only["head"]["key"]["value"]}
+    (only,) = array_at(tree, "rules")
+    match = {
+        text_at(pair, 0, "value"): at(pair, 1, "value") for pair in array_at(only, "head", "key", "value")
+    }
     assert (match["order"], match["rule"], match["verdict"]) == (1, name, "allow")
-    member, equal, ids = [line["terms"] for line in only["body"]]
-    assert member[1]["value"] == pattern
-    keys = [part["value"] for part in equal[1]["value"]]
-    assert (keys, equal[2]["value"]) == (["input", "args", key], value)
-    assert ids[2]["value"][-1]["value"] == pattern
+    member, equal, ids = [array_at(line, "terms") for line in array_at(only, "body")]
+    assert at(member, 1, "value") == pattern
+    keys = [at(part, "value") for part in array_at(equal, 1, "value")]
+    assert (keys, at(equal, 2, "value")) == (["input", "args", key], value)
+    assert at(ids, 2, "value", -1, "value") == pattern

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+from support.documents import object_at
 from support.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
@@ -15,7 +16,7 @@ from ironcurtain.decision.canonical.identifiers import canonical_identifier
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
-from ironcurtain.decision.policy_input import policy_input
+from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
@@ -85,7 +86,7 @@ results[name] := testing.policy_input(case.call, case.resources) if some name, c
 """
 
 
-def expected(resources: list[dict[str, Any]], content: PolicyContent) -> dict[str, Any]:
+def expected(resources: list[dict[str, Any]], content: PolicyContent) -> PolicyInput:
     registry = Registry(content.annotations.roles)
     index = PatternIndex(
         content.patterns,
@@ -135,9 +136,10 @@ def test_the_two_agree_on_canonical_values(tmp_path: Path) -> None:
         "testing_cases": {name: {"call": called, "resources": found} for name, found in cases.items()}
     }
     (tmp_path / "cases.json").write_text(json.dumps(document))
-    results = OpaCommand(find()).eval(
+    told = OpaCommand(find()).eval(
         "data.cases.results", bundles=[bundle], data=[tmp_path / "cases.rego", tmp_path / "cases.json"]
     )
+    results = object_at(told)
     undefined = set(cases) - set(results)
     refused = {r["value"] for name in undefined for r in cases[name]}
     assert len(results) > 100, refused

@@ -19,6 +19,7 @@ from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.decide import Call, Prepared, decide, prepare
 from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
@@ -83,16 +84,16 @@ def subjects(policy: LoadedPolicy, tool: str, arguments: Any) -> list[tuple[str,
     return [(s.at, s.role.name, s.value) for s in prepared(policy, tool, arguments).call.subjects]
 
 
-def decide_with(policy: LoadedPolicy, call: Call, answer: Callable[[dict[str, Any]], Any]) -> Decision:
+def decide_with(policy: LoadedPolicy, call: Call, answer: Callable[[PolicyInput], Any]) -> Decision:
     """Decide a call with an engine that is this function."""
 
-    async def ask(question: dict[str, Any]) -> Any:
+    async def ask(question: PolicyInput) -> Any:
         return answer(question)
 
     return asyncio.run(decide(call, policy, ask))
 
 
-def answering(rules: list[dict[str, Any]]) -> Callable[[dict[str, Any]], Any]:
+def answering(rules: list[dict[str, Any]]) -> Callable[[PolicyInput], Any]:
     """Return an engine that evaluates rules (as JSON) with the Python twin."""
 
     def answer(question: dict[str, Any]) -> Any:

@@ -20,6 +20,7 @@ from mcp.client.stdio import stdio_client
 
 from ironcurtain.engine.locate import find
 from ironcurtain.servers.tools import ToolListing, tool_digest
+from support.documents import object_at
 from support.policies import rule, tool, write_bundle
 from support.proxied import text_of, until
 from support.terminal import in_terminal
@@ -175,7 +176,7 @@ class Story:
 
 def _annotated(listed: ToolListing) -> dict[str, Any]:
     own = ROLES.get(listed.name, ["none"])
-    roles: dict[str, Any] = dict.fromkeys(listed.input_schema.get("properties", {}), own)
+    roles: dict[str, Any] = dict.fromkeys(object_at(listed.input_schema.get("properties", {})), own)
     made = tool(listed.name, contained=listed.name in ROLES, **roles)
     return {**made, "schema_digest": tool_digest(listed), "input_schema": listed.input_schema}
 

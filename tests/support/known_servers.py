@@ -100,7 +100,7 @@ def _entry(server: KnownServer, version: str) -> dict[str, JsonValue]:
     return {
         "command": command[0],
         "args": [*command[1:], *start.args],
-        "env": start.env,
+        "env": dict(start.env),
         "sandbox": {"filesystem": {"allowWrite": ["."]}},
     }
 

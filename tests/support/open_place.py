@@ -17,6 +17,7 @@ import mcp_types as types
 from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from support.client_story import of_sdk
+from support.documents import object_at
 from support.policies import rule, tool, write_bundle, write_servers
 from support.proxied import LONG, RESERVED_TOOLS, Place, wait_for
 
@@ -26,9 +27,10 @@ MODULES = ROOT / "node_modules"
 
 def accepted(listing: ToolListing) -> dict[str, Any]:
     """Annotate a tool as it is listed, so that none of its arguments names anything."""
+    names = object_at(listing.input_schema.get("properties", {}))
     return {
         **tool(listing.name, contained=False),
-        "args": [{"name": name, "roles": ["none"]} for name in listing.input_schema.get("properties", {})],
+        "args": [{"name": name, "roles": ["none"]} for name in names],
         "schema_digest": tool_digest(listing),
         "input_schema": listing.input_schema,
     }

@@ -35,6 +35,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
@@ -66,7 +67,7 @@ class Decided:
     subjects: dict[str, dict[str, str]]
 
     @property
-    def input(self) -> dict[str, Any]:
+    def input(self) -> PolicyInput:
         """What the policy is asked."""
         return self.prepared.input
 

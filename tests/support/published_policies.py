@@ -137,7 +137,7 @@ def bundle_of(annotated: Annotations, rules: Sequence[dict[str, Any]]) -> Bundle
 
 def guarantees_of(statements: Sequence[dict[str, Any]]) -> Guarantees:
     """Return statements as the file that holds them."""
-    document = {"format": "ironcurtain/guarantees/v1", "guarantees": list(statements)}
+    document: dict[str, Any] = {"format": "ironcurtain/guarantees/v1", "guarantees": list(statements)}
     return parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
 
 

@@ -6,11 +6,15 @@ It reads rules as JSON (`compiled-policy.json`) and policy inputs, and says what
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import re2
 
 JsonObject: TypeAlias = dict[str, Any]
+
+Question: TypeAlias = Mapping[str, Any]
+"""A policy input."""
 
 SEVERITY = {"deny": 2, "escalate": 1, "allow": 0}
 ABSENT = None
@@ -18,7 +22,7 @@ UNKNOWN = None
 """The third outcome of a test: it needs a fact that is absent or of another type."""
 
 
-def decide(rules: list[JsonObject], call: JsonObject) -> JsonObject:
+def decide(rules: list[JsonObject], call: Question) -> JsonObject:
     """Return {verdict, rule, subject, subjects: {id: {verdict, rule}}}."""
     judged = {}
     for id_, subject in call["subjects"].items():
@@ -33,7 +37,7 @@ def decide(rules: list[JsonObject], call: JsonObject) -> JsonObject:
     }
 
 
-def _judge(rules: list[Any], call: JsonObject, id_: str, subject: JsonObject) -> tuple[float, str, str]:
+def _judge(rules: list[Any], call: Question, id_: str, subject: JsonObject) -> tuple[float, str, str]:
     for order, rule in enumerate(rules, 1):
         if subject["discharged"] and not rule["if"].get("in_sandbox"):
             continue
@@ -44,7 +48,7 @@ def _judge(rules: list[Any], call: JsonObject, id_: str, subject: JsonObject) ->
     return float("inf"), "default-deny", "deny"
 
 
-def _justifies(rule: JsonObject, call: JsonObject, id_: str, role: str) -> bool:
+def _justifies(rule: JsonObject, call: Question, id_: str, role: str) -> bool:
     condition = rule["if"]
     patterned = [c for key in ("paths", "domains", "lists") for c in _many(condition.get(key))]
     named = {r for c in patterned for r in c["roles"]} | set(condition.get("roles", []))
@@ -61,14 +65,14 @@ def _justifies(rule: JsonObject, call: JsonObject, id_: str, role: str) -> bool:
     return _call_holds(condition, call, rule["then"])
 
 
-def _guard(rule: JsonObject, call: JsonObject, c: JsonObject) -> bool:
+def _guard(rule: JsonObject, call: Question, c: JsonObject) -> bool:
     covered = [_covered(call, id_, role, c) for id_, role in _seen(rule, call, c["roles"])]
     if rule["then"] != "allow":
         return any(covered)
     return all(covered) and (bool(covered) or c.get("or_none", False))
 
 
-def _seen(rule: JsonObject, call: JsonObject, roles: list[Any]) -> list[tuple[str, str]]:
+def _seen(rule: JsonObject, call: Question, roles: list[Any]) -> list[tuple[str, str]]:
     everything = rule["if"].get("in_sandbox", False)
     return [
         (id_, s["role"])
@@ -77,13 +81,13 @@ def _seen(rule: JsonObject, call: JsonObject, roles: list[Any]) -> list[tuple[st
     ]
 
 
-def _covered(call: JsonObject, id_: str, role: str, c: JsonObject) -> bool:
+def _covered(call: Question, id_: str, role: str, c: JsonObject) -> bool:
     patterns = c["within"] if "within" in c else c["allowed"]
     places = (call["within"], call["sandboxed"]["within"])
     return any(id_ in place.get(role, {}).get(p, {}) for place in places for p in patterns)
 
 
-def _call_holds(condition: JsonObject, call: JsonObject, then: str) -> bool:
+def _call_holds(condition: JsonObject, call: Question, then: str) -> bool:
     return (
         call["server"] in condition.get("server", [call["server"]])
         and call["tool"] in condition.get("tool", [call["tool"]])
@@ -93,7 +97,7 @@ def _call_holds(condition: JsonObject, call: JsonObject, then: str) -> bool:
     )
 
 
-def holds(test: JsonObject, root: str, call: JsonObject, then: str) -> bool:
+def holds(test: JsonObject, root: str, call: Question, then: str) -> bool:
     """Tell whether a test of an argument or caller fact holds in a rule that says `then`.
 
     A condition on an unknown is false in an allow rule and true in a deny or escalate rule.
@@ -102,7 +106,7 @@ def holds(test: JsonObject, root: str, call: JsonObject, then: str) -> bool:
     return then != "allow" if outcome is UNKNOWN else outcome
 
 
-def _outcome(test: JsonObject, root: str, call: JsonObject) -> bool | None:
+def _outcome(test: JsonObject, root: str, call: Question) -> bool | None:
     """Return true, false or UNKNOWN; null counts as absent."""
     path = _path(test["name"])
     if _operand(test, call)[0] == "caller" and _operand(test, call)[1] is ABSENT:
@@ -124,7 +128,7 @@ def _outcome(test: JsonObject, root: str, call: JsonObject) -> bool | None:
     return UNKNOWN if UNKNOWN in results else not decisive
 
 
-def _operand(test: JsonObject, call: JsonObject) -> tuple[str, Any]:
+def _operand(test: JsonObject, call: Question) -> tuple[str, Any]:
     """Return where the operand of a test comes from (`constant`, `args` or `caller`), and its value."""
     operand = test["value"]
     if isinstance(operand, dict) and set(operand) in ({"caller"}, {"arg"}):
@@ -134,7 +138,7 @@ def _operand(test: JsonObject, call: JsonObject) -> tuple[str, Any]:
     return "constant", operand
 
 
-def _compare(test: JsonObject, root: str, value: Any, call: JsonObject) -> bool | None:
+def _compare(test: JsonObject, root: str, value: Any, call: Question) -> bool | None:
     op, (place, operand) = test["op"], _operand(test, call)
     if value is ABSENT and root == "caller":
         return UNKNOWN if op != "present" or operand is True else True

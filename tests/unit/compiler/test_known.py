@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import array_at, object_at
 from support.known_page import PAGE, page
 from support.known_servers import unreviewed
 
@@ -120,7 +121,7 @@ def test_an_answer_that_the_collection_gives_otherwise_by_now_is_told_and_stays(
     known = COLLECTION.find(one)
     assert known is not None
     content = known.answer(Registry())
-    content["tools"][0]["comment"] = "As it was once reviewed."
+    object_at(content, "tools", 0)["comment"] = "As it was once reviewed."
 
     class Earlier(Model):
         def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
@@ -142,7 +143,7 @@ def test_a_refresh_asks_the_model_in_place_of_the_collection(tmp_path: Path) -> 
     one = tool("filesystem", "list_allowed_directories")
     known = COLLECTION.find(one)
     assert known is not None
-    model = Model(known.answer(Registry()))
+    model = Model(object_at(known.answer(Registry())))
     result = annotated(tmp_path, {"files": (one,)}, model=model, refresh=("annotate",))
     assert len(model.asked) == 1
     assert result.annotations.servers["files"].tools[0].source is None
@@ -152,7 +153,7 @@ def test_only_a_changed_tool_is_asked_about_with_its_annotation_as_the_proposal(
     before = tool("filesystem", "move_file")
     schema = {
         **before.input_schema,
-        "properties": {**before.input_schema["properties"], "overwrite": {"type": "boolean"}},
+        "properties": {**object_at(before.input_schema, "properties"), "overwrite": {"type": "boolean"}},
     }
     now = before.model_copy(update={"input_schema": schema})
     tools = {"files": tuple(now if each.name == "move_file" else each for each in listed("filesystem"))}
@@ -162,8 +163,8 @@ def test_only_a_changed_tool_is_asked_about_with_its_annotation_as_the_proposal(
     known = COLLECTION.find(before)
     assert known is not None
     content = known.answer(Registry())
-    content["tools"][0]["args"].append({"name": "overwrite", "roles": ["none"]})
-    model = Model(content)
+    array_at(content, "tools", 0, "args").append({"name": "overwrite", "roles": ["none"]})
+    model = Model(object_at(content))
     result = annotated(tmp_path, tools, model=model)
     (question,) = model.asked
     assert '"differs": [\n      "argument \\"overwrite\\" is new"\n    ]' in question.previous
@@ -214,7 +215,7 @@ def test_a_model_that_calls_itself_shipped_confirms_nothing(tmp_path: Path) -> N
         description="d",
         input_schema={"type": "object", "properties": {"path": {"type": "string"}}},
     )
-    content = {
+    content: dict[str, Any] = {
         "tools": [
             {
                 "tool": "wipe",

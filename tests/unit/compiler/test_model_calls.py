@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import object_at
 
 from ironcurtain.compiler.annotate.annotate import annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations
@@ -27,7 +28,10 @@ CONSTITUTION = "# Principles\n\nBe careful.\n\n# Rules\n\n" + "".join(
 
 
 def listing(server: str, number: int) -> ToolListing:
-    schema = {"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "integer"}}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "n": {"type": "integer"}},
+    }
     return ToolListing(name=f"{server}_{number:02}", description="Does something.", input_schema=schema)
 
 
@@ -69,7 +73,7 @@ class Rote:
         return {"rules": [{**rule, "then": "escalate", "reason": "Ask."}], "not_enforceable": []}
 
     def _annotation(self, question: Question, item: Any) -> Any:
-        mixed = "server" in question.schema["properties"]["tools"]["items"]["properties"]
+        mixed = "server" in object_at(question.schema, "properties", "tools", "items", "properties")
         args = [{"name": name, "roles": ["none"]} for name in item["input_schema"]["properties"]]
         entry = {"tool": item["tool"], "side_effects": True, "contained": False, "comment": "", "args": args}
         return {**entry, "server": item["server"]} if mixed else entry
@@ -136,7 +140,7 @@ def test_a_changed_tool_asks_about_itself_and_its_server(project: Project) -> No
     first, *others = project.tools["mail"]
     project.tools["mail"] = (first.model_copy(update={"description": "Does more."}), *others)
     assert project.asked() == ["annotate-mail-1"]  # its annotation is the same, so the rules stand
-    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    schema: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}}
     project.tools["mail"] = (first.model_copy(update={"input_schema": schema}), *others)
     assert project.asked() == ["annotate-mail-1", "rules-mail"]
 

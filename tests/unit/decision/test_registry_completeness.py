@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.called import ROOT, one_tool, prepared
+from support.documents import at, object_at
 from support.policies import rule, tool
 
 from ironcurtain.compiler.annotate import questions
@@ -41,16 +42,20 @@ def test_an_annotators_answer_may_carry_it(role: Any) -> None:
 
 @pytest.mark.parametrize("role", REGISTRY.resources, ids=lambda role: role.name)
 def test_the_input_schema_of_opa_lists_it(role: Any) -> None:
-    properties = policy_input_schema(REGISTRY)["properties"]
-    for place in (properties, properties["sandboxed"]["properties"]):
+    schema = policy_input_schema(REGISTRY)
+    for place in (
+        object_at(schema, "properties"),
+        object_at(schema, "properties", "sandboxed", "properties"),
+    ):
         for derived in ("roles", "patterns", "within"):
-            assert role.name in place[derived]["properties"]
-            assert place[derived]["additionalProperties"] is False
+            assert role.name in object_at(place, derived, "properties")
+            assert at(place, derived, "additionalProperties") is False
 
 
 @pytest.mark.parametrize("role", [r for r in REGISTRY.all if not r.resource and r.name != "none"], ids=str)
 def test_the_input_schema_lists_no_other_role(role: Any) -> None:
-    assert role.name not in policy_input_schema(REGISTRY)["properties"]["roles"]["properties"]
+    listed = object_at(policy_input_schema(REGISTRY), "properties", "roles", "properties")
+    assert role.name not in listed
 
 
 @pytest.mark.parametrize("role", BUILT_IN, ids=lambda role: role.name)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.documents import at, object_at
 
 from ironcurtain.engine.command import CAPABILITIES, OpaCommand
 from ironcurtain.engine.locate import Opa, find
@@ -181,7 +182,7 @@ def test_formatting(command: OpaCommand, tmp_path: Path) -> None:
 
 def test_parsing(command: OpaCommand, tmp_path: Path) -> None:
     tree = command.parse(module(tmp_path, GOOD))
-    assert tree["package"]["path"][1] == {"type": "string", "value": "p"}
+    assert at(tree, "package", "path", 1) == {"type": "string", "value": "p"}
     with pytest.raises(RegoRejectedError):
         command.parse(module(tmp_path, "package p\na {\n"))
 
@@ -203,7 +204,7 @@ def test_environment_of_ours_does_not_reach_opa(command: OpaCommand, monkeypatch
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid")
     monkeypatch.setenv("OPA_LOG_LEVEL", "debug")
     monkeypatch.setenv("GOGC", "off")
-    environment = command.eval("opa.runtime().env", capabilities=None)
+    environment = object_at(command.eval("opa.runtime().env", capabilities=None))
     assert set(environment) <= {"HOME", "TMPDIR", "PATH", "LANG", "GOGC", "GOMEMLIMIT"}
     assert environment["GOGC"] != "off"
 

@@ -100,7 +100,7 @@ def test_a_missing_keyword_is_told_once_and_with_the_other_mistakes() -> None:
         "a value stands without its keyword",
         "it requires no permission",
     ]
-    assert {error.where.source for error in told.value.errors} == {__file__}
+    assert {error.where and error.where.source for error in told.value.errors} == {__file__}
 
 
 def test_a_text_for_a_list_of_permissions_is_one_mistake() -> None:

@@ -51,7 +51,7 @@ MEANT = [
 @pytest.mark.parametrize(("dead", "meant"), MEANT)
 def test_a_rule_that_matches_nothing_comes_with_the_place_that_was_meant(dead: str, meant: str) -> None:
     words = {"type": "array", "items": {"type": "object", "properties": {"word": {"type": "string"}}}}
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "properties": {"person": PERSON, "lists": words},
         "additionalProperties": False,
@@ -73,7 +73,11 @@ def test_a_place_that_holds_itself_is_named() -> None:
 
 
 def test_places_are_written_as_paths_that_can_be_copied() -> None:
-    schema = {"type": "object", "properties": {"straße": {"type": "string"}}, "additionalProperties": False}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"straße": {"type": "string"}},
+        "additionalProperties": False,
+    }
     (row,) = outcome_table(OutputPolicy.parse({}), schema).rows
     assert row.path == '."straße"'
     assert OutputPolicy.parse({row.path: "allow"}).rules

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from support.called import HOME, SANDBOX, bundle, described
+from support.documents import text_at
 from support.policies import rule, tool
 
 from ironcurtain.analysis.attack.bases import RecordedCalls, places_of
@@ -66,7 +67,7 @@ def test_a_path_that_is_annotated_as_nothing_is_reached() -> None:
     assert report.outcome == "found"
     assert {call.tool for each in reached for call in each.calls} == {"show"}
     assert reached[0].base.verdict == "deny"
-    assert any(each.calls[0].arguments["place"].startswith(f"{HOME}/secrets") for each in reached)
+    assert any(text_at(each.calls[0].arguments, "place").startswith(f"{HOME}/secrets") for each in reached)
 
 
 def test_a_rule_on_a_value_is_evaded_by_its_case() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import ada_url
 import pytest
+from support.documents import text_at
 
 from ironcurtain.analysis.attack.scenes import folded
 from ironcurtain.analysis.attack.spellings.identifiers import respell_identifier
@@ -77,13 +78,13 @@ def test_a_path_that_the_kernel_takes_for_another_one_is_no_spelling(
     spellings = [
         each
         for each in respell_path(path, ground)
-        if each.taken_by == KERNEL and "process" not in each.kind and not each.value.startswith(f"/{FRESH}")
+        if each.taken_by == KERNEL and "process" not in each.kind and not text(each).startswith(f"/{FRESH}")
     ]
     laid(ground)
     others = {
-        each.value: reached(each.value, ground)
+        each.value: reached(text(each), ground)
         for each in spellings
-        if not (below.endswith(".txt") and each.value.endswith(("/", "/.", "/..")))  # a file is no directory
+        if not (below.endswith(".txt") and text(each).endswith(("/", "/.", "/..")))  # a file is no directory
     }
     assert len(others) >= 10
     assert set(others.values()) == {os.path.realpath(path)}
@@ -91,7 +92,7 @@ def test_a_path_that_the_kernel_takes_for_another_one_is_no_spelling(
 
 def test_a_tilde_is_the_home_directory(ground: SpellingContext) -> None:
     path = f"{ground.home}/Secret/dir"
-    texts = [each.value for each in respell_path(path, ground) if each.kind == "~"]
+    texts = [text(each) for each in respell_path(path, ground) if each.kind == "~"]
     expanded = {os.path.realpath(ground.home + text[1:]) for text in texts}
     assert len(texts) == 2
     assert expanded == {path}
@@ -99,7 +100,7 @@ def test_a_tilde_is_the_home_directory(ground: SpellingContext) -> None:
 
 def test_folded_spellings_are_one_name_where_names_fold() -> None:
     path = "/home/user/Caf\u00e9/Skip"
-    texts = [each.value for each in respell_path(path, ANYWHERE) if each.scene is Scene.FOLDED]
+    texts = [text(each) for each in respell_path(path, ANYWHERE) if each.scene is Scene.FOLDED]
     assert len(texts) >= 5
     assert {folded(text) for text in texts} == {folded(path)}
     assert path not in texts
@@ -117,7 +118,7 @@ def test_an_address_that_browsers_take_for_another_one_is_no_spelling(address: s
 
     spellings = [each for each in respell_url(address, ANYWHERE) if each.taken_by == BROWSERS]
     assert len(spellings) >= 15
-    others = {each.value: place(each.value) for each in spellings}
+    others = {each.value: place(text(each)) for each in spellings}
     assert {text for text, found in others.items() if found != place(address)} == set()
 
 
@@ -128,15 +129,19 @@ def test_other_schemes_have_no_spellings_of_the_web() -> None:
 
 @pytest.mark.parametrize("remote", ["ssh://git@example.com/us/a", "git@example.com:us/a.git"])
 def test_git_asks_ssh_for_the_same_repository(remote: str, tmp_path: Path) -> None:
-    asked = {each.value: contacted(each.value, tmp_path) for each in ssh_spellings(remote)}
+    asked = {each.value: contacted(text(each), tmp_path) for each in ssh_spellings(remote)}
     assert len(asked) >= 3
     assert {tuple(words) for words in asked.values()} == {("git@example.com", "us/a")}
+
+
+def text(spelling: Spelling) -> str:
+    return text_at(spelling.value)
 
 
 def ssh_spellings(remote: str) -> list[Spelling]:
     plain = {"scp-like form", "ssh form"}
     known = [each for each in respell_remote(remote, ANYWHERE) if each.kind in plain]
-    return [e for e in known if not any(mark in e.value for mark in ("..", "-oX", "COM", "["))]
+    return [e for e in known if not any(mark in text(e) for mark in ("..", "-oX", "COM", "["))]
 
 
 def contacted(remote: str, tmp_path: Path) -> list[str]:
@@ -158,7 +163,7 @@ def test_mail_programs_find_the_same_address_in_each_form() -> None:
     found = [each for each in respell_identifier(role, "boss@example.org") if each.kind == "display name"]
     assert len(found) >= 3
     for each in found[:3]:
-        assert [address for _, address in getaddresses([each.value])] == ["boss@example.org"], each.value
+        assert [address for _, address in getaddresses([text(each)])] == ["boss@example.org"], each.value
 
 
 def test_values_are_spelled_otherwise_in_each_spelling() -> None:

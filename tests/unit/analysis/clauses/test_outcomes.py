@@ -53,7 +53,7 @@ def document(*rules: Any, claims: Any = (), scenarios: Any = (), **more: Any) ->
 
 
 def outcome(written: dict[str, Any], clause: str = "C2") -> ClauseOutcome:
-    scenarios = {"format": "ironcurtain/scenarios/v1", "world": WORLD.model_dump(mode="json")}
+    scenarios: dict[str, Any] = {"format": "ironcurtain/scenarios/v1", "world": WORLD.model_dump(mode="json")}
     text = json_text.pretty({**scenarios, "scenarios": written["scenarios"]})
     demanded = parse_document(text, "scenarios.yaml", Scenarios)
     report = clause_report(bundle_of(written), demanded, OpaCommand(find()))

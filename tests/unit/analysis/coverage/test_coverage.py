@@ -50,7 +50,7 @@ def covered(*scenarios: dict[str, Any], guarantees: list[dict[str, Any]] | None 
     text = json_text.pretty({"format": "ironcurtain/scenarios/v1", "scenarios": listed})
     demands = None
     if guarantees is not None:
-        document = {"format": "ironcurtain/guarantees/v1", "guarantees": guarantees}
+        document: dict[str, Any] = {"format": "ironcurtain/guarantees/v1", "guarantees": guarantees}
         demands = parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
     opa = OpaCommand(find())
     examined = analyse_with_guarantees(planted.bundle_of(POLICY), planted.WORLD, opa, demands)
@@ -81,7 +81,7 @@ def test_a_rule_that_a_scenario_shows_to_decide_counts_where_nothing_was_examine
     for one in examined.tools.values():
         one.answers.clear()
         one.gaps |= {"nothing was tried"}
-    document = {
+    document: dict[str, Any] = {
         "format": "ironcurtain/scenarios/v1",
         "scenarios": [{"id": "s0", "call": READ, "expect": "allow"}],
     }

@@ -73,7 +73,7 @@ def verdict(made: Bundle, caller: dict[str, Any], arguments: dict[str, Any]) -> 
 
 def guarantee(never: str, **when: Any) -> Guarantees:
     item = {"id": "G1", "never": never, "when": {"tool": ["profile"], **when}}
-    document = {"format": "ironcurtain/guarantees/v1", "guarantees": [item]}
+    document: dict[str, Any] = {"format": "ironcurtain/guarantees/v1", "guarantees": [item]}
     return parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
 
 
@@ -129,7 +129,11 @@ def test_a_mutant_that_only_an_unknown_caller_shows_is_killed_by_such_a_scenario
         "expect": "deny",
         "rule": "deny-others",
     }
-    document = {"format": "ironcurtain/scenarios/v1", "world": {"sandbox": None}, "scenarios": [item]}
+    document: dict[str, Any] = {
+        "format": "ironcurtain/scenarios/v1",
+        "world": {"sandbox": None},
+        "scenarios": [item],
+    }
     known = parse_document(json_text.pretty(document), "scenarios.yaml", Scenarios)
     report = mutation_score(bundle(DENY_OTHERS, ALLOW), known, None, OpaCommand(find()))
     outcomes = {each.change: (each.outcome, each.by) for each in report.mutants}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import text_at
 from support.planted import findings_of
 
 from ironcurtain.analysis.findings.findings import waived
@@ -73,7 +74,7 @@ def test_every_witness_is_a_whole_call_with_its_decision() -> None:
     assert finding.kind == "evadable-rule"
     assert finding.witness is not None
     assert finding.witness.caller == {"groups": []}
-    assert finding.witness.arguments["path"].startswith("/home/user/Documents/")
+    assert text_at(finding.witness.arguments, "path").startswith("/home/user/Documents/")
     assert (finding.witness.verdict, finding.witness.rule) == ("allow", "allow-read")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.documents import text_at
 from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.mutation.report import MutationReport
@@ -47,12 +48,16 @@ def scenarios(*names: str, origin: str = "handwritten") -> Scenarios:
         }
         for name in names
     ]
-    document = {"format": "ironcurtain/scenarios/v1", "world": {"sandbox": None}, "scenarios": items}
+    document: dict[str, Any] = {
+        "format": "ironcurtain/scenarios/v1",
+        "world": {"sandbox": None},
+        "scenarios": items,
+    }
     return parse_document(json_text.pretty(document), "scenarios.yaml", Scenarios)
 
 
 def guarantees(*items: dict[str, Any]) -> Guarantees:
-    document = {"format": "ironcurtain/guarantees/v1", "guarantees": list(items)}
+    document: dict[str, Any] = {"format": "ironcurtain/guarantees/v1", "guarantees": list(items)}
     return parse_document(json_text.pretty(document), "guarantees.yaml", Guarantees)
 
 
@@ -96,7 +101,7 @@ def test_what_nothing_notices_survives_with_the_scenario_that_is_missing(report:
     missing = next(each for each in report.mutants if each.change == "docs: ~/docs becomes ~").scenario
     assert missing is not None
     assert missing.expect.value == "deny"
-    assert not missing.call.arguments["path"].startswith("/home/user/docs")
+    assert not text_at(missing.call.arguments, "path").startswith("/home/user/docs")
     complete = score(scenarios(*CALLS))
     assert (complete.score, complete.survived) == (100, 0)
 

@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 import re2
+from support.documents import at, object_at
 from support.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing
@@ -160,7 +161,7 @@ def test_an_argument_whose_schema_is_that_of_another_one_keeps_its_own_values() 
     gone = rule("gone", "allow", tool=["t"], args=[{"name": "a", "op": "present", "value": False}])
     without = narrowed(properties, [gone]).input_schema
     assert without is not None
-    assert "a" not in without["properties"]
+    assert "a" not in object_at(without, "properties")
     assert jsonschema.Draft202012Validator(without).is_valid({"b": "yes"})
 
 
@@ -172,7 +173,7 @@ def test_what_is_escalated_stays() -> None:
     ]
     found = narrowed({"a": MODE}, rules)
     assert found.input_schema is not None
-    assert found.input_schema["properties"]["a"]["enum"] == ["soft", "dry"]
+    assert at(found.input_schema, "properties", "a", "enum") == ["soft", "dry"]
     assert found.input_schema["required"] == []
 
 
@@ -193,7 +194,7 @@ def test_a_path_is_described_and_never_demanded() -> None:
     ]
     found = narrowed(properties, rules, required=("path",), path=["read-path"])
     assert found.input_schema is not None
-    assert found.input_schema["properties"]["path"] == {
+    assert at(found.input_schema, "properties", "path") == {
         "type": "string",
         "description": "The file. May be read: ~/docs. May be read with a person's approval: /srv.",
     }

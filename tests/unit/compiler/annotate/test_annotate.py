@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import object_at
 
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations
@@ -86,7 +87,7 @@ def run(
 def asked_of(question: Question) -> list[tuple[str | None, str]]:
     """Return the tools that a question asks about, with their servers where there are several."""
     data = json.loads(question.prompt.split("<tools-data>")[1].split("</tools-data>")[0])
-    mixed = "server" in question.schema["properties"]["tools"]["items"]["properties"]
+    mixed = "server" in object_at(question.schema, "properties", "tools", "items", "properties")
     return [(item["server"] if mixed else None, item["tool"]) for item in data]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import object_at
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -48,7 +49,7 @@ def entry(**changes: Any) -> dict[str, Any]:
     }
 
 
-def mistakes(*resolved: dict[str, Any], by_hand: tuple[dict[str, str], ...] = ()) -> list[str]:
+def mistakes(*resolved: dict[str, Any], by_hand: tuple[dict[str, Any], ...] = ()) -> list[str]:
     return QUESTION.mistakes({"resolved": list(resolved), "by_hand": list(by_hand)})
 
 
@@ -99,7 +100,7 @@ def test_received_mail_is_known_by_its_words(
     "bad", ["*@gmail.com", "a@x.example, b@x.example", "nobody", "a@\u202ex.example", 7, None]
 )
 def test_a_server_cannot_put_anything_else_on_a_list_of_people(bad: Any) -> None:
-    result = {"to": ["Ann <ANN@x.example>", bad, "ann@x.example"]}
+    result: dict[str, Any] = {"to": ["Ann <ANN@x.example>", bad, "ann@x.example"]}
     values, notes = take_values(result, "/to/*", PEOPLE, REGISTRY)
     assert values == ("ann@x.example",)
     assert len(notes) == 1
@@ -145,7 +146,7 @@ def test_texts_of_tools_cannot_leave_their_place() -> None:
 def test_a_bundle_that_lacks_a_list_of_its_rules_does_not_load() -> None:
     office = Path(__file__).parents[4] / "examples" / "office" / "generated" / "bundle"
     bundle = Bundle.read(office)
-    lists = {name: found for name, found in bundle.data("lists").items() if name != "known"}
+    lists = {name: found for name, found in object_at(bundle.data("lists")).items() if name != "known"}
     lacking = bundle.with_files({"ironcurtain/lists/data.json": json.dumps(lists).encode()})
     with pytest.raises(BundleIntegrityError, match="names the list @known, which the bundle lacks"):
         PolicyContent.of(lacking)

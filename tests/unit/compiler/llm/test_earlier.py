@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ironcurtain.compiler.llm.earlier import changes
 from ironcurtain.compiler.rules.clause_routes import rename_clauses
 
@@ -35,7 +37,7 @@ def test_what_clauses_hold_is_shown_without_what_harms_a_terminal() -> None:
 
 
 def test_an_answer_follows_its_clauses_and_loses_those_that_are_gone() -> None:
-    content = {
+    content: dict[str, Any] = {
         "rules": [{"name": "a", "clause": "C1"}, {"name": "b", "clause": "C3"}],
         "not_enforceable": [{"clause": "C2", "reason": "merged", "into": ["C1", "C3"]}],
     }

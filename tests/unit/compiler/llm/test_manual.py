@@ -13,7 +13,7 @@ from ironcurtain.compiler.llm.providers.manual import ManualProvider
 from ironcurtain.compiler.llm.question import Answer, Question
 from ironcurtain.errors import BadAnswerError, Exit, OpenQuestionError, SeveralErrors, UsageError
 
-SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
 def question(key: str, prompt: str = "How many?") -> Question:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ironcurtain.compiler.llm.question import MAX_MISTAKE_LINES, grouped, schema_text
 from ironcurtain.system import json_text
 
@@ -20,7 +22,7 @@ def test_what_is_beyond_the_bound_is_counted() -> None:
 
 
 def test_a_schema_as_text_is_the_schema() -> None:
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/b"}},
         "$defs": {"b": {"enum": ["x"]}, "c": {}},

@@ -35,7 +35,7 @@ from ironcurtain.compiler.llm.question import Answer, Question
 from ironcurtain.compiler.llm.structured_completion import MAX_TOKENS, Patience
 from ironcurtain.errors import BudgetReachedError, Exit, ModelFailedError
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "colour": {"enum": ["red", "green"]},

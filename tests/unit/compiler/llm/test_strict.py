@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.documents import at
 
 from ironcurtain.compiler.llm.providers.strict import relaxed, strict
 
@@ -28,7 +29,7 @@ RULE = {
     "required": ["name", "if"],
     "additionalProperties": False,
 }
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"rules": {"type": "array", "items": RULE}},
     "required": ["rules"],
@@ -83,7 +84,7 @@ def test_a_wrong_answer_is_left_to_be_told_so(text: str) -> None:
     assert relaxed(text, SCHEMA) == text
 
 
-NAMED = {
+NAMED: dict[str, Any] = {
     "type": "object",
     "properties": {"rules": {"type": "array", "items": {"$ref": "#/$defs/rule"}}},
     "required": ["rules"],
@@ -102,7 +103,7 @@ NAMED = {
 
 def test_what_stands_once_under_defs_is_strict_and_comes_back_as_meant() -> None:
     formed = strict(NAMED)
-    assert formed["$defs"]["rule"]["required"] == ["name", "value"]
+    assert at(formed, "$defs", "rule", "required") == ["name", "value"]
     said = {"rules": [{"name": "x", "value": None}, {"name": "y", "value": 1}]}
     assert Draft202012Validator(formed).is_valid(said)
     assert json.loads(relaxed(json.dumps(said), NAMED)) == {

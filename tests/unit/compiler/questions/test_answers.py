@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from ironcurtain.errors import (
     SeveralErrors,
 )
 
-SCHEMA = {"type": "integer"}
+SCHEMA: dict[str, Any] = {"type": "integer"}
 
 
 def question(key: str, prompt: str | None = None) -> Question:

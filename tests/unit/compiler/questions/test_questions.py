@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +27,7 @@ from ironcurtain.model.verdict import Verdict
 A, E, D = Verdict.ALLOW, Verdict.ESCALATE, Verdict.DENY
 
 
-def call(**arguments: object) -> ScenarioCall:
+def call(**arguments: Any) -> ScenarioCall:
     return ScenarioCall(server="s", tool="t", arguments=arguments)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from support.documents import at, object_at
+
 from ironcurtain.compiler.questions.shown_schema import MAX_FOLLOWED, shown_schema
 
 
@@ -19,24 +21,24 @@ def test_an_enumeration_behind_a_reference_is_visible() -> None:
         modes={"type": "array", "items": {"$ref": "#/$defs/Mode", "description": "One."}},
     )
     shown = shown_schema(schema)
-    assert shown["properties"]["mode"]["anyOf"][0] == {"enum": ["soft", "hard"]}
-    assert shown["properties"]["modes"]["items"] == {"enum": ["soft", "hard"], "description": "One."}
+    assert at(shown, "properties", "mode", "anyOf", 0) == {"enum": ["soft", "hard"]}
+    assert at(shown, "properties", "modes", "items") == {"enum": ["soft", "hard"], "description": "One."}
     assert "$ref" not in json.dumps(shown)
 
 
 def test_a_schema_without_references_is_shown_as_it_is() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "title": "X"}
-    assert shown_schema(schema) == {"properties": {"a": {"type": "string"}}, "required": ["a"]}
+    schema: dict[str, Any] = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
+    assert shown_schema({"type": "object", **schema, "title": "X"}) == schema
     assert shown_schema(None) == {}
 
 
 def test_a_reference_to_itself_ends_and_what_it_names_is_shown() -> None:
     node = {"properties": {"kind": {"$ref": "#/$defs/Kind"}, "child": {"$ref": "#/$defs/Node"}}}
     shown = shown_schema(object_of({"Node": node, "Kind": {"enum": ["leaf"]}}, root={"$ref": "#/$defs/Node"}))
-    inner = shown["properties"]["root"]["properties"]
+    inner = object_at(shown, "properties", "root", "properties")
     assert inner["kind"] == {"enum": ["leaf"]}
     assert inner["child"] == {"$ref": "#/$defs/Node"}
-    assert shown["definitions"].keys() == {"#/$defs/Node", "#/$defs/Kind"}
+    assert object_at(shown, "definitions").keys() == {"#/$defs/Node", "#/$defs/Kind"}
 
 
 def test_a_schema_that_would_grow_without_bound_is_cut_and_nothing_of_it_is_hidden() -> None:

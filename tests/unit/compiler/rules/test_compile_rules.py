@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import at
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedRule
 from ironcurtain.compiler.lists.lists import check_lists
@@ -450,4 +451,4 @@ def test_an_enumeration_behind_a_reference_is_seen_by_who_writes_rules_and_scena
     (shown,) = json.loads(writer.asked["rules-s"].prompt.split("<tools-data>")[1].split("</tools-data>")[0])
     assert shown["input_schema"]["properties"]["mode"] == schema["$defs"]["Mode"]
     (annotated,) = annotations.servers["s"].tools
-    assert tool_data("s", annotated)["input_schema"]["properties"]["mode"] == schema["$defs"]["Mode"]
+    assert at(tool_data("s", annotated), "input_schema", "properties", "mode") == schema["$defs"]["Mode"]

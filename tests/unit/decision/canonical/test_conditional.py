@@ -64,5 +64,5 @@ def test_the_first_branch_that_holds_decides() -> None:
 
 @pytest.mark.parametrize("value", [None, True, 0, 1.5, "", "a", [], [1], {}, {"a": [None]}])
 def test_equality_is_reflexive_and_strict(value: Any) -> None:
-    others = [None, True, 0, 1.5, "", "a", [], [1], {}, {"a": [None]}]
+    others: list[Any] = [None, True, 0, 1.5, "", "a", [], [1], {}, {"a": [None]}]
     assert [same_json(value, other) for other in others].count(True) == 1

@@ -64,11 +64,12 @@ def test_evil_patterns_take_linear_time() -> None:
 
 def test_pattern_properties_never_reach_pythons_own_expressions() -> None:
     """`unevaluatedProperties` would search them with `re`, wherever in the schema they stand."""
-    for schema in (
+    schemas: tuple[dict[str, Any], ...] = (
         {"patternProperties": {"^(a*)*b$": {}}, "unevaluatedProperties": False},
         {"allOf": [{"patternProperties": {"^(a*)*b$": {}}}], "unevaluatedProperties": False},
         {"properties": {"default": {"patternProperties": {"a": {}}, "unevaluatedProperties": False}}},
-    ):
+    )
+    for schema in schemas:
         with pytest.raises(UnusableSchemaError, match="unevaluatedProperties"):
             ArgumentSchema(schema)
 

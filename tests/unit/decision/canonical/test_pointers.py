@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ironcurtain.decision.canonical import pointers
 
-FILES = {"files": [{"path": "a"}, {"path": "b", "x": None}], "a/b": {"~": 1}, "*": 2}
+FILES: dict[str, Any] = {"files": [{"path": "a"}, {"path": "b", "x": None}], "a/b": {"~": 1}, "*": 2}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_missing(name: str, missing: bool) -> None:
 
 
 def test_ends_are_the_scalars_and_whatever_is_empty_in_document_order() -> None:
-    value = {"b": [1, []], "a": {"x": {}, "y": None}}
+    value: dict[str, Any] = {"b": [1, []], "a": {"x": {}, "y": None}}
     assert list(pointers.ends(value)) == [
         (("b", "0"), 1),
         (("b", "1"), []),
@@ -77,6 +77,6 @@ def test_meets(pattern: tuple[str, ...], steps: tuple[str, ...], meets: bool) ->
 
 
 def test_assign_reaches_into_arrays_and_objects() -> None:
-    value = {"a": [{"b": 1}]}
+    value: dict[str, Any] = {"a": [{"b": 1}]}
     pointers.assign(value, ("a", "0", "b"), 2)
     assert value == {"a": [{"b": 2}]}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.approvals import written
+from support.documents import at, object_at
 
 from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, elicited_outcome
 from ironcurtain.enforcement.approvals.messages import SessionOffer
@@ -68,7 +69,7 @@ def test_what_does_not_count(action: str, content: Any, fault: str) -> None:
 def test_a_call_that_cannot_be_widened_is_not_widened() -> None:
     outcome = elicited_outcome(NARROW, "accept", YES | {"session": True}, by="owner")
     assert (outcome.state, outcome.fault) == ("invalid", "malformed")
-    assert "session" not in elicitation_schema(NARROW)["properties"]
+    assert "session" not in object_at(elicitation_schema(NARROW), "properties")
 
 
 def test_the_form_takes_what_counts_and_has_no_default() -> None:
@@ -80,4 +81,4 @@ def test_the_form_takes_what_counts_and_has_no_default() -> None:
     assert not form.is_valid({"answer": "yes"})
     assert not form.is_valid({})
     # MCP takes flat forms of simple values only.
-    assert {each["type"] for each in schema["properties"].values()} == {"string", "boolean"}
+    assert {at(each, "type") for each in object_at(schema, "properties").values()} == {"string", "boolean"}

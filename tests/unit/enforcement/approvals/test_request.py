@@ -9,8 +9,10 @@ import pytest
 from support.approvals import RULES, WRITE, Judged, judge
 from support.called import one_tool
 
+from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import JsonValue
 
 POLICY = one_tool(WRITE, RULES, files={"/srv/a": {}, "/srv/twice": {"links": 2}})
 
@@ -27,8 +29,8 @@ def decided(judged: Judged, **changes: object) -> Judged:
     return replace(judged, decision=judged.decision.model_copy(update=changes))
 
 
-def asked_by(judged: Judged, caller: dict[str, str]) -> Judged:
-    question = {**judged.prepared.input, "caller": caller}
+def asked_by(judged: Judged, caller: dict[str, JsonValue]) -> Judged:
+    question: PolicyInput = {**judged.prepared.input, "caller": caller}
     return replace(judged, prepared=replace(judged.prepared, input=question))
 
 

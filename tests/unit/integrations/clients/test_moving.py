@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documents import text_at
 
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.integrations.clients.migration_plan import Sorted, sort
@@ -60,7 +61,7 @@ def test_what_stays(name: str, server: dict[str, Any], reason: str, outside: boo
 def test_programs_and_directories_are_absolute(tmp_path: Path) -> None:
     server = {"command": "sh", "args": ["-c", "x"], "alwaysAllow": ["t"]}
     moved = sorted_("cursor", "a", server, tmp_path).moved["a"]
-    assert Path(moved.pop("command")) in {Path("/bin/sh"), Path("/usr/bin/sh")}
+    assert Path(text_at(moved.pop("command"))) in {Path("/bin/sh"), Path("/usr/bin/sh")}
     path = {"PATH": "/usr/bin:/bin"}
     assert moved == {"args": ["-c", "x"], "alwaysAllow": ["t"], "cwd": str(tmp_path), "env": path}
     relative = {"command": "./bin/../s", "cwd": "sub/.", "env": {"PATH": "/opt", "K": "v"}}

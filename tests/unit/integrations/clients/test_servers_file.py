@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from ironcurtain.integrations.clients.servers_file import (
     write,
 )
 
-ENTRY = {"command": "node", "args": ["a b", 'quo"te'], "env": {"K": "ü"}}
+ENTRY: dict[str, Any] = {"command": "node", "args": ["a b", 'quo"te'], "env": {"K": "ü"}}
 TEXTS = {
     "pretty": '{\n  "mcpServers": {\n    "a": {\n      "command": "x"\n    }\n  }\n}\n',
     "tabs": '{\n\t"mcpServers": {\n\t\t"a": {"command": "x"}\n\t},\n\t"other": [1, 2]\n}',

@@ -34,7 +34,7 @@ SERVER = Path(__file__).parents[3] / "fixtures" / "drifting_server.py"
 UNCONTAINED = {"sandbox": False}
 
 
-def pinned(name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
+def pinned(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
     """Return the annotation of a tool of the drifting server, as it is before it drifts."""
     roles: dict[str, Any] = {"path": ["read-path"]} if schema["properties"] else {}
     listing = ToolListing(name=name, description=description, input_schema=schema)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 
 
@@ -10,7 +12,7 @@ def breaker() -> tuple[RepeatedCallLimiter, list[float]]:
 
 def test_the_21st_call_within_a_minute_trips_whatever_the_order_of_keys() -> None:
     tested, _ = breaker()
-    orders = [{"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1}]
+    orders: list[dict[str, Any]] = [{"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1}]
     assert [tested.trips("s", "t", orders[n % 2]) for n in range(22)] == [False] * 20 + [True] * 2
 
 

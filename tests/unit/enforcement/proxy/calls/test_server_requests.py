@@ -40,7 +40,7 @@ def test_a_person_sees_which_server_asks() -> None:
     )
     call = server_requests.asked_of_client("bank", asked)
     assert call.tool == "mcp/elicitation"
-    again = server_requests.question_of(call.tool, call.arguments)
+    again = server_requests.question_of(call.tool, json.loads(json.dumps(call.arguments)))
     assert isinstance(again, types.ElicitRequest)
     assert again.params.message == "[bank] Password?"
 
