@@ -16,6 +16,7 @@ import anyio
 import pytest
 from mcp import Client
 from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
+from support.proxied import text_of
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation
@@ -219,7 +220,7 @@ async def plant_after_another_server_has_ended(scene: Scene) -> str:
             end.set()
             await ended.wait()
             result = await second.call_tool("git_hooks", {})
-            answer: str = result.content[0].text  # type: ignore[union-attr]
+            answer = text_of(result)
     return answer
 
 

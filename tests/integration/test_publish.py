@@ -67,7 +67,7 @@ def inputs() -> list[PolicyInput]:
     return [each.input for each in prepared if isinstance(each, Prepared)]
 
 
-async def embedded(bundle: Bundle, questions: list[dict[str, Any]]) -> list[Any]:
+async def embedded(bundle: Bundle, questions: list[PolicyInput]) -> list[Any]:
     async with Engine(find(), bundle.archive(), bundle.revision) as engine:
         return [(await engine.query(json.dumps(each).encode())).result for each in questions]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mcp import Client
 from support.contained import NEEDS_SANDBOX, Scene
+from support.desk import text_of
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation
@@ -82,7 +83,7 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
         async with Client(streams, mode="auto", cache=None) as client:
             for tool, arguments in told[name][-1]:
                 result = await client.call_tool(tool, arguments)
-                answers.append(str(result.content[0].text))  # type: ignore[union-attr]
+                answers.append(text_of(result))
                 assert not result.is_error, answers[-1]
             assert launcher.state(name).isolation == "bubblewrap"
         return answers

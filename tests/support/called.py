@@ -96,7 +96,7 @@ def decide_with(policy: LoadedPolicy, call: Call, answer: Callable[[PolicyInput]
 def answering(rules: list[dict[str, Any]]) -> Callable[[PolicyInput], Any]:
     """Return an engine that evaluates rules (as JSON) with the Python twin."""
 
-    def answer(question: dict[str, Any]) -> Any:
+    def answer(question: PolicyInput) -> Any:
         said = twin.decide(rules, question)
         return said | {"clause": None, "reason": "as said"}
 

@@ -35,7 +35,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.policy_input import PolicyInput
+from ironcurtain.decision.policy_input import PolicyInput, ResourceInput
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
@@ -204,7 +204,7 @@ class Batch:
             elif not jsonschema.Draft202012Validator(tool.input_schema or {}).is_valid(call.raw):
                 self._wrong("the narrowed schema refuses the call", call)
 
-    def _silent(self, examined: PolicyAnalysis) -> None:
+    def _silent(self, examined: PlainAnalysis) -> None:
         report = find_findings(examined, Material(languages), self.opa)
         self.counted.update(f"finding {f.kind} {f.proof}" for f in report.findings)
         silent = {
@@ -350,7 +350,7 @@ def _kept(statement: dict[str, Any], call: Decided, id_: str) -> bool:
     return bool(call.verdict == statement["always"])
 
 
-def _is_covered(subject: dict[str, Any], pattern: str) -> bool:
+def _is_covered(subject: ResourceInput, pattern: str) -> bool:
     value = subject["value"]
     if subject["role"] not in PATHS:
         if pattern.startswith("*@"):

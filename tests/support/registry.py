@@ -23,7 +23,7 @@ from urllib.parse import unquote
 import pytest
 
 NEEDS_NPM = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
-TOOL = {
+TOOL: dict[str, Any] = {
     "name": "tell",
     "description": "Tells what it is.",
     "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},

@@ -17,6 +17,7 @@ from ironcurtain.engine.locate import find
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import assets
+from support.documents import object_at
 
 PATTERNS = {
     "read-path": ["~/Documents", "~/Documents/work", "/srv"],
@@ -99,7 +100,8 @@ def evaluate(directory: Path, policies: list[list[Rule]], calls: dict[str, Input
     rego = [*directory.glob("*.rego"), *sources, assets.REGO / "ironcurtain_verify" / "verify.rego"]
     command.check(*rego)
     assert command.unformatted(*directory.glob("*.rego")) == ()
-    result: Any = command.eval("data.ironcurtain_verify.results", data=[*rego, directory / "data.json"])
+    told = command.eval("data.ironcurtain_verify.results", data=[*rego, directory / "data.json"])
+    result = {id_: object_at(decision) for id_, decision in object_at(told).items()}
     assert result.keys() == calls.keys(), "a decision was undefined"
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 from support.attack_table import ATTACKS, PAGE, ROOT, table
@@ -13,7 +14,7 @@ def test_the_page_is_as_the_tests_are() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("test_*.py")), ids=lambda path: path.stem)
-def test_no_test_is_missing(path) -> None:  # type: ignore[no-untyped-def]
+def test_no_test_is_missing(path: Path) -> None:
     page = PAGE.read_text()
     assert f"](../tests/attacks/{path.name})" in page
     for node in ast.walk(ast.parse(path.read_text())):

@@ -32,6 +32,10 @@ class Strange:
         return "Strange()"
 
 
+NO_JSON: Any = {1: "a"}
+STRANGE: Any = Strange()
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -41,12 +45,12 @@ class Strange:
         Call("s", "t", "[]"),
         Call("s", "t", ["a"]),
         Call("s", "t", 5),
-        Call("s", "t", {1: "a"}),  # type: ignore[dict-item]
+        Call("s", "t", NO_JSON),
         Call("s", "t", {"path": float("nan")}),
         Call("s", "t", {"path": 1 << 60}),
         Call("s", "t", {"path": "\ud800"}),
         Call("s", "t", {"note": "a" * (1 << 20)}),
-        Call("s", "t", {"path": Strange()}),  # type: ignore[dict-item]
+        Call("s", "t", {"path": STRANGE}),
         Call("s", "t\ud800", {}),
         Call("s", "t", {}, caller={"sub": float("inf")}),
         Call("s", "t", {}, caller=["sub"]),  # type: ignore[arg-type]

@@ -22,8 +22,12 @@ from ironcurtain.errors import (
 SCHEMA: dict[str, Any] = {"type": "integer"}
 
 
+def too_big(number: Any) -> list[str]:
+    return ["too big"] if number > 9 else []
+
+
 def question(key: str, prompt: str | None = None) -> Question:
-    return Question("annotate", key, "s", prompt or key, SCHEMA, lambda n: ["too big"] if n > 9 else [])
+    return Question("annotate", key, "s", prompt or key, SCHEMA, too_big)
 
 
 class Counter:

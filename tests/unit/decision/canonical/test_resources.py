@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ironcurtain.decision.canonical.resources import (
@@ -17,8 +19,8 @@ from ironcurtain.decision.roles import Registry
 REGISTRY = Registry()
 
 
-def subject(value: str, at: str, role: str = "read-path", **more: object) -> Resource:
-    return Resource("", REGISTRY[role], value, at, **more)  # type: ignore[arg-type]
+def subject(value: str, at: str, role: str = "read-path", **more: Any) -> Resource:
+    return Resource("", REGISTRY[role], value, at, **more)
 
 
 def collect(*found: Resource) -> tuple[Resource, ...]:

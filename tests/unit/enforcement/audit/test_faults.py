@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,14 +24,14 @@ from ironcurtain.errors import AuditError
 ROOT = Path(__file__).parents[4]
 
 
-def refused_after(place: LogPaths, harm: object) -> list[str]:
+def refused_after(place: LogPaths, harm: Callable[[], object]) -> list[str]:
     """Write one record, do harm, try to write two more; return what was said about them."""
 
     async def write() -> list[str]:
         said = []
         async with AuditLog(place, key=KEY) as log:
             await log.decision(decided(1))
-            harm()  # type: ignore[operator]
+            harm()
             for number in (2, 3):
                 with pytest.raises(AuditError) as caught:
                     await log.decision(decided(number))

@@ -206,7 +206,9 @@ def test_reasons_and_names_are_redacted_too() -> None:
 def test_whole_roles_can_be_redacted() -> None:
     redaction = Redaction(KEY, frozenset({"recipient"}))
     record = recorded({"to": "alice@example.com", "path": "/srv/x"})
-    kept = redaction.keep(record, LOADED.tool("mail", "send").annotation)  # type: ignore[union-attr]
+    fitted = LOADED.tool("mail", "send")
+    assert fitted is not None
+    kept = redaction.keep(record, fitted.annotation)
     assert "alice@example.com" not in json.dumps(kept.model_dump(mode="json"))
     assert "/srv/x" in json.dumps(kept.model_dump(mode="json"))
 
