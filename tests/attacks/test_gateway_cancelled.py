@@ -7,6 +7,7 @@ task is cancelled, and the programs that they started are killed.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -75,16 +76,24 @@ gateway = Gateway("desk", [
 WAITING = ["plain", "later", "program"]
 
 
+def is_written(file: Path) -> bool:
+    return file.exists() and bool(file.read_text())
+
+
+def is_gone(process: int) -> bool:
+    return not is_alive(process)
+
+
 async def called_off(client: Client, desk: Desk) -> None:
     """Call each tool and call it off once its program runs; see that this and the handler end."""
     for name in WAITING:
         file = desk.root / f"{name}.pid"
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, f"desk__{name}", {})
-            await until(lambda file=file: file.exists() and bool(file.read_text()))
+            await until(partial(is_written, file))
             tasks.cancel_scope.cancel()
         process = int(file.read_text())
-        await until(lambda process=process: not is_alive(process))
+        await until(partial(is_gone, process))
         if name != "program":
             await until((desk.root / f"{name}.ended").exists)
         file.unlink()
@@ -139,7 +148,7 @@ def test_a_client_over_stdio_that_goes_ends_the_handlers_of_its_calls(desk: Desk
             tasks.cancel_scope.cancel()
         for file in files:
             process = int(file.read_text())
-            await until(lambda process=process: not is_alive(process))
+            await until(partial(is_gone, process))
 
     anyio.run(story)
     assert statuses(desk) == ["cancelled"] * 3
