@@ -22,9 +22,8 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.origin import origin
 from ironcurtain.decision.canonical.this_host import ThisHost
-from ironcurtain.decision.decide import Call, decide
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.decide import Call, TracedDecision, decide, decide_traced
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.answer import EngineAnswerError
@@ -122,16 +121,16 @@ class Policy:
         content = PolicyContent.of(read)
         named = (verify_key, engine_ca, engine_token_file)
         ours = [bundle, *(config.own if config else ()), *(file for file in named if file)]
-        site = _site(
+        deployment = _deployment(
             home=str(home if home is not None else Path.home()),
             sandbox=sandbox,
             protected=[*protected, *ours, *origin(Path(bundle), sorted({*content.sources.values()}))],
             config=config,
         )
-        reachable = _reachable(site, config)
+        reachable = _reachable(deployment, config)
         return cls(
             read,
-            LoadedPolicy(content, site, _disk(site, config, reachable)),
+            LoadedPolicy(content, deployment, _disk(deployment, config, reachable)),
             opa=Path(opa) if opa is not None else None,
             trust=trust,
             reachable=reachable,
@@ -259,6 +258,13 @@ class Policy:
         """
         return self._running().call(self._decide_all, list(calls))
 
+    def decide_traced(self, calls: Iterable[Call]) -> list[TracedDecision]:
+        """Decide calls as `decide_many` does, and say what each step found."""
+        return self._running().call(self._trace_all, list(calls))
+
+    async def _trace_all(self, calls: list[Call]) -> list[TracedDecision]:
+        return [await decide_traced(call, self._loaded, self._ask) for call in calls]
+
     async def _decide_all(self, calls: list[Call]) -> list[Decision]:
         return [await self._decide(call) for call in calls]
 
@@ -284,7 +290,7 @@ def _nothing_to_stop() -> None:
     """Stop no engine: none has been started."""
 
 
-def _site(
+def _deployment(
     *,
     home: str,
     sandbox: str | Path | None,
@@ -302,17 +308,21 @@ def _site(
     )
 
 
-def _reachable(site: Deployment, config: ServerConfig | None) -> tuple[Path, ...]:
+def _reachable(deployment: Deployment, config: ServerConfig | None) -> tuple[Path, ...]:
     """Return what tools or contained servers can write: no program of ours is taken from there."""
-    home = Path(site.home)
-    session = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
+    home = Path(deployment.home)
+    session = (
+        real_paths([deployment.sandbox], home=home, directory=Path.cwd())
+        if deployment.sandbox is not None
+        else []
+    )
     return (*session, *(config.writable(home) if config else ()))
 
 
-def _disk(site: Deployment, config: ServerConfig | None, reachable: tuple[Path, ...]) -> ThisHost:
+def _disk(deployment: Deployment, config: ServerConfig | None, reachable: tuple[Path, ...]) -> ThisHost:
     """Return this machine as git, started for a server, would see it."""
-    environments = _git_environments(site.home, config)
-    return ThisHost(home=site.home, git_environ=environments, reachable=reachable)
+    environments = _git_environments(deployment.home, config)
+    return ThisHost(home=deployment.home, git_environ=environments, reachable=reachable)
 
 
 def _addresses(engine: str | Sequence[str]) -> Sequence[str]:

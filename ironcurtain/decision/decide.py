@@ -1,6 +1,7 @@
 """One tool call's way to its decision: the seven steps in their order (specification 2.0).
 
-`prepare` is steps 1 to 5 and the input of step 6. Verification prepares its scenarios with the same
+`prepare` is steps 1 to 5 and the input of step 6; `trace` also says what each of these found, which
+`ironcurtain explain` prints. Verification prepares its scenarios with the same
 function, so what is verified is what runs. Nothing here reads a clock, the environment or the network;
 the engine is asked through `ask`, and ids come from the caller.
 """
@@ -15,9 +16,8 @@ from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
-from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.merge import merge
+from ironcurtain.decision.merge import merge, read_answer
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
@@ -64,7 +64,7 @@ class Prepared:
 
     input: PolicyInput
     call: Canonical
-    floor: structural_checks.MinimumVerdict
+    minimum: structural_checks.MinimumVerdict
     base: Decision
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     client: str = ""
@@ -73,6 +73,39 @@ class Prepared:
     def caller(self) -> dict[str, JsonValue]:
         """The facts about the principal, as the policy sees them."""
         return self.input["caller"]
+
+
+@dataclass(slots=True)
+class Trace:
+    """What steps 1 to 5 found of one call; None where the call ended before, or in that step.
+
+    Attributes:
+        arguments: Step 1: the arguments as they arrived, parsed.
+        tool: Step 2: the annotated tool.
+        filled: Step 3: the valid arguments, defaults filled in.
+        canonical: Step 4: the canonical arguments and the resources that they name.
+        outcome: Step 5 and the input of step 6; or the decision that the call ended with.
+    """
+
+    outcome: Prepared | Decision
+    arguments: dict[str, JsonValue] | None = None
+    tool: ValidatedTool | None = None
+    filled: dict[str, JsonValue] | None = None
+    canonical: Canonical | None = None
+
+    @property
+    def passed(self) -> int:
+        """How many of the five steps the call passed."""
+        found = (self.arguments, self.tool, self.filled, self.canonical)
+        return 5 if isinstance(self.outcome, Prepared) else sum(each is not None for each in found)
+
+
+@dataclass(frozen=True)
+class TracedDecision:
+    """A decision, and how the call came to it."""
+
+    decision: Decision
+    trace: Trace
 
 
 async def decide(
@@ -85,10 +118,18 @@ async def decide(
         policy: The policy, loaded where the call happens.
         ask: Asks the engine; raises Refusal with an `engine-…` rule when it gives no answer.
     """
-    return await judge(prepare(call, policy), policy, ask)  # steps 1 to 5, then 6 and 7
+    return await evaluate(prepare(call, policy), policy, ask)  # steps 1 to 5, then 6 and 7
 
 
-async def judge(
+async def decide_traced(
+    call: Call, policy: LoadedPolicy, ask: Callable[[PolicyInput], Awaitable[JsonValue]]
+) -> TracedDecision:
+    """Decide one call as `decide` does, and say what each step found."""
+    found = trace(call, policy)
+    return TracedDecision(await evaluate(found.outcome, policy, ask), found)
+
+
+async def evaluate(
     prepared: Prepared | Decision,
     policy: LoadedPolicy,
     ask: Callable[[PolicyInput], Awaitable[JsonValue]],
@@ -98,46 +139,53 @@ async def judge(
         return prepared
     try:
         answer = await ask(prepared.input)  # step 6
-        return conclude(prepared, answer, policy)  # step 7
+        return finalize(prepared, answer, policy)  # step 7
     except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
         return _refused(prepared.base, error, prepared.call)
 
 
 def prepare(call: Call, policy: LoadedPolicy) -> Prepared | Decision:
     """Do steps 1 to 5: return what to ask the engine, or the decision if the call ends there."""
+    return trace(call, policy).outcome
+
+
+def trace(call: Call, policy: LoadedPolicy) -> Trace:
+    """Do steps 1 to 5, and say what each found."""
     if not isinstance(call, Call):  # whoever embeds this may not check types
-        return _no_call(call, policy)
+        return Trace(_no_call(call, policy))
     base = _base(call, policy)
-    canonical = None
+    found = Trace(base)
     try:
-        arguments, caller = _parse(call), _facts(call)  # 1
-        tool = _know(call, policy)  # 2
-        filled = _fit(tool, arguments, policy, call.server)  # 3
-        canonical = _canonicalise(tool, filled, policy, call.server)  # 4
-        floor = structural_checks.check(tool.annotation, canonical, policy.boundaries(call.server))  # 5
+        found.arguments, caller = _parse(call), _facts(call)  # 1
+        found.tool = tool = _know(call, policy)  # 2
+        found.filled = _fit(tool, found.arguments, policy, call.server)  # 3
+        found.canonical = canonical = _canonicalise(tool, found.filled, policy, call.server)  # 4
+        minimum = structural_checks.check(tool.annotation, canonical, policy.boundaries(call.server))  # 5
         question = policy_input(
             call.server,
             tool.annotation,
             canonical.arguments,
             caller,
             canonical.subjects,
-            floor.discharged,
+            minimum.discharged,
             policy.patterns,
         )
     except Exception as error:  # noqa: BLE001 - totality, as in decide
-        return _refused(base, error, canonical)
-    return Prepared(question, canonical, floor, base, call.meta, call.client)
+        found.outcome = _refused(base, error, found.canonical)
+    else:
+        found.outcome = Prepared(question, canonical, minimum, base, call.meta, call.client)
+    return found
 
 
-def conclude(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Decision:
-    """Do step 7: merge the engine's answer with the structural floor.
+def finalize(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Decision:
+    """Do step 7: merge the engine's answer with the structural minimum.
 
     Raises:
         Refusal: If the answer is not a well-formed decision about this call.
     """
     subjects = prepared.call.subjects
     read = read_answer(answer, {subject.id for subject in subjects})
-    return merge(prepared.base, prepared.call.arguments, subjects, prepared.floor, read, policy.clauses)
+    return merge(prepared.base, prepared.call.arguments, subjects, prepared.minimum, read, policy.clauses)
 
 
 def _parse(call: Call) -> dict[str, JsonValue]:
@@ -213,7 +261,7 @@ def _fit(
     tool: ValidatedTool, arguments: dict[str, JsonValue], policy: LoadedPolicy, server: str
 ) -> dict[str, JsonValue]:
     try:
-        return tool.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
+        return tool.validate(arguments, has_working_root=policy.deployment.working_root(server) is not None)
     except InvalidArgumentsError as error:
         raise Refusal(ReservedRule.INVALID_ARGUMENTS, f"The arguments do not fit the tool: {error}") from None
 
@@ -222,7 +270,7 @@ def _canonicalise(
     tool: ValidatedTool, arguments: dict[str, JsonValue], policy: LoadedPolicy, server: str
 ) -> Canonical:
     try:
-        return canonicalise(tool.annotation, arguments, policy.surroundings(server))
+        return canonicalise(tool.annotation, arguments, policy.canonicalization(server))
     except UnrepresentableError as error:
         cause = error.cause.within("An argument cannot be judged exactly: ", ".")
         raise Refusal.unrepresentable(cause) from None

@@ -1,8 +1,12 @@
-"""A policy loaded at a site: everything that deciding needs, resolved and checked once."""
+"""A policy loaded in a deployment: everything that deciding needs, resolved and checked once.
+
+A `Deployment` is what a bundle does not hold: the directories and the servers' settings of one place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ironcurtain.bundle.content import PolicyContent
@@ -13,7 +17,6 @@ from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import ValidatedTool
-from ironcurtain.decision.deployment import Deployment
 from ironcurtain.decision.protected_paths import Protection
 from ironcurtain.decision.relations import SANDBOX, check_relations
 from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
@@ -23,33 +26,57 @@ from ironcurtain.errors import RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.text import quoted, visible
 
+
+@dataclass(frozen=True)
+class Deployment:
+    """The facts of one place of enforcement, or of the world that a verification assumes.
+
+    Attributes:
+        home: The home directory, absolute; what `~` means.
+        sandbox: The session's working directory, absolute, or None: then nothing is contained.
+        protected: Paths of the system's own files and directories, absolute.
+        working_roots: By server, the directory its relative paths resolve against (default: sandbox).
+        domains: By server, its domain list; a server that is missing has no domain gate.
+    """
+
+    home: str
+    sandbox: str | None = None
+    protected: tuple[str, ...] = ()
+    working_roots: Mapping[str, str] = field(default_factory=dict)
+    domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def working_root(self, server: str) -> str | None:
+        """Return the directory that a server's relative paths resolve against, or None."""
+        return self.working_roots.get(server, self.sandbox)
+
+
 CONFIGURATION_DIRECTORY = ".ironcurtain"
 
 
 class LoadedPolicy:
-    """A bundle's content at a site: tools, patterns, clauses, and the boundaries of each server."""
+    """A bundle's content at a deployment: tools, patterns, clauses, and the boundaries of each server."""
 
-    def __init__(self, content: PolicyContent, site: Deployment, world: HostView) -> None:
-        """Resolve the site's directories and the policy's patterns, once.
+    def __init__(self, content: PolicyContent, deployment: Deployment, world: HostView) -> None:
+        """Resolve the deployment's directories and the policy's patterns, once.
 
         Raises:
             RefusedRootError: If home or sandbox is a directory that can never be safe.
             BundleRelationError: If the policy's directories lie otherwise than was verified.
         """
-        self.site = site
+        self.deployment = deployment
         self.revision = content.revision
         self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
         self._world = world
         self._registry = Registry(with_reserved_roles(content.annotations.roles))
-        self._resolver = Resolver(world, home=site.home)
-        self._sandbox = self._real(site.sandbox) if site.sandbox is not None else None
+        self._resolver = Resolver(world, home=deployment.home)
+        self._sandbox = self._real(deployment.sandbox) if deployment.sandbox is not None else None
         self._refuse_roots()
         self.patterns = self._index(content.patterns, content.lists, content.case_insensitive_hosts)
         self._check_relations(content.relations)
         self._protection = self._protect()
         self._gates = {
             server: self._index({"url": domains}, {}, content.case_insensitive_hosts)
-            for server, domains in site.domains.items()
+            for server, domains in deployment.domains.items()
         }
         self._annotated = {
             (server, tool.tool): tool
@@ -106,17 +133,17 @@ class LoadedPolicy:
         return Boundaries(
             protection=self._protection,
             sandbox=self._sandbox,
-            working_root=self.site.working_root(server),
+            working_root=self.deployment.working_root(server),
             gate=self._gates.get(server),
         )
 
-    def surroundings(self, server: str) -> CanonicalizationContext:
+    def canonicalization(self, server: str) -> CanonicalizationContext:
         """Return what canonicalisation needs to know for a call to a server."""
         return CanonicalizationContext(
             world=self._world,
             server=server,
-            home=self.site.home,
-            working_root=self.site.working_root(server),
+            home=self.deployment.home,
+            working_root=self.deployment.working_root(server),
             registry=self._registry,
             directories_inside=self.patterns.directories_inside,
         )
@@ -131,7 +158,7 @@ class LoadedPolicy:
             named,
             lists,
             registry=self._registry,
-            home=self._real(self.site.home),
+            home=self._real(self.deployment.home),
             resolve_directory=self._real,
             case_insensitive_hosts=case_insensitive_hosts,
         )
@@ -143,7 +170,7 @@ class LoadedPolicy:
             raise RefusedRootError(f"the directory {quoted(path)} {error.reason}") from None
 
     def _refuse_roots(self) -> None:
-        home = self._real(self.site.home)
+        home = self._real(self.deployment.home)
         if home == "/":
             raise RefusedRootError("the home directory is /", hint="Give a real home directory.")
         if self._sandbox is None:
@@ -167,6 +194,6 @@ class LoadedPolicy:
         check_relations(recorded, places)
 
     def _protect(self) -> Protection:
-        configuration = f"{self.site.home}/{CONFIGURATION_DIRECTORY}"
-        protected = [self._real(path) for path in (*self.site.protected, configuration)]
+        configuration = f"{self.deployment.home}/{CONFIGURATION_DIRECTORY}"
+        protected = [self._real(path) for path in (*self.deployment.protected, configuration)]
         return Protection(protected, self._sandbox, self._world)

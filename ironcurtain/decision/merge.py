@@ -1,39 +1,90 @@
-"""Step 7: the most severe of the structural floor and the policy (specification 2.7)."""
+"""Step 7: the engine's answer, read and merged with the minimum verdict (specification 2.6, 2.7).
+
+Only a well-formed decision about exactly the call's resources is an answer. The most severe verdict counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from pydantic import Field, ValidationError
 
 from ironcurtain.decision.canonical.resources import Resource
-from ironcurtain.decision.engine_answer import PolicyAnswer
+from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue
+
+
+class SubjectAnswer(Frozen):
+    """The policy's verdict for one subject."""
+
+    verdict: Verdict
+    rule: str = Field(min_length=1)
+
+
+class PolicyAnswer(Frozen):
+    """The decision object of `data.ironcurtain.decision.decision`.
+
+    Attributes:
+        subject: Id of the deciding subject; None where a custom module spoke of the whole call.
+    """
+
+    verdict: Verdict
+    rule: str = Field(min_length=1)
+    clause: str | None
+    reason: str
+    subject: str | None
+    subjects: dict[str, SubjectAnswer]
+
+
+def read_answer(answer: JsonValue, subjects: Collection[str]) -> PolicyAnswer:
+    """Validate a decision object against the subjects that were asked about.
+
+    Raises:
+        Refusal: If it is not well-formed, does not speak of exactly these subjects, or is milder than
+            what it says of one of them.
+    """
+    try:
+        read = PolicyAnswer.model_validate(answer, strict=False)
+    except ValidationError as error:
+        raise Refusal(
+            ReservedRule.ENGINE_MALFORMED,
+            f"The engine's answer is no decision ({error.error_count()} problems).",
+        ) from None
+    if read.subjects.keys() != set(subjects) or read.subject not in {None, *read.subjects}:
+        raise Refusal(
+            ReservedRule.ENGINE_MALFORMED, "The engine's answer is not about the subjects of this call."
+        )
+    if any(each.verdict.severity > read.verdict.severity for each in read.subjects.values()):
+        raise Refusal(ReservedRule.ENGINE_MALFORMED, "The engine's answer contradicts itself.")
+    return read
 
 
 def merge(
     base: Decision,
     arguments: Mapping[str, JsonValue],
     subjects: tuple[Resource, ...],
-    floor: MinimumVerdict,
+    minimum: MinimumVerdict,
     answer: PolicyAnswer,
     clauses: Mapping[str, str],
 ) -> Decision:
-    """Return the decision; on a tie of severity the policy comes before the floor.
+    """Return the decision; on a tie of severity the policy comes before the minimum.
 
     Args:
         arguments: The canonical arguments.
         subjects: The call's subjects in document order.
-        floor: What the structural checks found.
+        minimum: What the structural checks found.
         answer: What the policy says.
         base: Server, tool, revision and drift check of the call; its verdict is replaced.
         clauses: The constitution's clauses by id, in their own words.
     """
-    decided = {s.id: _subject(s, floor, answer) for s in subjects}
+    decided = {s.id: _subject(s, minimum, answer) for s in subjects}
     rule, reason, clause, verdict = answer.rule, answer.reason, answer.clause, answer.verdict
-    if floor.escalated and verdict.severity < Verdict.ESCALATE.severity:
-        rule, reason = floor.escalated[min(floor.escalated)]
+    if minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
+        rule, reason = minimum.escalated[min(minimum.escalated)]
         clause, verdict = None, Verdict.ESCALATE
     return base.model_copy(
         update={
@@ -48,11 +99,11 @@ def merge(
     )
 
 
-def _subject(subject: Resource, floor: MinimumVerdict, answer: PolicyAnswer) -> SubjectDecision:
+def _subject(subject: Resource, minimum: MinimumVerdict, answer: PolicyAnswer) -> SubjectDecision:
     said = answer.subjects[subject.id]
     verdict, rule = said.verdict, said.rule
-    if subject.id in floor.escalated and verdict.severity < Verdict.ESCALATE.severity:
-        verdict, rule = Verdict.ESCALATE, floor.escalated[subject.id][0]
+    if subject.id in minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
+        verdict, rule = Verdict.ESCALATE, minimum.escalated[subject.id][0]
     return SubjectDecision(
         at=subject.at,
         also_at=subject.also_at,
@@ -60,5 +111,5 @@ def _subject(subject: Resource, floor: MinimumVerdict, answer: PolicyAnswer) -> 
         value=subject.value,
         verdict=verdict,
         rule=rule,
-        discharged=subject.id in floor.discharged,
+        discharged=subject.id in minimum.discharged,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ironcurtain.decision.canonical.host_view import HostView, Kind, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileKind, HostView, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 
 GIT_DIRECTORY = ".git"
@@ -31,12 +31,12 @@ class Protection:
         self.sandbox = sandbox
         self._world = world
 
-    def guard(self, resolver: Resolver) -> Guard:
+    def guard(self, resolver: Resolver) -> PathGuard:
         """Return the guard of one call, which looks up everything once, through the call's resolver."""
-        return Guard(self, self._world, resolver)
+        return PathGuard(self, self._world, resolver)
 
 
-class Guard:
+class PathGuard:
     """What one call may not touch."""
 
     def __init__(self, protection: Protection, world: HostView, resolver: Resolver) -> None:
@@ -74,7 +74,7 @@ class Guard:
             UnreadableError: If that cannot be told.
         """
         entry = self._resolver.entry(path)
-        if entry is None or entry.kind is not Kind.FILE or entry.links <= 1:
+        if entry is None or entry.kind is not FileKind.FILE or entry.links <= 1:
             return False
         around = [f"{parent}/{GIT_DIRECTORY}" for parent in _with_parents(path) if parent != path]
         return any(entry.identity in self._inside(place) for place in [*around, *self._repositories])
@@ -89,7 +89,7 @@ class Guard:
                 break
             for path in [f"{place}/{name}" for name in self._world.children(place)]:
                 entry = self._resolver.entry(path)
-                if entry is not None and entry.kind is Kind.DIRECTORY:
+                if entry is not None and entry.kind is FileKind.DIRECTORY:
                     is_git = path.rpartition("/")[2].casefold() == GIT_DIRECTORY
                     (found if is_git else waiting).append(path)
         return found
@@ -116,7 +116,7 @@ class Guard:
             if entry is not None and entry.identity in self._identities and place not in self._paths:
                 return not self._is_usable(path, place)
         entry = self._resolver.entry(path)
-        if entry is None or entry.kind is not Kind.FILE or entry.links <= 1:
+        if entry is None or entry.kind is not FileKind.FILE or entry.links <= 1:
             return False
         return entry.identity in self._files
 
@@ -142,7 +142,7 @@ class Guard:
             found.add(entry.identity)
             if len(found) > _MAX_SCANNED:
                 raise UnreadableError("a protected directory holds too many files to compare")
-            if entry.kind is Kind.DIRECTORY:
+            if entry.kind is FileKind.DIRECTORY:
                 waiting.extend(f"{path}/{name}" for name in self._world.children(path))
         return frozenset(found)
 

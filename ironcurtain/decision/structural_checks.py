@@ -12,12 +12,12 @@ from typing import TypeGuard
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import Canonical
-from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileKind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.protected_paths import Guard, Protection
+from ironcurtain.decision.protected_paths import PathGuard, Protection
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import SubjectDecision
@@ -101,7 +101,7 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
     )
 
 
-def _is_protected(subject: Resource, guard: Guard) -> bool:
+def _is_protected(subject: Resource, guard: PathGuard) -> bool:
     if subject.role.category != "path":
         return False
     if guard.refuses(subject.value) or (subject.recursive and guard.refuses_below(subject.value)):
@@ -113,7 +113,7 @@ def _is_protected(subject: Resource, guard: Guard) -> bool:
     return subject.role.name == _WRITING and guard.refuses_writing(subject.value)
 
 
-def _protected_leaves(call: Canonical, bounds: Boundaries, guard: Guard) -> Iterator[str]:
+def _protected_leaves(call: Canonical, bounds: Boundaries, guard: PathGuard) -> Iterator[str]:
     """Yield the pointers of leaves without a path role that name a protected path all the same."""
     seen: set[str] = set()
     for steps, value in pointers.leaves(call.arguments):
@@ -156,4 +156,4 @@ def _is_contained(tool: ToolAnnotation, subject: Resource, resolver: Resolver, b
         return True
     # A second name of the same file may lie outside, and writing here would change it there.
     entry = resolver.entry(subject.value)
-    return entry is None or entry.kind is not Kind.FILE or entry.links <= 1
+    return entry is None or entry.kind is not FileKind.FILE or entry.links <= 1

@@ -15,7 +15,7 @@ from typing import NoReturn, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ironcurtain.engine.locate import Opa
-from ironcurtain.engine.subprocess_runner import Output, clean_environment, run
+from ironcurtain.engine.subprocess_runner import ProcessOutput, clean_environment, run
 from ironcurtain.errors import (
     BundleSignatureError,
     EngineFailedError,
@@ -264,7 +264,9 @@ class OpaCommand:
             _reject(output.stderr, output)
         return _json(output.stdout, output)
 
-    def _run(self, arguments: list[str], stdin: bytes = b"", *, answers: Sequence[int] = (0, 1, 2)) -> Output:
+    def _run(
+        self, arguments: list[str], stdin: bytes = b"", *, answers: Sequence[int] = (0, 1, 2)
+    ) -> ProcessOutput:
         """Run a command; a status that is none of OPA's own answers is a failure."""
         try:
             with private_directory(_KIND) as place:
@@ -282,7 +284,7 @@ class OpaCommand:
         return output
 
 
-def _json(text: bytes, output: Output) -> dict[str, JsonValue]:
+def _json(text: bytes, output: ProcessOutput) -> dict[str, JsonValue]:
     try:
         document = json.loads(text)
     except ValueError:
@@ -292,21 +294,21 @@ def _json(text: bytes, output: Output) -> dict[str, JsonValue]:
     return document
 
 
-def _read(model: TypeAdapter[T], text: bytes, output: Output) -> T:
+def _read(model: TypeAdapter[T], text: bytes, output: ProcessOutput) -> T:
     try:
         return model.validate_json(text)
     except ValidationError:
         raise _failed(output) from None
 
 
-def _reject(report: bytes, output: Output) -> NoReturn:
+def _reject(report: bytes, output: ProcessOutput) -> NoReturn:
     """Raise what OPA lists as errors; an error without a place is a failure of OPA's, not of the Rego."""
     errors = _read(_REPORT, report, output).errors
     raise_all([RegoRejectedError(visible(each.message), where=each.location.place) for each in errors])
     raise _failed(output)
 
 
-def _reject_text(output: Output) -> NoReturn:
+def _reject_text(output: ProcessOutput) -> NoReturn:
     """Raise the errors of a command that reports them as text, as far as they have a place."""
     places = _TEXT_ERROR.findall(output.stderr.decode("utf-8", "replace"))
     raise_all(
@@ -338,6 +340,6 @@ def _shown(stream: bytes) -> str:
     return "; ".join(visible(line.strip()) for line in text[:_SHOWN].splitlines() if line.strip())
 
 
-def _failed(output: Output) -> EngineFailedError:
+def _failed(output: ProcessOutput) -> EngineFailedError:
     words = _shown(output.stderr) or _shown(output.stdout) or "it said nothing"
     return EngineFailedError(f"OPA ended with status {output.status}: {words}")

@@ -11,9 +11,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from ironcurtain.engine.locate import Opa, cache_directory, examine
-from ironcurtain.engine.pin import pin
-from ironcurtain.engine.subprocess_runner import Output, run
+from ironcurtain.engine.locate import Opa, cache_directory, examine, pin
+from ironcurtain.engine.subprocess_runner import ProcessOutput, run
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write
@@ -179,7 +178,9 @@ def _build(directory: Path, go: Path) -> str | None:
     return visible(lines[-1]) if lines else f"status {output.status}"
 
 
-def _run_go(go: Path, arguments: list[str], timeout: float, settings: dict[str, str] | None = None) -> Output:
+def _run_go(
+    go: Path, arguments: list[str], timeout: float, settings: dict[str, str] | None = None
+) -> ProcessOutput:
     # Go needs the person's own environment: proxies, module cache, certificates.
     environment = {**os.environ, **(settings or {})}
     return run([str(go), *arguments], cwd=Path("/"), environment=environment, timeout=timeout)

@@ -12,7 +12,7 @@ from ironcurtain.engine.background import kill_group, watched
 
 
 @dataclass(frozen=True)
-class Output:
+class ProcessOutput:
     """What a program left: its exit status (negative: the signal that ended it) and its two streams."""
 
     status: int
@@ -49,7 +49,7 @@ def run(
     environment: Mapping[str, str],
     timeout: float,
     stdin: bytes = b"",
-) -> Output:
+) -> ProcessOutput:
     """Run a program in a process group of its own and wait for it.
 
     Args:
@@ -81,4 +81,4 @@ def run(
         except BaseException:
             kill_group(process)
             raise
-    return Output(process.returncode, stdout, stderr)
+    return ProcessOutput(process.returncode, stdout, stderr)

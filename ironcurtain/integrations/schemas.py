@@ -38,7 +38,7 @@ from ironcurtain.enforcement.proxy.status.report import ProxyStatus, Status
 from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.doctor.report import DoctorReport
-from ironcurtain.integrations.gate.change_approvals_model import DiffApprovals
+from ironcurtain.integrations.gate.approvals_file import DiffApprovals
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
@@ -46,7 +46,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import ClauseList, CompiledPolicy
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config_model import Servers
-from ironcurtain.servers.fetched.lock_model import ServerLock
+from ironcurtain.servers.fetched.lock import ServerLock
 from ironcurtain.settings import Settings
 from ironcurtain.system.files import SCHEMA_KEY
 from ironcurtain.system.frozen import JsonValue

@@ -91,8 +91,8 @@ class WitnessCall(Frozen):
     clause: str | None = None
 
 
-Status: TypeAlias = Literal["proved", "not found", "broken", "says nothing"]
-STATUSES: tuple[Status, ...] = get_args(Status)
+GuaranteeStatus: TypeAlias = Literal["proved", "not found", "broken", "says nothing"]
+STATUSES: tuple[GuaranteeStatus, ...] = get_args(GuaranteeStatus)
 
 
 class GuaranteeResult(Frozen):
@@ -110,7 +110,7 @@ class GuaranteeResult(Frozen):
     id: str
     clause: str | None = None
     demand: str
-    status: Status
+    status: GuaranteeStatus
     reasons: tuple[str, ...] = ()
     cells: int
     witness: WitnessCall | None = None

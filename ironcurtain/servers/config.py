@@ -13,9 +13,8 @@ from ironcurtain.gateway.module import load_gateway
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.output_rules import OutputPolicyError
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
-from ironcurtain.servers.fetched.lock import lock_of, read_lock
-from ironcurtain.servers.fetched.lock_model import ServerLock
-from ironcurtain.servers.fetched.resolve import Installation, resolved
+from ironcurtain.servers.fetched.lock import ServerLock, lock_of, read_lock
+from ironcurtain.servers.fetched.resolve import InstalledPackage, resolved
 from ironcurtain.system.files import load
 from ironcurtain.system.text import quoted
 
@@ -41,7 +40,7 @@ class ServerConfig:
     servers: dict[str, Server]
     notes: tuple[str, ...] = ()
     sandbox: SandboxDefaults = field(default_factory=SandboxDefaults)
-    installed: Mapping[str, Installation] = field(default_factory=dict)
+    installed: Mapping[str, InstalledPackage] = field(default_factory=dict)
 
     @property
     def own(self) -> tuple[Path, ...]:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from support.signing import Scene, scene
 
-from ironcurtain.bundle.signing.keys import Algorithm
+from ironcurtain.bundle.signing.keys import SigningAlgorithm
 
 
 @pytest.fixture(scope="module", params=["ES256", "RS256"])
 def released(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    algorithm: Algorithm = request.param
+    algorithm: SigningAlgorithm = request.param
     return scene(tmp_path_factory.mktemp("release"), algorithm)
 
 

@@ -23,8 +23,7 @@ from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.fetched.fetch import fetch
-from ironcurtain.servers.fetched.lock import write_lock
-from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
+from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock, Wanted, write_lock
 from ironcurtain.servers.fetched.request import request_of
 
 Locked: TypeAlias = dict[str, FetchedServer]

@@ -20,8 +20,7 @@ from support.policies import rule, tool
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.engine.answer import EngineAnswer, read_answer
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import find

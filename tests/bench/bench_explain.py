@@ -51,7 +51,7 @@ def policy(tmp_path: Path) -> Iterator[Policy]:
 
 def test_an_explanation_costs_few_decisions(policy: Policy, figures: Figures) -> None:
     """Both on the engine that runs; the explainer has seen the tool before, as in a session."""
-    explainer = Explainer(policy.bundle, policy.loaded, policy.decide_many)
+    explainer = Explainer(policy.bundle, policy.loaded, policy.decide_traced)
     for name, (tool_name, arguments) in CALLS.items():
         call = Call("filesystem", tool_name, arguments)
         decided, explained = measure(

@@ -17,14 +17,14 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.locate import find
 from ironcurtain.integrations.gate.checks.all_checks import run_checks
-from ironcurtain.integrations.gate.reading import Given, read_subject
+from ironcurtain.integrations.gate.reading import GateInputs, read_subject
 
 pytestmark = pytest.mark.bench
 
 
 def test_the_gate_of_the_shipped_policy(tmp_path: Path, figures: Figures) -> None:
     made, opa = Bundle.read(GENERATED / "bundle"), find()
-    given = Given(bundle=GENERATED / "bundle")
+    given = GateInputs(bundle=GENERATED / "bundle")
     first = read_subject(made, given, opa, date(2027, 1, 1))
     policy = load_described(made, first.scenarios.world)
     prepared = prepare_scenarios(first.scenarios.scenarios, policy)

@@ -90,7 +90,7 @@ def test_no_tool_may_touch_the_files_of_the_engine(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("secret")
     policy = Policy.load(ARCHIVE, engine="https://opa.example", engine_token_file=token)
-    assert str(token) in policy.loaded.site.protected
+    assert str(token) in policy.loaded.deployment.protected
     assert policy.nodes == ("https://opa.example:443",)
 
 

@@ -25,7 +25,7 @@ from support.shipped import GENERATED
 from support.signing import Scene, archive, scene, shipped, with_serial
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
-from ironcurtain.bundle.oci.access import Access
+from ironcurtain.bundle.oci.access import RegistryAccess
 from ironcurtain.bundle.oci.client import pull, push
 from ironcurtain.bundle.oci.layout import CONFIG, LAYER, MANIFEST, Artifact, Reference
 from ironcurtain.bundle.opening import Trust, parse_bundle
@@ -37,7 +37,7 @@ from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.files import load
 
 pytestmark = NEEDS_REGISTRY
-ANYBODY = Access()
+ANYBODY = RegistryAccess()
 
 
 @pytest.fixture(scope="module")
@@ -214,10 +214,10 @@ def test_a_registry_that_is_not_there_is_said_to_be_unreachable(tmp_path: Path) 
 def test_a_password_opens_a_registry_that_asks_for_one(released: Scene, tmp_path: Path) -> None:
     content = released.bundle.archive()
     with oci_registry(tmp_path, with_password(tmp_path)) as registry:
-        for access in (ANYBODY, Access(user=f"{USER}:wrong")):
+        for access in (ANYBODY, RegistryAccess(user=f"{USER}:wrong")):
             with pytest.raises(RegistryError, match="401"):
                 push(content, at(registry), access)
-        signed_in = Access(user=f"{USER}:{PASSWORD}")
+        signed_in = RegistryAccess(user=f"{USER}:{PASSWORD}")
         push(content, at(registry), signed_in)
         assert pull(at(registry), signed_in).archive == content
         credentials = {"credentials": {"bearer": {"scheme": "Basic", "token": basic()}}}
@@ -238,11 +238,11 @@ def test_a_token_server_gives_tokens_to_push_to_who_signs_in_and_to_read_to_ever
         with pytest.raises(RegistryError, match="401"):
             push(content, at(registry), ANYBODY)
         with pytest.raises(RegistryError, match="no token"):
-            push(content, at(registry), Access(user=f"{USER}:wrong"))
-        push(content, at(registry), Access(user=f"{USER}:{PASSWORD}"))
+            push(content, at(registry), RegistryAccess(user=f"{USER}:wrong"))
+        push(content, at(registry), RegistryAccess(user=f"{USER}:{PASSWORD}"))
         assert pull(at(registry), ANYBODY).archive == content
         with pytest.raises(RegistryError, match="401"):
-            pull(at(registry), Access(token="no-such-token"))
+            pull(at(registry), RegistryAccess(token="no-such-token"))
 
 
 def test_what_docker_login_left_is_shown_to_that_registry_alone(
@@ -252,8 +252,8 @@ def test_what_docker_login_left_is_shown_to_that_registry_alone(
     with oci_registry(tmp_path, with_password(tmp_path)) as registry:
         auth = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         (tmp_path / "config.json").write_text(json.dumps({"auths": {registry.host: {"auth": auth}}}))
-        assert Access.of(Reference.parse("oci://127.0.0.1:1/other:x")).user is None
-        push(released.bundle.archive(), at(registry), Access.of(at(registry)))
+        assert RegistryAccess.of(Reference.parse("oci://127.0.0.1:1/other:x")).user is None
+        push(released.bundle.archive(), at(registry), RegistryAccess.of(at(registry)))
 
 
 def test_nothing_secret_goes_over_a_network_in_the_clear(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_nothing_secret_goes_over_a_network_in_the_clear(tmp_path: Path) -> None
     file.write_text(f"{USER}:{PASSWORD}\n")
     reference = Reference.parse("oci://registry.example/agents:stable")
     with pytest.raises(UsageError, match="in the clear"):
-        Access.of(reference, credentials_file=str(file), plain_http=True)
+        RegistryAccess.of(reference, credentials_file=str(file), plain_http=True)
 
 
 def write(registry: Registry, config: bytes, layer: bytes, manifest: bytes) -> None:

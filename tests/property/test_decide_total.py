@@ -54,7 +54,7 @@ def test_any_call_of_any_tool_is_a_decision_and_its_arguments_a_fixed_point(
 
 def _set(found: Prepared) -> set[tuple[str, str, bool]]:
     # A conditional role may test an argument, so equal means: the same things, judged the same way.
-    return {(s.role.name, s.value, s.id in found.floor.discharged) for s in found.call.subjects}
+    return {(s.role.name, s.value, s.id in found.minimum.discharged) for s in found.call.subjects}
 
 
 @stable

@@ -45,7 +45,7 @@ def make(world: DescribedWorld, spare: str) -> None:
 
 def outcome(found: Any) -> Any:
     if isinstance(found, Prepared):
-        return found.input, found.floor
+        return found.input, found.minimum
     return found.rule, found.reason, found.subjects, found.arguments
 
 

@@ -23,7 +23,7 @@ CALLS = 8
 
 
 def explained(random: Random, policy: Policy) -> list[tuple[Call, Explanation]]:
-    explainer = Explainer(policy.bundle, policy.loaded, policy.decide_many)
+    explainer = Explainer(policy.bundle, policy.loaded, policy.decide_traced)
     found = []
     for _ in range(CALLS):
         tool = random.choice(list(spaces.SCHEMA))
@@ -63,7 +63,7 @@ def check(rules: list[dict[str, Any]], policy: Policy, call: Call, explanation: 
         prepared = prepare(Call(each.server, each.tool, each.arguments, each.caller), policy.loaded)
         assert isinstance(prepared, Prepared)
         said = twin.decide(rules, prepared.input)["verdict"]
-        assert said == each.verdict or prepared.floor.escalated
+        assert said == each.verdict or prepared.minimum.escalated
         given = call.arguments
         assert isinstance(given, dict)
         names = each.arguments.keys() | given.keys()

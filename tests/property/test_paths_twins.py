@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileEntry, FileKind, HostView, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.this_host import ThisHost
@@ -68,10 +68,10 @@ def answer(question: Callable[..., Value], *arguments: str) -> Value | str:
         return type(refusal).__name__
 
 
-def facts(entry: Entry | None) -> tuple[Kind, str, int | None] | None:
+def facts(entry: FileEntry | None) -> tuple[FileKind, str, int | None] | None:
     if entry is None:
         return None
-    return entry.kind, entry.name, entry.links if entry.kind is Kind.FILE else None
+    return entry.kind, entry.name, entry.links if entry.kind is FileKind.FILE else None
 
 
 def told(world: HostView, text: str, home: str, top: str) -> list[object]:

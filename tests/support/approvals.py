@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.decision.decide import Prepared, conclude
+from ironcurtain.decision.decide import Prepared, finalize
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
@@ -40,7 +40,7 @@ class Judged:
 def judge(policy: LoadedPolicy, rules: list[dict[str, Any]], name: str, arguments: dict[str, Any]) -> Judged:
     """Decide a call of server `s` with the Python twin as engine."""
     ready = prepared(policy, name, arguments)
-    decision = conclude(ready, answering(rules)(ready.input), policy)
+    decision = finalize(ready, answering(rules)(ready.input), policy)
     fitted = policy.tool("s", name)
     assert fitted is not None
     return Judged(decision, ready, fitted.annotation)

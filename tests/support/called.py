@@ -17,8 +17,7 @@ from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.canonical.host_view import HostView
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.decide import Call, Prepared, decide, prepare
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.decision import Decision

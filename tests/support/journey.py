@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.engine.locate import find
-from ironcurtain.engine.pin import pin
+from ironcurtain.engine.locate import find, pin
 from support.installed import Installed
 from support.terminal import in_terminal
 from support.transcript import ROOT, Transcript

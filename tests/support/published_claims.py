@@ -33,7 +33,7 @@ from ironcurtain.analysis.matrix.matrix import matrix_of
 from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
-from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
+from ironcurtain.decision.decide import Call, Prepared, finalize, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput, ResourceInput
 from ironcurtain.engine.command import OpaCommand
@@ -319,7 +319,7 @@ def _decided(
     if not isinstance(prepared, Prepared):
         return None
     said = twin.decide(list(rules), prepared.input)
-    whole = conclude(prepared, said | {"clause": None, "reason": "as said"}, policy)
+    whole = finalize(prepared, said | {"clause": None, "reason": "as said"}, policy)
     return Decided(server, tool, arguments, caller, prepared, whole.verdict, said["subjects"])
 
 

@@ -16,7 +16,7 @@ from jwt.algorithms import get_default_algorithms
 from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import SIGNATURES
-from ironcurtain.bundle.signing.keys import Algorithm, PrivateKey, new_key
+from ironcurtain.bundle.signing.keys import PrivateKey, SigningAlgorithm, new_key
 from ironcurtain.bundle.signing.opa_digest import opa_digest
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError
@@ -129,7 +129,7 @@ class Scene:
         return archive({**self.files, SIGNATURES: signatures(token, **more)}.items())
 
 
-def scene(directory: Path, algorithm: Algorithm) -> Scene:
+def scene(directory: Path, algorithm: SigningAlgorithm) -> Scene:
     """Sign the shipped bundle, as serial 8 and before that as serial 7, with a new key."""
     key = new_key(directory / "key.pem", algorithm)
     public = directory / "key.pub.pem"

@@ -29,8 +29,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher

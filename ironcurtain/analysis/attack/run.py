@@ -153,7 +153,7 @@ class _Decider:
         ready = prepare(call, self.scenes.policy(scene))
         if isinstance(ready, Decision):
             return ready.model_dump_json(), ready
-        return _key([as_json(ready.input), ready.floor.escalated, sorted(ready.floor.discharged)]), ready
+        return _key([as_json(ready.input), ready.minimum.escalated, sorted(ready.minimum.discharged)]), ready
 
 
 def _key(value: JsonSource) -> str:

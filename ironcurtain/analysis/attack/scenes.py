@@ -8,12 +8,17 @@ from collections.abc import Mapping, Sequence
 from ironcurtain.analysis.attack.spellings.spelling import Links, Scene, SpellingContext
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, RemoteUrls, RepositoryPlaces
+from ironcurtain.decision.canonical.host_view import (
+    FileEntry,
+    FileKind,
+    HostView,
+    RemoteUrls,
+    RepositoryPlaces,
+)
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld
 
 _PRESENT = ".present"
@@ -45,7 +50,7 @@ class Scenes:
         policy = self.policy(Scene.DESCRIBED)
         bounds = policy.boundaries(server)
         return SpellingContext(
-            home=self._real(policy.site.home) or policy.site.home,
+            home=self._real(policy.deployment.home) or policy.deployment.home,
             root=self._real(bounds.working_root) if bounds.working_root is not None else None,
             places=self._places(bounds.sandbox),
             links=self.links,
@@ -58,7 +63,7 @@ class Scenes:
         if not any(is_within(path, place) for place in protected):
             return False
         entry = SimulatedHost(self._described).entry(path)
-        return entry is None or entry.kind is Kind.FILE
+        return entry is None or entry.kind is FileKind.FILE
 
     def _load(self, world: HostView) -> LoadedPolicy:
         described = self._described
@@ -123,7 +128,7 @@ class _Passing:
         """Return the path as the other world stores it."""
         return path
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         """See `HostView.entry`."""
         return self._world.entry(self.name_of(path))
 
@@ -156,13 +161,13 @@ class SecondNames(_Passing):
         super().__init__(world)
         self._names = names
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         """See `HostView.entry`: a second name has the identity of the first."""
         entry = self._world.entry(path)
         if entry is None or path not in self._names:
             return entry
         first = self._world.entry(self._names[path])
-        return entry if first is None else Entry(entry.kind, first.identity, entry.links, entry.name)
+        return entry if first is None else FileEntry(entry.kind, first.identity, entry.links, entry.name)
 
 
 class FoldingWorld(_Passing):
@@ -176,7 +181,7 @@ class FoldingWorld(_Passing):
             path = waiting.pop()
             self._stored.setdefault(folded(path), path)
             entry = world.entry(path)
-            if entry is not None and entry.kind is Kind.DIRECTORY:
+            if entry is not None and entry.kind is FileKind.DIRECTORY:
                 waiting += [f"{path.rstrip('/')}/{name}" for name in world.children(path)]
 
     def name_of(self, path: str) -> str:

@@ -15,9 +15,8 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
-from ironcurtain.decision.decide import Call, Prepared, conclude, prepare
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.decide import Call, Prepared, finalize, prepare
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.background import carried
@@ -114,6 +113,6 @@ def _decision(
     if isinstance(prepared, Decision):
         return prepared
     try:
-        return conclude(prepared, answers[id_], policy)
+        return finalize(prepared, answers[id_], policy)
     except Refusal as refusal:
         raise VerificationError(f"scenario {visible(id_)}: {refusal.reason}") from None

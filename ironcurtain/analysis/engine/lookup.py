@@ -76,7 +76,7 @@ def _key(examined: Examined, call: Prepared, id_: str) -> ResourceKey:
     if subject.role.name == NONE:
         return ResourceKey(NONE, frozenset(), discharged=False, minimum=None, marks=frozenset())
     policies = examined.space.policies
-    return resource_key(subject, call.floor, policies[0], policies, examined.space.reader.patterns)
+    return resource_key(subject, call.minimum, policies[0], policies, examined.space.reader.patterns)
 
 
 def _takes(examined: Examined, path: DiagramPath, classes: Assignment, mask: int) -> bool:

@@ -23,8 +23,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
 from ironcurtain.system import json_text

@@ -72,9 +72,9 @@ class PrepareCache:
         self, server: str, tool: ValidatedTool, arguments: dict[str, JsonValue]
     ) -> dict[str, JsonValue] | None:
         """Do step 3; return the filled arguments, None if they do not fit."""
-        has_root = self._policy.site.working_root(server) is not None
+        has_root = self._policy.deployment.working_root(server) is not None
         try:
-            return tool.fit(arguments, has_working_root=has_root)
+            return tool.validate(arguments, has_working_root=has_root)
         except InvalidArgumentsError:
             return None
 
@@ -90,7 +90,7 @@ class PrepareCache:
         self, server: str, tool: ToolAnnotation, filled: dict[str, JsonValue]
     ) -> PreparedResources | None:
         try:
-            canonical = canonicalise(tool, filled, self._policy.surroundings(server))
+            canonical = canonicalise(tool, filled, self._policy.canonicalization(server))
             minimum = structural_checks.check(tool, canonical, self._policy.boundaries(server))
         except (UnrepresentableError, Refusal):
             return None

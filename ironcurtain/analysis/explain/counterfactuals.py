@@ -120,7 +120,9 @@ class Nearest:
         if (server, tool) not in self._spaces:
             try:
                 if self._policies is None:
-                    self._policies = load_policies([self._bundle], described_deployment(self._policy.site))
+                    self._policies = load_policies(
+                        [self._bundle], described_deployment(self._policy.deployment)
+                    )
                 self._spaces[server, tool] = CallSpace(server, tool, self._policies)
             except IronCurtainError:
                 # A policy that cannot be examined yields no suggestions; the rest of the explanation holds.

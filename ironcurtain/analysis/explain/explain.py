@@ -6,9 +6,10 @@ rules are only read to say why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
-from ironcurtain.analysis.explain.counterfactuals import Decide, Nearest, Refused
+from ironcurtain.analysis.explain.counterfactuals import Nearest, Refused
 from ironcurtain.analysis.explain.report import (
     ExplainedSubject,
     Explanation,
@@ -16,14 +17,17 @@ from ironcurtain.analysis.explain.report import (
     Suggestion,
 )
 from ironcurtain.analysis.explain.rules import MetRules
-from ironcurtain.analysis.explain.steps import filled, steps
+from ironcurtain.analysis.explain.steps import steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.decide import Call, Prepared, arguments_of, prepare
+from ironcurtain.decision.decide import Call, Prepared, TracedDecision
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
+
+DecideTraced: TypeAlias = Callable[[Sequence[Call]], Sequence[TracedDecision]]
+"""Decides calls where they would happen, in order, with what each step found."""
 
 
 class Explainer:
@@ -32,35 +36,36 @@ class Explainer:
     Args:
         bundle: The bundle.
         policy: The same, loaded where calls happen.
-        decide: Decides calls there, in order: `Policy.decide_many`.
+        decide: Decides calls there, in order, with what each step found: `Policy.decide_traced`.
     """
 
-    def __init__(self, bundle: Bundle, policy: LoadedPolicy, decide: Decide) -> None:
+    def __init__(self, bundle: Bundle, policy: LoadedPolicy, decide: DecideTraced) -> None:
         self._content = PolicyContent.of(bundle)
         self._clauses = clauses_of(self._content)
         self._policy = policy
         self._decide = decide
-        self._nearest = Nearest(bundle, policy, decide)
+        self._nearest = Nearest(bundle, policy, self._decisions)
 
     def explain(self, call: Call) -> Explanation:
         """Decide a call and say why it is decided so, and what near it gets further."""
-        (decision,) = self._decide([call])
-        prepared = prepare(call, self._policy)
-        subjects = self._subjects(call, decision, prepared)
+        (traced,) = self._decide([call])
+        decision = traced.decision
+        subjects = self._subjects(call, traced)
         rules = [near.clause for subject in subjects for near in subject.near]
         named = [decision.clause, *(subject.clause for subject in subjects), *rules]
         return Explanation(
             decision=decision,
-            steps=steps(call, decision, prepared, self._policy),
+            steps=steps(call, traced),
             subjects=subjects,
             clauses=self._quoted(named),
-            suggestions=self._suggestions(call, decision, prepared),
+            suggestions=self._suggestions(call, traced),
         )
 
-    def _subjects(
-        self, call: Call, decision: Decision, prepared: Prepared | Decision
-    ) -> tuple[ExplainedSubject, ...]:
-        tool = self._policy.tool(call.server, call.tool)
+    def _decisions(self, calls: Sequence[Call]) -> list[Decision]:
+        return [traced.decision for traced in self._decide(calls)]
+
+    def _subjects(self, call: Call, traced: TracedDecision) -> tuple[ExplainedSubject, ...]:
+        decision, tool, prepared = traced.decision, traced.trace.tool, traced.trace.outcome
         if not isinstance(prepared, Prepared) or tool is None or not decision.subjects:
             return ()
         met = MetRules(self._content, call.server, tool.annotation, prepared, self._policy.patterns)
@@ -86,17 +91,12 @@ class Explainer:
     def _quoted(self, ids: Iterable[str | None]) -> tuple[QuotedClause, ...]:
         return tuple(self._clauses[id_] for id_ in dict.fromkeys(ids) if id_ in self._clauses)
 
-    def _suggestions(
-        self, call: Call, decision: Decision, prepared: Prepared | Decision
-    ) -> tuple[Suggestion, ...]:
-        judged = isinstance(prepared, Prepared) or decision.rule == ReservedRule.PROTECTED_PATH
-        tool = self._policy.tool(call.server, call.tool)
-        if decision.verdict is Verdict.ALLOW or not judged or tool is None:
+    def _suggestions(self, call: Call, traced: TracedDecision) -> tuple[Suggestion, ...]:
+        decision, trace = traced.decision, traced.trace
+        judged = isinstance(trace.outcome, Prepared) or decision.rule == ReservedRule.PROTECTED_PATH
+        if decision.verdict is Verdict.ALLOW or not judged or trace.arguments is None or trace.filled is None:
             return ()
-        given, full = arguments_of(call), filled(tool, call, self._policy)
-        if given is None or full is None:
-            return ()
-        return self._nearest.suggestions(Refused(call, given, full, decision))
+        return self._nearest.suggestions(Refused(call, trace.arguments, trace.filled, decision))
 
 
 def clauses_of(content: PolicyContent) -> dict[str, QuotedClause]:

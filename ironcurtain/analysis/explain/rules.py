@@ -55,7 +55,7 @@ class MetRules:
         self._failed_tests: dict[int, tuple[str, ...]] = {}
         self._places: Mapping[str, _Place] = {
             subject.id: _Place(
-                subject.role.name, _covering(subject, patterns), subject.id in prepared.floor.discharged
+                subject.role.name, _covering(subject, patterns), subject.id in prepared.minimum.discharged
             )
             for subject in prepared.call.subjects
         }

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 
 from ironcurtain.analysis.explain.report import Step
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
-from ironcurtain.decision.decide import Call, Prepared, arguments_of
-from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.model.decision import Decision
+from ironcurtain.decision.decide import Call, Prepared, TracedDecision
 from ironcurtain.model.reserved_rules import reserved
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -27,19 +24,10 @@ NAMES = (
 _SHOWN = 40
 
 
-def steps(
-    call: Call, decision: Decision, prepared: Prepared | Decision, policy: LoadedPolicy
-) -> tuple[Step, ...]:
-    """Return the seven steps of a decided call.
-
-    Args:
-        call: The call as it arrived.
-        decision: What was decided.
-        prepared: The same call after steps 1 to 5, or its early end.
-        policy: The policy that decided.
-    """
-    end = _end(decision, prepared)
-    found = _Found(call, decision, prepared, policy)
+def steps(call: Call, traced: TracedDecision) -> tuple[Step, ...]:
+    """Return the seven steps of a call, as it arrived and as it was decided."""
+    decision, end = traced.decision, _end(traced)
+    found = _Found(call, traced)
     return tuple(
         Step(
             number=number,
@@ -51,37 +39,22 @@ def steps(
     )
 
 
-def filled(tool: ValidatedTool, call: Call, policy: LoadedPolicy) -> dict[str, JsonValue] | None:
-    """Return the arguments of a call with defaults filled in, None if they do not fit."""
-    given = arguments_of(call)
-    if given is None:
-        return None
-    try:
-        return tool.fit(given, has_working_root=policy.site.working_root(call.server) is not None)
-    except InvalidArgumentsError:
-        return None
-
-
-def _end(decision: Decision, prepared: Prepared | Decision) -> int:
+def _end(traced: TracedDecision) -> int:
     """Return the number of the step that ended the call early, 8 if none did."""
-    rule = reserved(decision.rule)
-    if isinstance(prepared, Prepared):
-        return 6 if rule is not None and rule.gives_no_answer else 8
-    if rule is not None and len(rule.facts.steps) == 1:
-        return rule.facts.steps[0]
-    return 4 if decision.arguments is None else 5
+    if not isinstance(traced.trace.outcome, Prepared):
+        return traced.trace.passed + 1
+    rule = reserved(traced.decision.rule)
+    return 6 if rule is not None and rule.gives_no_answer else 8
 
 
 class _Found:
     """What the steps of one call found, in lines."""
 
-    def __init__(
-        self, call: Call, decision: Decision, prepared: Prepared | Decision, policy: LoadedPolicy
-    ) -> None:
+    def __init__(self, call: Call, traced: TracedDecision) -> None:
         self._call = call
-        self._decision = decision
-        self._prepared = prepared
-        self._policy = policy
+        self._decision = traced.decision
+        self._trace = traced.trace
+        self._prepared = traced.trace.outcome
 
     def of(self, number: int) -> Iterator[str]:
         """Yield what a step that was passed found."""
@@ -97,21 +70,23 @@ class _Found:
         return makers[number - 1]()
 
     def _parse(self) -> Iterator[str]:
-        given = arguments_of(self._call) or {}
+        given = self._trace.arguments or {}
         names = ", ".join(quoted(name) for name in given)
         yield f"arguments: {names}" if given else "no arguments"
         if self._call.caller:
             yield f"caller facts: {', '.join(quoted(str(name)) for name in self._call.caller)}"
 
     def _know(self) -> Iterator[str]:
-        tool = self._tool().annotation
+        if self._trace.tool is None:
+            return
+        tool = self._trace.tool.annotation
         yield "it changes things" if tool.side_effects else "it only looks"
         yield "all it does lies under its arguments" if tool.contained else "it can act beyond its arguments"
         drift = self._decision.drift_checked
         yield "it is the one that was annotated" if drift else "not compared with the live tool"
 
     def _fit(self) -> Iterator[str]:
-        given, full = arguments_of(self._call) or {}, filled(self._tool(), self._call, self._policy) or {}
+        given, full = self._trace.arguments or {}, self._trace.filled or {}
         added = {name: value for name, value in full.items() if given.get(name) is None}
         for name, value in added.items():
             yield f"{visible(name)} was filled in: {_shown(value)}"
@@ -123,7 +98,7 @@ class _Found:
         yield from self._subjects()
 
     def _spelled(self) -> Iterator[str]:
-        before = filled(self._tool(), self._call, self._policy) or {}
+        before = self._trace.filled or {}
         after = self._decision.arguments or {}
         olds = {pointers.join(steps): value for steps, value in pointers.leaves(before)}
         for steps, value in pointers.leaves(after):
@@ -142,7 +117,7 @@ class _Found:
     def _structure(self) -> Iterator[str]:
         if not isinstance(self._prepared, Prepared):
             return
-        floor = self._prepared.floor
+        floor = self._prepared.minimum
         for subject in self._prepared.call.subjects:
             where = f"{visible(subject.at)} ({subject.role.name})"
             if subject.id in floor.discharged:
@@ -160,12 +135,6 @@ class _Found:
 
     def _merged(self) -> Iterator[str]:
         yield f"{self._decision.verdict} by {visible(self._decision.rule)}"
-
-    def _tool(self) -> ValidatedTool:
-        tool = self._policy.tool(self._call.server, self._call.tool)
-        if tool is None:
-            raise LookupError("a step was passed that only an annotated tool passes")
-        return tool
 
 
 def _shown(value: JsonValue) -> str:

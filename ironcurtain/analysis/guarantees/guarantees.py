@@ -33,7 +33,7 @@ from ironcurtain.model.guarantees import (
     GuaranteeReport,
     GuaranteeResult,
     Guarantees,
-    Status,
+    GuaranteeStatus,
     WitnessCall,
 )
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
@@ -241,7 +241,7 @@ def _result(read: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decisi
     )
 
 
-def _status(broken: _Broken, witness: WitnessCall | None, reasons: frozenset[str]) -> Status:
+def _status(broken: _Broken, witness: WitnessCall | None, reasons: frozenset[str]) -> GuaranteeStatus:
     if witness is not None:
         return "broken"
     if reasons:
@@ -272,7 +272,12 @@ def witness_call(tool: tuple[str, str], call: FoundCall, decision: Decision) -> 
     )
 
 
-_MARKS: Mapping[Status, str] = {"proved": "ok", "not found": "open", "broken": "FAIL", "says nothing": "FAIL"}
+_MARKS: Mapping[GuaranteeStatus, str] = {
+    "proved": "ok",
+    "not found": "open",
+    "broken": "FAIL",
+    "says nothing": "FAIL",
+}
 
 
 def report_lines(report: GuaranteeReport) -> Iterator[str]:

@@ -22,7 +22,7 @@ from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
 from ironcurtain.analysis.narrowing.schema import narrowed_schema
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decision.deployment import Deployment
+from ironcurtain.decision.loaded_policy import Deployment
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation

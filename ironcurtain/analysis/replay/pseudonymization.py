@@ -171,7 +171,7 @@ class AbstractKeeper:
         predicates = self._predicates_of(server, tool)
         args, caller = prepared.call.arguments, prepared.caller
         known = frozenset(_known_names(tool, predicates))
-        roles = self._loaded.surroundings(server).registry
+        roles = self._loaded.canonicalization(server).registry
         resources = {a.top_level for a in tool.args if any(roles[r].resource for r in a.possible_roles)}
         plain = {name: value for name, value in args.items() if name not in resources}
         values: Values = {"args": args, "caller": caller}

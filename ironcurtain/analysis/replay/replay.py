@@ -30,9 +30,8 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.canonical.urls import Url
-from ironcurtain.decision.engine_answer import read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.merge import merge
+from ironcurtain.decision.merge import merge, read_answer
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import RESERVED
@@ -91,7 +90,7 @@ class Replayer:
     ) -> None:
         self._bundle, self._loaded, self._opa = bundle, loaded, opa
         self._content = PolicyContent.of(bundle)
-        self._registry = loaded.surroundings("").registry
+        self._registry = loaded.canonicalization("").registry
         digests = self._digests = KeyedDigests(key) if key is not None else None
         self._completions = CallCompletions(self._content, digests, self._registry)
         self._bases: dict[tuple[str, str], Digest | None] = {}

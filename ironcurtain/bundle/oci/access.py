@@ -27,7 +27,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 @dataclass(frozen=True)
-class Access:
+class RegistryAccess:
     """What we show a registry.
 
     Attributes:
@@ -48,7 +48,7 @@ class Access:
         token_file: str | None = None,
         credentials_file: str | None = None,
         plain_http: bool = False,
-    ) -> Access:
+    ) -> RegistryAccess:
         """Read what is named, or else what `docker login` left for this registry.
 
         Raises:

@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 
 from ironcurtain.bundle.members import MAX_BYTES
-from ironcurtain.bundle.oci.access import Access, Challenge
+from ironcurtain.bundle.oci.access import Challenge, RegistryAccess
 from ironcurtain.bundle.oci.layout import (
     INDEX,
     MANIFEST,
@@ -60,7 +60,7 @@ class _Response:
     body: bytes
 
 
-def push(archive: bytes, reference: Reference, access: Access) -> tuple[str, bool]:
+def push(archive: bytes, reference: Reference, access: RegistryAccess) -> tuple[str, bool]:
     """Push a verified bundle; return the digest of its manifest, and whether the tag was changed.
 
     A registry keeps no condition, so somebody who pushes in the same moment is seen only afterwards.
@@ -75,7 +75,7 @@ def push(archive: bytes, reference: Reference, access: Access) -> tuple[str, boo
     return _answered(_push(archive, reference, access), reference)
 
 
-def pull(reference: Reference, access: Access) -> Pulled:
+def pull(reference: Reference, access: RegistryAccess) -> Pulled:
     """Pull a bundle.
 
     Raises:
@@ -98,7 +98,7 @@ def _answered(exchange: Coroutine[None, None, T], reference: Reference) -> T:
         ) from error
 
 
-async def _push(archive: bytes, reference: Reference, access: Access) -> tuple[str, bool]:
+async def _push(archive: bytes, reference: Reference, access: RegistryAccess) -> tuple[str, bool]:
     artifact = Artifact.of(archive)
     async with _opened(reference, access) as registry:
         held = await registry.bundle(reference.wanted)
@@ -119,7 +119,7 @@ async def _push(archive: bytes, reference: Reference, access: Access) -> tuple[s
     return artifact.digest, True
 
 
-async def _pull(reference: Reference, access: Access) -> Pulled:
+async def _pull(reference: Reference, access: RegistryAccess) -> Pulled:
     async with _opened(reference, access) as registry:
         found = await registry.bundle(reference.wanted)
     if found is None:
@@ -128,7 +128,7 @@ async def _pull(reference: Reference, access: Access) -> Pulled:
 
 
 @asynccontextmanager
-async def _opened(reference: Reference, access: Access) -> AsyncIterator[_Registry]:
+async def _opened(reference: Reference, access: RegistryAccess) -> AsyncIterator[_Registry]:
     async with aiohttp.ClientSession(
         headers={"Accept-Encoding": "identity"},
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -142,7 +142,7 @@ async def _opened(reference: Reference, access: Access) -> AsyncIterator[_Regist
 class _Registry:
     """One repository of a registry."""
 
-    def __init__(self, session: aiohttp.ClientSession, reference: Reference, access: Access) -> None:
+    def __init__(self, session: aiohttp.ClientSession, reference: Reference, access: RegistryAccess) -> None:
         self._session = session
         self._reference = reference
         self._access = access

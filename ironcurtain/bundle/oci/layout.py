@@ -98,7 +98,7 @@ class Descriptor(_Open):
     size: int = Field(ge=0)
 
 
-class Manifest(_Open):
+class OciManifest(_Open):
     """An image manifest."""
 
     schema_version: Literal[2] = Field(alias="schemaVersion")
@@ -175,7 +175,7 @@ def layer_of(content: bytes, where: str) -> Descriptor:
                 where=where,
                 hint="Name the one that is meant by digest.",
             )
-        manifest = Manifest.model_validate_json(json_text.canonical(parsed))
+        manifest = OciManifest.model_validate_json(json_text.canonical(parsed))
     except (UnicodeDecodeError, json_text.MalformedJsonError, ValidationError) as error:
         raise RegistryError("no manifest of a bundle is there", where=where) from error
     layers = [layer for layer in manifest.layers if layer.media_type == LAYER]

@@ -29,10 +29,10 @@ from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.ownership import others_have_access
 
-Algorithm: TypeAlias = Literal["ES256", "ES384", "ES512", "RS256"]
+SigningAlgorithm: TypeAlias = Literal["ES256", "ES384", "ES512", "RS256"]
 """What OPA can verify and we make: ECDSA on the curve of that size, or RSA (PKCS #1) with SHA-256."""
 
-_CURVES: dict[str, Algorithm] = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_CURVES: dict[str, SigningAlgorithm] = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 _RSA_BITS = 3072
 _MIN_RSA_BITS = 2048
 _MAX_BYTES = 64 << 10
@@ -51,7 +51,7 @@ class PublicKey:
     """
 
     key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey
-    algorithm: Algorithm
+    algorithm: SigningAlgorithm
     id: str
     pem: str
 
@@ -111,7 +111,7 @@ def read_private_key(path: Path) -> PrivateKey:
     return PrivateKey(key, _public(key.public_key(), str(path)))
 
 
-def new_key(path: Path, algorithm: Algorithm) -> PrivateKey:
+def new_key(path: Path, algorithm: SigningAlgorithm) -> PrivateKey:
     """Make a key and write it to a new file that only its owner can read.
 
     Raises:
@@ -135,7 +135,7 @@ def new_key(path: Path, algorithm: Algorithm) -> PrivateKey:
     return PrivateKey(key, _public(key.public_key(), str(path)))
 
 
-def _generate(algorithm: Algorithm) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:
+def _generate(algorithm: SigningAlgorithm) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:
     if algorithm == "RS256":
         return rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)
     curves = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}

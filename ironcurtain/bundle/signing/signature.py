@@ -25,7 +25,7 @@ from pydantic import Field, ValidationError
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import SIGNATURES, is_test
-from ironcurtain.bundle.signing.keys import Algorithm, PrivateKey, PublicKey
+from ironcurtain.bundle.signing.keys import PrivateKey, PublicKey, SigningAlgorithm
 from ironcurtain.bundle.signing.opa_digest import opa_digest
 from ironcurtain.errors import BundleSignatureError, SystemFailedError
 from ironcurtain.system import json_text
@@ -199,7 +199,7 @@ def _parse(content: bytes, model: type[M], what: str, where: str) -> M:
     raise BundleSignatureError(f"{what} is not as we write it: {visible(reason)}", where=where)
 
 
-def _signer(algorithm: Algorithm) -> PyJWS:
+def _signer(algorithm: SigningAlgorithm) -> PyJWS:
     jws = PyJWS(algorithms=[algorithm])
     if algorithm != "RS256":
         hash_algorithm = {

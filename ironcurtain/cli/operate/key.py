@@ -13,7 +13,7 @@ from ironcurtain.errors import Exit
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
-    from ironcurtain.bundle.signing.keys import Algorithm, PublicKey
+    from ironcurtain.bundle.signing.keys import PublicKey, SigningAlgorithm
 
 
 _MARK = b"PRIVATE KEY"
@@ -44,7 +44,7 @@ def command() -> None:
     help="What the key signs with.",
 )
 @FORMAT
-def new(*, output: str | None, algorithm: Algorithm, format_: str) -> Exit:
+def new(*, output: str | None, algorithm: SigningAlgorithm, format_: str) -> Exit:
     """Make a key pair, and print the public key's id.
 
     The private key goes to a new file that only you can read, outside of the project and where no tool call

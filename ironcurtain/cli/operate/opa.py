@@ -74,7 +74,7 @@ def version(*, opa: str | None, format_: str) -> Exit:
     \b
     Exit: 0 printed, 3 there is none that can be used.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.engine.pin import pin
+    from ironcurtain.engine.locate import pin
 
     found, pinned = _find(opa).version, pin().version
     if format_ == "json":

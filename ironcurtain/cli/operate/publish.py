@@ -18,7 +18,7 @@ from ironcurtain.system.text import visible
 if TYPE_CHECKING:
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.locate import Opa
-    from ironcurtain.integrations.gate.reading import Given
+    from ironcurtain.integrations.gate.reading import GateInputs
     from ironcurtain.system.frozen import JsonValue
 
 _SCHEMES = ("http://", "https://")
@@ -73,7 +73,7 @@ def command(
     Exit: 0 published, or already there; 1 verification fails; 2 wrong options or files;
     3 the signature is not valid, a newer bundle is there, or it could not be written.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.bundle.oci.access import Access
+    from ironcurtain.bundle.oci.access import RegistryAccess
     from ironcurtain.bundle.oci.client import push
     from ironcurtain.bundle.oci.layout import SCHEME, Reference
     from ironcurtain.bundle.opening import Trust, open_bundle
@@ -83,19 +83,19 @@ def command(
     from ironcurtain.cli.options.signing import default_key, public_beside
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.reading import Given
+    from ironcurtain.integrations.gate.reading import GateInputs
     from ironcurtain.system.files import read_token
 
     key = Path(verify_key) if verify_key is not None else public_beside(default_key())
     path = Path(bundle_or_project(bundle, config, name=SIGNED_ARCHIVE))
     trust = Trust.of(verify_key=key)
     signed = open_bundle(path, trust)
-    given = Given(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
+    given = GateInputs(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
     _require_accepted(signed, given, find(path_or_none(opa)))
     facts: dict[str, JsonValue] = {}
     if target.lower().startswith(SCHEME):
         reference = Reference.parse(target)
-        access = Access.of(
+        access = RegistryAccess.of(
             reference, token_file=token_file, credentials_file=credentials_file, plain_http=plain_http
         )
         facts["digest"], changed = push(signed.archive(), reference, access)
@@ -121,7 +121,7 @@ def command(
     return Exit.YES
 
 
-def _require_accepted(bundle: Bundle, given: Given, opa: Opa) -> None:
+def _require_accepted(bundle: Bundle, given: GateInputs, opa: Opa) -> None:
     """Refuse what `ironcurtain verify` refuses, by the same checks."""
     from ironcurtain.cli.options.trust import with_tests_beside
     from ironcurtain.integrations.gate.checks.all_checks import run_published

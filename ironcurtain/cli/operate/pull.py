@@ -51,7 +51,7 @@ def command(
     Exit: 0 written; 2 wrong options or files; 3 it is not there, not what the manifest names, or not signed
     as it has to be.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.bundle.oci.access import Access
+    from ironcurtain.bundle.oci.access import RegistryAccess
     from ironcurtain.bundle.oci.client import pull
     from ironcurtain.bundle.oci.layout import Reference
     from ironcurtain.bundle.opening import Trust, parse_bundle
@@ -59,7 +59,7 @@ def command(
 
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
     reference = Reference.parse(source)
-    access = Access.of(
+    access = RegistryAccess.of(
         reference, token_file=token_file, credentials_file=credentials_file, plain_http=plain_http
     )
     pulled = pull(reference, access)

@@ -15,7 +15,7 @@ from ironcurtain.system.text import counted
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Change
-    from ironcurtain.integrations.gate.change_approvals_model import DiffApproval
+    from ironcurtain.integrations.gate.approvals_file import DiffApproval
 
 
 @click.command()
@@ -95,7 +95,7 @@ def command(
     from ironcurtain.cli.review.policy_argument import bundle_or_project
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.approvals import UNPROVED, judge, uncovered
+    from ironcurtain.integrations.gate.approvals import UNPROVED, difference_check, uncovered
     from ironcurtain.integrations.gate.approvals_file import add_approvals, read_approvals
     from ironcurtain.integrations.gate.checks.behaviour import guarantee_check
     from ironcurtain.integrations.gate.document import Document
@@ -115,7 +115,7 @@ def command(
     engine, world, today = OpaCommand(found), assumed_world(path, scenarios), datetime.now(UTC).date()
     result = compared(older, newer, world, engine)
     file = Path(approvals) if approvals else None
-    checks = [judge(result, approved, file, today, sampled=accept_sampled)]
+    checks = [difference_check(result, approved, file, today, sampled=accept_sampled)]
     if demanded is not None and guarantees is not None:
         document = Document(Path(guarantees))
         checks.append(guarantee_check(check_guarantees(newer, demanded, world, engine), document))

@@ -132,7 +132,7 @@ def _call(call: Call, bundle: str, deployment: PolicyOptions, view: str, format_
 def _explainer(policy: Policy) -> Explainer:
     from ironcurtain.analysis.explain.explain import Explainer
 
-    return Explainer(policy.bundle, policy.loaded, policy.decide_many)
+    return Explainer(policy.bundle, policy.loaded, policy.decide_traced)
 
 
 def _say_untrusted(policy: Policy) -> None:

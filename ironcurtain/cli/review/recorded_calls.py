@@ -9,8 +9,7 @@ from ironcurtain.analysis.replay.summary import is_decided
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.enforcement.audit.keys import read_key
 from ironcurtain.enforcement.audit.log_paths import LogPaths, audit_directory, find_log
 from ironcurtain.enforcement.audit.reader import read_records

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Difference
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.compiler.verify.gate_report import Check
-    from ironcurtain.integrations.gate.change_approvals_model import DiffApprovals
+    from ironcurtain.integrations.gate.approvals_file import DiffApprovals
     from ironcurtain.integrations.gate.git import Commit
-    from ironcurtain.integrations.gate.reading import Given
+    from ironcurtain.integrations.gate.reading import GateInputs
     from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 _PERCENT = Number(0, 100)
@@ -100,7 +100,7 @@ def command(
     from ironcurtain.engine.locate import find
     from ironcurtain.integrations.gate.alone import is_alone, run_alone
     from ironcurtain.integrations.gate.checks.all_checks import run_published
-    from ironcurtain.integrations.gate.reading import Given, read_subject
+    from ironcurtain.integrations.gate.reading import GateInputs, read_subject
     from ironcurtain.integrations.gate.report import exit_of, gate_report, signature
 
     files = formats_of(output)
@@ -108,7 +108,7 @@ def command(
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
     path = bundle_or_project(bundle, config)
     read = verify_signed(path, trust, engine)
-    given = Given(
+    given = GateInputs(
         bundle=Path(path),
         config=path_or_none(config),
         scenarios=path_or_none(scenarios),
@@ -147,7 +147,7 @@ class _Older:
     approvals: DiffApprovals | None
 
     @classmethod
-    def of(cls, ref: str, given: Given, subject: PolicyUnderReview) -> _Older:
+    def of(cls, ref: str, given: GateInputs, subject: PolicyUnderReview) -> _Older:
         from ironcurtain.integrations.gate.approvals_file import read_approvals
         from ironcurtain.integrations.gate.git import Commit
 
@@ -159,7 +159,7 @@ class _Older:
 
 def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
     """Judge what changed since an older policy; no difference where there is none to be had."""
-    from ironcurtain.integrations.gate.approvals import judge
+    from ironcurtain.integrations.gate.approvals import difference_check
     from ironcurtain.integrations.gate.checks.all_checks import run_check
     from ironcurtain.integrations.gate.review import compared, dropped_guarantees
 
@@ -169,7 +169,7 @@ def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ..
         found.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
         sampled = subject.demands.difference == "sampled"
         file = subject.approvals_file.path
-        return (judge(found[0], older.approvals, file, subject.today, sampled=sampled),)
+        return (difference_check(found[0], older.approvals, file, subject.today, sampled=sampled),)
 
     checks = run_check("difference", judged)
     return (*checks, dropped_guarantees(subject, older.commit)), found[0] if found else None

@@ -13,13 +13,15 @@ from ironcurtain.integrations.clients import servers_file
 from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.fetch import fetch, is_there
 from ironcurtain.servers.fetched.lock import (
+    FetchedServer,
+    ServerLock,
+    Wanted,
     lock_of,
     lock_text,
     read_lock,
     with_fetched,
     write_lock,
 )
-from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import request_of
 from ironcurtain.system.files import load
 from ironcurtain.system.text import printable, quoted, visible

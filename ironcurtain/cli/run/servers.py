@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ironcurtain.integrations.clients.server_permissions import Permissions
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.config_model import Server, Servers
-    from ironcurtain.servers.fetched.lock_model import FetchedServer
+    from ironcurtain.servers.fetched.lock import FetchedServer
     from ironcurtain.system.frozen import JsonValue
 
 

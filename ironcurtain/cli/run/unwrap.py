@@ -11,7 +11,7 @@ from ironcurtain.cli.run.wrap import CLIENT, DRY_RUN, SCOPE
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.integrations.clients.places import Scope
+    from ironcurtain.integrations.clients.places import ConfigScope
 
 
 @click.command()
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     "--discard-edits", is_flag=True, help="Put the backup back, whatever the file holds now; that is kept."
 )
 @FORMAT
-def command(*, client: str, scope: Scope | None, dry_run: bool, discard_edits: bool, format_: str) -> Exit:
+def command(
+    *, client: str, scope: ConfigScope | None, dry_run: bool, discard_edits: bool, format_: str
+) -> Exit:
     """Restore a client's configuration as it was before `ironcurtain wrap`, byte for byte.
 
     If the file was changed since, its servers are put back and the changes stay. Where that cannot be done,

@@ -18,7 +18,7 @@ from ironcurtain.system.extras import need
 from ironcurtain.system.text import printable, quoted, visible
 
 if TYPE_CHECKING:
-    from ironcurtain.integrations.clients.places import ConfigLocation, Scope
+    from ironcurtain.integrations.clients.places import ConfigLocation, ConfigScope
     from ironcurtain.integrations.clients.report import ClientReport
     from ironcurtain.integrations.clients.wrap import ProxyCommand
     from ironcurtain.model.known import KnownServer
@@ -72,7 +72,7 @@ def command(
     *,
     positions: tuple[str, ...],
     bundle: str | None,
-    scope: Scope | None,
+    scope: ConfigScope | None,
     only: tuple[str, ...],
     dry_run: bool,
     yes: bool,

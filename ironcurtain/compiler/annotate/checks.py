@@ -16,7 +16,7 @@ from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leave
 from ironcurtain.decision.roles import NONE, Registry, Role
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
-from ironcurtain.servers.schemas import schema_problem
+from ironcurtain.servers.tools import schema_problem
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import is_hidden, quoted, visible
 

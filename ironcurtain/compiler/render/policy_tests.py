@@ -47,7 +47,7 @@ def _question(scenario: Scenario, prepared: Prepared | Decision) -> Mapping[str,
     if not isinstance(prepared, Prepared):
         return None
     # Where the floor alone can make it an escalation, the policy's own verdict is free.
-    is_floor = scenario.expect is Verdict.ESCALATE and prepared.floor.escalated
+    is_floor = scenario.expect is Verdict.ESCALATE and prepared.minimum.escalated
     # The input is JSON whose members have names; a type with named members is no mapping of JSON to mypy.
     return None if is_floor else cast("Mapping[str, JsonSource]", prepared.input)
 

@@ -60,9 +60,9 @@ def unreachable(scenario: Scenario, prepared: Prepared | Decision) -> Unreachabl
     if scenario.expect is Verdict.DENY:
         return None
     if isinstance(prepared, Prepared):
-        if scenario.expect is not Verdict.ALLOW or not prepared.floor.escalated:
+        if scenario.expect is not Verdict.ALLOW or not prepared.minimum.escalated:
             return None
-        return Unreachable(Verdict.ESCALATE, *min(prepared.floor.escalated.values()))
+        return Unreachable(Verdict.ESCALATE, *min(prepared.minimum.escalated.values()))
     if kind_of(prepared.rule) is not RuleKind.STRUCTURAL:
         return None  # a fault of ours: the scenario stays, and fails
     return Unreachable(prepared.verdict, prepared.rule, prepared.reason, prepared.cause)

@@ -100,7 +100,7 @@ class Filler:
     def fitted(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
         """Return the arguments with their defaults, None if the tool would not take them."""
         try:
-            return self._tool.fit(arguments, has_working_root=True)
+            return self._tool.validate(arguments, has_working_root=True)
         except InvalidArgumentsError:
             return None
 

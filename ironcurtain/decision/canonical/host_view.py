@@ -1,4 +1,4 @@
-"""The world that a call is judged in: the few questions canonicalisation asks of a machine.
+"""The host as canonicalisation sees it: the few questions that it asks of a machine.
 
 Path and remote resolution are written once, over this protocol. `this_host.ThisHost` answers from the
 running kernel and real git; `simulated_host.SimulatedHost` answers from the `world` of a scenario file, so
@@ -7,13 +7,61 @@ that verification gives the same result on every machine. A property test holds 
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Protocol
 
+_BY_NAME = re.compile(
+    r"/dev/(?:fd|stdin|stdout|stderr)(?:/.*)?"
+    r"|/proc/(?:self|thread-self)(?:/.*)?"
+    r"|/proc/[0-9]+/(?:task/[0-9]+/)?(?:cwd|root|exe|fd|ns|map_files)(?:/.*)?",
+    re.DOTALL,
+)
+_PROCESS = re.compile(r"/proc/([0-9]+)(?:/.*)?", re.DOTALL)
 
-class Kind(Enum):
+
+def is_process_relative(path: str) -> bool:
+    """Tell by the absolute path alone whether it is one of the system's process-relative or magic links.
+
+    These are `/proc/self`, `/proc/thread-self`, `/dev/fd`, `/dev/stdin` and its like, the magic links of
+    any process (their text is not where they lead), and everything below them.
+    """
+    return path.startswith(("/proc/", "/dev/")) and _BY_NAME.fullmatch(path) is not None
+
+
+def is_own_process(path: str) -> bool:
+    """Tell whether the absolute path is, or lies in, `/proc/<pid>` of this process or a descendant of it.
+
+    A process whose parents cannot be told counts as ours.
+    """
+    if not path.startswith("/proc/"):
+        return False
+    match = _PROCESS.fullmatch(path)
+    return match is not None and _descends_from_us(int(match[1]))
+
+
+def _descends_from_us(pid: int) -> bool:
+    while pid > 0:
+        status = Path(f"/proc/{pid}/status")
+        try:
+            lines = status.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        facts = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+        # A thread has a directory of its own that no listing shows; its group is the process.
+        if int(facts["Tgid"]) == os.getpid():
+            return True
+        pid = int(facts["PPid"])
+    return False
+
+
+class FileKind(Enum):
     """What stands at a path, links not followed."""
 
     DIRECTORY = "directory"
@@ -23,7 +71,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """One directory entry, links not followed.
 
     Attributes:
@@ -33,7 +81,7 @@ class Entry:
             case-insensitive and Unicode-normalising file systems).
     """
 
-    kind: Kind
+    kind: FileKind
     identity: tuple[int, int]
     links: int
     name: str
@@ -78,7 +126,7 @@ class RepositoryPlaces:
 class HostView(Protocol):
     """What canonicalisation may ask. Paths are absolute; no method follows a final symlink."""
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         """Return what stands at the path, or None if nothing does.
 
         Raises:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from ironcurtain.decision.canonical.host_view import Entry, HostView, Kind, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileEntry, FileKind, HostView, UnreadableError
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 MAX_BYTES = 4096
@@ -73,8 +73,8 @@ class Resolver:
     def __init__(self, world: HostView, *, home: str) -> None:
         self._world = world
         self._home = home
-        self._found: dict[str, Entry | None] = {}
-        self._steps: dict[str, tuple[str, Entry | None]] = {}
+        self._found: dict[str, FileEntry | None] = {}
+        self._steps: dict[str, tuple[str, FileEntry | None]] = {}
         self._targets: dict[str, str] = {}
         self._walked: dict[str, _Position] = {}
 
@@ -103,7 +103,7 @@ class Resolver:
             _check_bounds(real)
         return real
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         """Return what stands at the absolute path, links not followed, or None if nothing does.
 
         Raises:
@@ -144,7 +144,7 @@ class Resolver:
             here, entry = self._missing_step(place, name) if missing else self._step(place, name)
             if entry is None:
                 missing += 1
-            elif entry.kind is Kind.SYMLINK:
+            elif entry.kind is FileKind.SYMLINK:
                 links += 1
                 if links > MAX_LINKS:
                     raise UnrepresentableError(
@@ -156,7 +156,7 @@ class Resolver:
             place = here
         return _Position(place, missing, links)
 
-    def _step(self, place: str, name: str) -> tuple[str, Entry | None]:
+    def _step(self, place: str, name: str) -> tuple[str, FileEntry | None]:
         """Return where the component of an existing directory is, as it is stored, and its entry."""
         asked = _join(place, name)
         if asked not in self._steps:
@@ -186,7 +186,7 @@ class Resolver:
         if name.isascii() and _COMPOSED_ASCII.isdisjoint(name):
             return
         directory = self.entry(place)
-        if directory is None or directory.kind is not Kind.DIRECTORY:
+        if directory is None or directory.kind is not FileKind.DIRECTORY:
             return
         composed = unicodedata.normalize("NFC", name)
         if any(unicodedata.normalize("NFC", other) == composed for other in self._world.children(place)):

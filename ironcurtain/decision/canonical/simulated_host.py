@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ironcurtain.decision.canonical.host_view import (
-    Entry,
-    Kind,
+    FileEntry,
+    FileKind,
     RemoteUrls,
     RepositoryPlaces,
     UnreadableError,
+    is_process_relative,
 )
 from ironcurtain.decision.canonical.paths import ancestors, is_within
-from ironcurtain.decision.canonical.process_links import is_process_relative
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.scenarios import DescribedWorld, Repository
 from ironcurtain.system.text import quoted
@@ -25,7 +25,7 @@ _DIRECTORY_LINKS = 2
 
 @dataclass
 class _Node:
-    kind: Kind
+    kind: FileKind
     links: int = 1
     target: str = ""
     children: set[str] = field(default_factory=set)
@@ -43,13 +43,13 @@ class SimulatedHost:
     """
 
     def __init__(self, described: DescribedWorld) -> None:
-        self._nodes: dict[str, _Node] = {"/": _Node(Kind.DIRECTORY, links=_DIRECTORY_LINKS)}
+        self._nodes: dict[str, _Node] = {"/": _Node(FileKind.DIRECTORY, links=_DIRECTORY_LINKS)}
         self._repositories: dict[str, Repository] = {}
         home = described.home
         for path, target in described.symlinks.items():
-            self._add(_place(path, home), _Node(Kind.SYMLINK, target=target))
+            self._add(_place(path, home), _Node(FileKind.SYMLINK, target=target))
         for path, file in described.files.items():
-            self._add(_place(path, home), _Node(Kind.FILE, links=file.links))
+            self._add(_place(path, home), _Node(FileKind.FILE, links=file.links))
         for path, repository in described.repositories.items():
             top = _place(path, home)
             self._add_directory(top if repository.bare else f"{top}/.git")
@@ -60,7 +60,7 @@ class SimulatedHost:
                 self._add_directory(place)
         self._numbers = {path: number for number, path in enumerate(sorted(self._nodes), start=1)}
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         """See `World.entry`; identities are the same for equal descriptions."""
         # No name is longer than its path, and no character than four bytes.
         names = path.split("/") if len(path) > _MAX_NAME_BYTES // 4 else ()
@@ -69,12 +69,12 @@ class SimulatedHost:
         node = self._nodes.get(path)
         if node is None:
             return None
-        return Entry(node.kind, (_DEVICE, self._numbers[path]), node.links, path.rsplit("/", 1)[1])
+        return FileEntry(node.kind, (_DEVICE, self._numbers[path]), node.links, path.rsplit("/", 1)[1])
 
     def readlink(self, path: str) -> str:
         """See `World.readlink`."""
         node = self._nodes.get(path)
-        if node is None or node.kind is not Kind.SYMLINK:
+        if node is None or node.kind is not FileKind.SYMLINK:
             raise UnreadableError("no symbolic link")
         return node.target
 
@@ -112,7 +112,7 @@ class SimulatedHost:
 
     def _is_directory(self, path: str) -> bool:
         node = self._nodes.get(path)
-        return node is not None and node.kind is Kind.DIRECTORY
+        return node is not None and node.kind is FileKind.DIRECTORY
 
     def _add(self, path: str, node: _Node) -> None:
         if path in self._nodes:
@@ -127,7 +127,7 @@ class SimulatedHost:
 
     def _add_directory(self, path: str) -> None:
         if path not in self._nodes:
-            self._add(path, _Node(Kind.DIRECTORY, links=_DIRECTORY_LINKS))
+            self._add(path, _Node(FileKind.DIRECTORY, links=_DIRECTORY_LINKS))
         elif not self._is_directory(path):
             raise ScenarioError(
                 f"the world needs a directory at {quoted(path)}, which it describes as a file or a symlink",

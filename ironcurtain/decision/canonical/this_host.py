@@ -12,13 +12,14 @@ from types import MappingProxyType
 from ironcurtain.decision.canonical.git.process import Git
 from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places
 from ironcurtain.decision.canonical.host_view import (
-    Entry,
-    Kind,
+    FileEntry,
+    FileKind,
     RemoteUrls,
     RepositoryPlaces,
     UnreadableError,
+    is_own_process,
+    is_process_relative,
 )
-from ironcurtain.decision.canonical.process_links import is_own_process, is_process_relative
 
 _NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
@@ -42,12 +43,12 @@ class ThisHost:
         self._minimal = Git.of({"HOME": home}, reachable)
         self._gits = {server: Git.of(environ, reachable) for server, environ in git_environ.items()}
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         """See `World.entry`; the name is the stored one where the file system accepts several spellings."""
         status = _lstat(path)
         if status is None:
             return None
-        return Entry(
+        return FileEntry(
             kind=_kind(status.st_mode),
             identity=(status.st_dev, status.st_ino),
             links=status.st_nlink,
@@ -103,12 +104,12 @@ def _lstat(path: str) -> os.stat_result | None:
         raise UnreadableError(error.strerror) from error
 
 
-def _kind(mode: int) -> Kind:
+def _kind(mode: int) -> FileKind:
     if stat.S_ISDIR(mode):
-        return Kind.DIRECTORY
+        return FileKind.DIRECTORY
     if stat.S_ISREG(mode):
-        return Kind.FILE
-    return Kind.SYMLINK if stat.S_ISLNK(mode) else Kind.OTHER
+        return FileKind.FILE
+    return FileKind.SYMLINK if stat.S_ISLNK(mode) else FileKind.OTHER
 
 
 def _stored_name(path: str, status: os.stat_result) -> str:

@@ -39,7 +39,7 @@ class ValidatedTool:
         # Whole arguments come first: what is filled in may itself lack members that have defaults.
         self._places = sorted(named | annotated, key=len)
 
-    def fit(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
+    def validate(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return the arguments as judged and sent: validated, with defaults filled in.
 
         A null that passes validation counts as absent. A `repository` argument without default is the

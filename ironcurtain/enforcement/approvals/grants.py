@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileKind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -219,7 +219,7 @@ def _is_file(subject: Resource, resolver: Resolver) -> bool:
     if entry is None:
         return True
     # A second name of the same file may lie anywhere, so it is not only a file of this directory.
-    return entry.kind is Kind.FILE and entry.links <= 1
+    return entry.kind is FileKind.FILE and entry.links <= 1
 
 
 def _home(resolver: Resolver) -> str | None:

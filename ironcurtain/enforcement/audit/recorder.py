@@ -308,7 +308,7 @@ def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: st
             "annotation": {**means, "args": args},
             "roles": [role.model_dump(mode="json") for role in content.annotations.roles],
             "hosts": sorted(content.case_insensitive_hosts),
-            "home": loaded.site.home,
+            "home": loaded.deployment.home,
             "sandbox": loaded.boundaries(server).sandbox,
         }
     )
@@ -319,7 +319,7 @@ def _subjects(prepared: Prepared | None, decision: Decision) -> tuple[SubjectRec
         return tuple(_early(subject) for subject in decision.subjects)
     decided = decision.subjects or (None,) * len(prepared.call.subjects)
     return tuple(
-        _subject(subject, prepared.floor, said, decision)
+        _subject(subject, prepared.minimum, said, decision)
         for subject, said in zip(prepared.call.subjects, decided, strict=True)
     )
 

@@ -82,7 +82,7 @@ class NarrowedTools:
 
 async def _narrow(enforced: PolicyInstance) -> Mapping[tuple[str, str], NarrowedTool]:
     policy = enforced.policy
-    world = described_deployment(policy.loaded.site)
+    world = described_deployment(policy.loaded.deployment)
     found = await run_blocking(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
     return {(tool.server, tool.tool): tool for tool in found.tools}
 

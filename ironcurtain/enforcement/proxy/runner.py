@@ -245,7 +245,7 @@ async def _serve(
 
 
 def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
-    site, home = policy.loaded.site, Path(policy.loaded.site.home)
+    site, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
     # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
     reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
     sandbox = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
@@ -270,7 +270,7 @@ def _approvals(
     stack: AsyncExitStack,
 ) -> ApprovalDirectory:
     """Open the approvals directory, and tell of what waits there if there is a command for that."""
-    site = live.current.loaded.site
+    site = live.current.loaded.deployment
     reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
     directory_path, key = default_paths()
 
@@ -317,7 +317,7 @@ async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: As
     opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
     if options.session is not None:
         return await stack.enter_async_context(opened(session_log(audit_directory(), options.session)))
-    site = policy.loaded.site
+    site = policy.loaded.deployment
     meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
     name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
     numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from ironcurtain.errors import UsageError
 
-Scope: TypeAlias = Literal["user", "project"]
+ConfigScope: TypeAlias = Literal["user", "project"]
 """For whom a configuration is: everything that the user does, or one project."""
 
 POINTERS = (("mcpServers",), ("servers",), ("mcp", "servers"))
@@ -98,7 +98,7 @@ CLIENTS = {
 }
 
 
-def places(name: str, scope: Scope | None, cwd: Path) -> list[ConfigLocation]:
+def places(name: str, scope: ConfigScope | None, cwd: Path) -> list[ConfigLocation]:
     """Return the files that a client's name, or the path of a file, can mean; the project's comes first.
 
     Args:

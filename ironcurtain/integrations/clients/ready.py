@@ -13,8 +13,8 @@ from ironcurtain.errors import FetchError, IronCurtainError, ServerConfigError, 
 from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.fetched.fetch import is_there
-from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock, Wanted
-from ironcurtain.servers.fetched.request import Request, request_of
+from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock, Wanted
+from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
@@ -86,7 +86,7 @@ def fetched(
     return Ready(lock, is_change=lock != written)
 
 
-def _requests(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, Request]:
+def _requests(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, PackageRequest]:
     requests = {
         name: request_of(server.command, server.args)
         for name, server in ((name, _read(entry)) for name, entry in servers.items())

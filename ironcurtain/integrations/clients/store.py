@@ -24,8 +24,7 @@ from pathlib import Path
 from ironcurtain.errors import BusyError, FileError, IronCurtainError
 from ironcurtain.integrations.clients.report import WrapRecord
 from ironcurtain.integrations.clients.secrets import remove, restored
-from ironcurtain.servers.fetched.lock import read_lock, write_lock
-from ironcurtain.servers.fetched.lock_model import ServerLock
+from ironcurtain.servers.fetched.lock import ServerLock, read_lock, write_lock
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load, read_bytes

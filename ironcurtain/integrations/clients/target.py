@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +11,24 @@ from pathlib import Path
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
 from ironcurtain.integrations.clients import jsonc
 from ironcurtain.integrations.clients.jsonc import JsonNode
-from ironcurtain.integrations.clients.places import ConfigLocation, Scope, places
+from ironcurtain.integrations.clients.places import ConfigLocation, ConfigScope, places
 from ironcurtain.system.files import atomic_write, read_bytes
 from ironcurtain.system.text import quoted, visible
+
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+
+
+def unified(target: Target, document: ClientDocument) -> str:
+    """Return the unified diff from what a file holds to what it would hold; empty if that is the same."""
+    old, new = (_lines(each.text) for each in (target.document, document))
+    lines = difflib.unified_diff(old, new, target.source, target.source)
+    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    # Not splitlines: it also splits at characters that may stand in a string.
+    return [line for line in text.replace("\n", "\n\0").split("\0") if line]
+
 
 MAX_BYTES = 32 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -163,7 +179,7 @@ def _at(root: JsonNode, pointer: tuple[str, ...]) -> JsonNode | None:
 
 
 def chosen_location(
-    client: str, scope: Scope | None, fits: Callable[[ConfigLocation], bool]
+    client: str, scope: ConfigScope | None, fits: Callable[[ConfigLocation], bool]
 ) -> ConfigLocation:
     """Return the one file that a client's name means: of several, the one that fits.
 

@@ -6,12 +6,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.clients.difference import unified
 from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.clients.restore_plan import Undone, undone
 from ironcurtain.integrations.clients.store import BackupStore, Generation
-from ironcurtain.integrations.clients.target import Target, file_of, read_target, write_target
+from ironcurtain.integrations.clients.target import Target, file_of, read_target, unified, write_target
 from ironcurtain.system.files import atomic_write, read_bytes
 
 

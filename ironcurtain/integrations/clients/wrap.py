@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 from ironcurtain.errors import IronCurtainError, UsageError
-from ironcurtain.integrations.clients.difference import unified
 from ironcurtain.integrations.clients.edit import collapsed
 from ironcurtain.integrations.clients.migration_plan import Sorted, of_projects, sort
 from ironcurtain.integrations.clients.places import ConfigLocation
@@ -18,9 +17,16 @@ from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
 from ironcurtain.integrations.clients.restore_plan import ENTRY, Undone, undone, with_servers
 from ironcurtain.integrations.clients.secrets import Secrets, in_the_open, keep, secrets_of
 from ironcurtain.integrations.clients.store import BackupStore, Generation
-from ironcurtain.integrations.clients.target import ClientDocument, Target, file_of, read_target, write_target
+from ironcurtain.integrations.clients.target import (
+    ClientDocument,
+    Target,
+    file_of,
+    read_target,
+    unified,
+    write_target,
+)
 from ironcurtain.servers.config_model import Servers
-from ironcurtain.servers.fetched.lock_model import ServerLock
+from ironcurtain.servers.fetched.lock import ServerLock
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import JsonValue

@@ -12,9 +12,8 @@ from ironcurtain.enforcement.audit.reader import is_written
 from ironcurtain.enforcement.audit.verify import verify
 from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
 from ironcurtain.errors import AuditError, IronCurtainError
-from ironcurtain.integrations.doctor.directories import is_writable, nearest_existing
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed, is_writable, nearest_existing
 from ironcurtain.settings import status_directory
 from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import counted, visible

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import platformdirs
+
 from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
 from ironcurtain.integrations.doctor.gateways import gateways
-from ironcurtain.integrations.doctor.places import places
 from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.program import decision, engine_program, packages, python
 from ironcurtain.integrations.doctor.project import model, settings
@@ -20,6 +21,19 @@ from ironcurtain.integrations.doctor.servers import servers
 from ironcurtain.integrations.doctor.subject import Installation, failed
 from ironcurtain.system.extras import missing_extra
 from ironcurtain.system.text import visible
+
+_NAME = "ironcurtain"
+
+
+def places(subject: Installation) -> Iterator[Diagnosis]:
+    """Name each directory of ours that is there, and what it holds."""
+    for place, held in (
+        (subject.user, "keys, approvals, audit logs, backups of wrapped clients: worth keeping"),
+        (platformdirs.user_data_path(_NAME), "fetched servers, which can be fetched again"),
+        (platformdirs.user_cache_path(_NAME), "an OPA, which can be installed again"),
+    ):
+        if place.exists():
+            yield Diagnosis(name="place", status="ok", what=f"{visible(str(place))}: {held}")
 
 
 def project(subject: Installation) -> Iterator[Diagnosis]:

@@ -11,9 +11,8 @@ from ironcurtain.bundle.publishing.to_server import held_by_server
 from ironcurtain.engine.remote import ask_nodes
 from ironcurtain.engine.remote_nodes import Nodes, NodeStatus
 from ironcurtain.errors import EngineFailedError, IronCurtainError, PublishError
-from ironcurtain.integrations.doctor.directories import is_writable, nearest_existing
 from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.integrations.doctor.subject import Installation, failed, is_writable, nearest_existing
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.files import read_token
 from ironcurtain.system.text import visible

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -14,17 +15,65 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, ProgramSurvey, survey
+from ironcurtain.enforcement.sandbox.reach.agreement import disagreements, reach_words
+from ironcurtain.enforcement.sandbox.reach.reach import reach_of
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.report import offer_for
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import FetchError, GatewayError, IronCurtainError, SandboxMissingError
-from ironcurtain.integrations.doctor.reach import reach
 from ironcurtain.integrations.doctor.report import Diagnosis
 from ironcurtain.integrations.doctor.subject import Installation, failed
-from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.listing import Tools, list_reachable
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import counted, printable, visible
+
+
+def reach(content: PolicyContent, config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
+    """Tell what each contained server and approved calls reach, and what of that no sandbox lets through.
+
+    Args:
+        content: The policy.
+        config: The servers.
+        home: The home directory.
+    """
+    for each in disagreements(content, config):
+        yield Diagnosis(name="sandbox", status="warn", what=each.what, fix=each.fix)
+    for name, server in config.servers.items():
+        if not server.command or server.sandbox is False:
+            continue
+        found = reach_of(content, name)
+        words = reach_words(reach_of(content, name, {Verdict.ALLOW}), found)
+        yield Diagnosis(name="sandbox", status="ok", what=f"server {visible(name)}: {words}")
+        for place in _absent((*found.reads.named, *found.writes.named), config, home):
+            yield Diagnosis(
+                name="sandbox",
+                status="warn",
+                what=f"server {visible(name)}: rules speak of {visible(place)}, which is not there",
+                fix="Make it; the server reaches it from its next start on.",
+            )
+        for place in _not_ours(found.writes.named, config, home):
+            yield Diagnosis(
+                name="sandbox",
+                status="warn",
+                what=f"server {visible(name)}: rules let it write {visible(place)}, which your user cannot",
+                fix="Give your user the right, or name another place in the constitution.",
+            )
+
+
+def _absent(named: tuple[str, ...], config: ServerConfig, home: Path) -> list[str]:
+    return [place for place in dict.fromkeys(named) if not _real(place, config, home).exists()]
+
+
+def _not_ours(named: tuple[str, ...], config: ServerConfig, home: Path) -> list[str]:
+    real = {place: _real(place, config, home) for place in dict.fromkeys(named)}
+    return [place for place, path in real.items() if path.exists() and not os.access(path, os.W_OK)]
+
+
+def _real(place: str, config: ServerConfig, home: Path) -> Path:
+    return real_paths([place], home=home, directory=config.directory)[0]
+
 
 _OLDEST_NODE = 20
 _SECONDS = 30.0

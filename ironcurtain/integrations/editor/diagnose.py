@@ -22,7 +22,7 @@ from ironcurtain.integrations.editor.places import first_line, span_of
 from ironcurtain.integrations.editor.project import EditedProject
 from ironcurtain.integrations.editor.scenarios import answered_mistakes, scenario_mistakes
 from ironcurtain.integrations.editor.texts import Texts
-from ironcurtain.integrations.gate.change_approvals_model import DiffApprovals
+from ironcurtain.integrations.gate.approvals_file import DiffApprovals
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists

@@ -26,7 +26,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Position:
+class TextPosition:
     """A place as the protocol counts it: line and character from 0."""
 
     line: int
@@ -69,15 +69,15 @@ def words_at(text: str, line: int, words: str) -> Span:
     return Span(*found.span()) if found else line_at(text, start)
 
 
-def position_of(text: str, offset: int, encoding: str) -> Position:
+def position_of(text: str, offset: int, encoding: str) -> TextPosition:
     """Return an offset as the protocol counts it."""
     line, start = 0, 0
     for end in _LINE_END.finditer(text, 0, offset):
         line, start = line + 1, end.end()
-    return Position(line, _units(text[start:offset], encoding))
+    return TextPosition(line, _units(text[start:offset], encoding))
 
 
-def offset_of(text: str, position: Position, encoding: str) -> int:
+def offset_of(text: str, position: TextPosition, encoding: str) -> int:
     """Return a place of the protocol as an offset; beyond the end of its line is that end."""
     start = _line_start(text, position.line + 1, _LINE_END)
     end = _LINE_END.search(text, start)

@@ -25,7 +25,7 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.editor.diagnose import diagnose
 from ironcurtain.integrations.editor.lookup import offered_at, shown_at
 from ironcurtain.integrations.editor.mistake import Mistake, of_error
-from ironcurtain.integrations.editor.places import Position, Span, offset_of, position_of
+from ironcurtain.integrations.editor.places import Span, TextPosition, offset_of, position_of
 from ironcurtain.integrations.editor.project import EditedProject
 from ironcurtain.integrations.editor.texts import Texts
 from ironcurtain.integrations.editor.verified import verified_mistakes, verify
@@ -152,7 +152,7 @@ def _asked_about(
     parameters: types.HoverParams | types.DefinitionParams | types.CompletionParams,
 ) -> tuple[Path, int, EditedProject]:
     path = _path(parameters.text_document.uri) or Path()
-    asked = Position(parameters.position.line, parameters.position.character)
+    asked = TextPosition(parameters.position.line, parameters.position.character)
     offset = offset_of(session.texts.shown(path), asked, _encoding(server))
     return path, offset, EditedProject.of(path, session.texts)
 

@@ -16,10 +16,10 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
 from ironcurtain.integrations.gate.checks.bundle import tested
 from ironcurtain.integrations.gate.places import SCENARIOS
-from ironcurtain.integrations.gate.reading import Given
+from ironcurtain.integrations.gate.reading import GateInputs
 
 
-def is_alone(given: Given) -> bool:
+def is_alone(given: GateInputs) -> bool:
     """Tell whether no scenarios are named, and none lie beside the bundle."""
     return given.scenarios is None and not (given.bundle.absolute().parent / SCENARIOS).exists()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ironcurtain.analysis.diff.report import Change, Difference
 from ironcurtain.analysis.diff.text import details, statement
 from ironcurtain.compiler.verify.gate_report import Check, Problem
-from ironcurtain.integrations.gate.change_approvals_model import DiffApproval, DiffApprovals
+from ironcurtain.integrations.gate.approvals_file import DiffApproval, DiffApprovals
 from ironcurtain.integrations.gate.document import shown_path
 
 DOCS = "docs/review.md"
@@ -23,7 +23,7 @@ _FOLLOWED = "Write the tests so that they can be followed, or accept what was on
 _RULES = "Approve it with --write-approval and let it be reviewed, or correct the policy."
 
 
-def judge(
+def difference_check(
     difference: Difference,
     approvals: DiffApprovals | None,
     file: Path | None,

@@ -46,7 +46,7 @@ class Standards:
 
 
 @dataclass(frozen=True)
-class Given:
+class GateInputs:
     """What a command line says; None where it leaves that to the project.
 
     Attributes:
@@ -65,7 +65,7 @@ class Given:
     attack: bool | None = None
 
 
-def read_subject(bundle: Bundle, given: Given, opa: Opa, today: date) -> PolicyUnderReview:
+def read_subject(bundle: Bundle, given: GateInputs, opa: Opa, today: date) -> PolicyUnderReview:
     """Read everything that speaks about a bundle.
 
     The project is the one above the bundle, whether it was published there or copied: evidence that a

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.servers.fetched import npm, pypi
-from ironcurtain.servers.fetched.lock_model import FetchedServer, Pinned, Wanted
-from ironcurtain.servers.fetched.staged import Staged
+from ironcurtain.servers.fetched.lock import FetchedServer, Pinned, Wanted
+from ironcurtain.servers.fetched.running import Staged
 from ironcurtain.servers.fetched.tree import (
     digests,
     installation,

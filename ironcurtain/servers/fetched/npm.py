@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
-from ironcurtain.servers.fetched.lock_model import Wanted
-from ironcurtain.servers.fetched.running import find_program, run
-from ironcurtain.servers.fetched.staged import Staged
+from ironcurtain.servers.fetched.lock import Wanted
+from ironcurtain.servers.fetched.running import Staged, find_program, run
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource

@@ -15,9 +15,8 @@ from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
-from ironcurtain.servers.fetched.lock_model import Wanted
-from ironcurtain.servers.fetched.running import find_program, run
-from ironcurtain.servers.fetched.staged import Staged
+from ironcurtain.servers.fetched.lock import Wanted
+from ironcurtain.servers.fetched.running import Staged, find_program, run
 from ironcurtain.system.text import quoted, visible
 
 _PACKAGES = "packages"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from ironcurtain.errors import ServerConfigError
-from ironcurtain.servers.fetched.lock_model import Manager, Wanted
+from ironcurtain.servers.fetched.lock import Manager, Wanted
 from ironcurtain.system.text import quoted
 
 _INSTALL = "Install the server yourself, and write its own program as the command."
@@ -26,7 +26,7 @@ _PYTHON = re.compile(r"(?:python|cpython-?)?(\d+\.\d+)(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
-class Request:
+class PackageRequest:
     """A server to be fetched.
 
     Attributes:
@@ -87,7 +87,7 @@ _RUNNERS = (
 _NAMES = frozenset(runner.words[0] for runner in _RUNNERS)
 
 
-def request_of(command: str | None, arguments: Sequence[str]) -> Request | None:
+def request_of(command: str | None, arguments: Sequence[str]) -> PackageRequest | None:
     """Return what a command fetches, None where it fetches nothing.
 
     Raises:
@@ -123,7 +123,7 @@ def _name(program: str) -> str:
     return stem if stem and suffix.lower() in {"cmd", "exe", "ps1"} else name
 
 
-def _read(runner: _Runner, words: Sequence[str]) -> Request:
+def _read(runner: _Runner, words: Sequence[str]) -> PackageRequest:
     packages: list[str] = []
     more: list[str] = []
     python: str | None = None
@@ -156,7 +156,7 @@ def _read(runner: _Runner, words: Sequence[str]) -> Request:
         program=program,
         python=python,
     )
-    return Request(wanted, tuple(last))
+    return PackageRequest(wanted, tuple(last))
 
 
 def _checked(runner: _Runner, package: str) -> str:

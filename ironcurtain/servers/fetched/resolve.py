@@ -10,15 +10,15 @@ from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.fetched import pypi
 from ironcurtain.servers.fetched.fetch import platform_of
-from ironcurtain.servers.fetched.lock_model import FetchedServer, ServerLock
-from ironcurtain.servers.fetched.request import Request, request_of
+from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock
+from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.servers.fetched.tree import installation, is_whole
 from ironcurtain.system.frozen import Digest
 from ironcurtain.system.text import quoted, visible
 
 
 @dataclass(frozen=True)
-class Installation:
+class InstalledPackage:
     """A server that is fetched and not started by its own command.
 
     Attributes:
@@ -60,7 +60,7 @@ def fetch_command(servers: Path, name: str) -> str:
 
 def resolved(
     name: str, server: Server, lock: ServerLock, servers: Path
-) -> tuple[Server, Installation | None]:
+) -> tuple[Server, InstalledPackage | None]:
     """Return a server as it is started, and how it is installed if its command fetches it.
 
     A server without a sandbox that is in no lock is started by its own command, as the configuration wants.
@@ -77,23 +77,23 @@ def resolved(
         if server.sandbox is False:
             return server, None
         missing = FetchError(error.what, where=name, hint=error.hint)
-        return server, Installation(name, servers, missing=missing)
+        return server, InstalledPackage(name, servers, missing=missing)
     known = lock.servers.get(name)
     if request is None or (known is None and server.sandbox is False):
         return server, None
     why = _missing(request, known)
     if known is None or why:
         hint = f"Run `{fetch_command(servers, name)}`."
-        return server, Installation(name, servers, missing=FetchError(why, where=name, hint=hint))
+        return server, InstalledPackage(name, servers, missing=FetchError(why, where=name, hint=hint))
     tree = known.platforms[platform_of(known.wanted)].tree
     place = installation(known.package, known.version, tree)
     package = f"{known.package} {known.version}"
-    return _installed(server, request, known, place), Installation(
+    return _installed(server, request, known, place), InstalledPackage(
         name, servers, place, tree, package=package
     )
 
 
-def _missing(request: Request, known: FetchedServer | None) -> str:
+def _missing(request: PackageRequest, known: FetchedServer | None) -> str:
     """Say why a server cannot be started; nothing if it can."""
     asked = quoted(request.wanted.packages[0])
     if known is None:
@@ -113,7 +113,7 @@ def _missing(request: Request, known: FetchedServer | None) -> str:
     return ""
 
 
-def _installed(server: Server, request: Request, known: FetchedServer, place: Path) -> Server:
+def _installed(server: Server, request: PackageRequest, known: FetchedServer, place: Path) -> Server:
     if known.wanted.manager == "npm":
         change = {"command": str(place / known.run), "args": request.arguments}
         return server.model_copy(update=change)

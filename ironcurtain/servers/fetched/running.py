@@ -1,15 +1,40 @@
-"""Running a package manager: npm, uv or pip, as the user configured it, in a directory of ours."""
+"""Running a package manager: npm, uv or pip, as the user configured it, in a directory of ours.
+
+In: its command line. Out: the files of a server, `Staged`, before they become an installation.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A server's files.
+
+    Attributes:
+        directory: Where they lie.
+        package: The package that holds the server's program, with `version`.
+        run: The program, a path relative to the directory.
+        pins: What was installed, as lines of the manager's own lock file.
+        unrun: Packages with install scripts, which were not run.
+    """
+
+    directory: Path
+    package: str
+    version: str
+    run: str
+    pins: tuple[str, ...]
+    unrun: tuple[str, ...] = ()
+
 
 _SECONDS = 900.0
 _LINES = 6

@@ -8,7 +8,7 @@ import pytest
 from support.called import HOME, SANDBOX, answering, decide_with, one_tool, prepared, refused
 from support.policies import rule, tool
 
-from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.decision.decide import Call, Prepared, prepare, trace
 from ironcurtain.decision.structural_checks import check
 from ironcurtain.errors import RefusedRootError
 from ironcurtain.model.decision import Decision
@@ -106,7 +106,7 @@ def test_every_check_runs_and_the_most_severe_wins() -> None:
     one = tool("t", url=["fetch-url"], path=["read-path"])
     policy = one_tool(one, domains={"s": ["github.com"]})
     url = "https://evil.example/"
-    assert prepared(policy, "t", {"url": url, "path": "/x"}).floor.escalated
+    assert prepared(policy, "t", {"url": url, "path": "/x"}).minimum.escalated
     decision = refused(policy, "t", {"url": url, "path": "~/.ironcurtain/x"})
     assert decision.rule == "structural-protected-path"
     assert [s.value for s in decision.subjects] == [f"{HOME}/.ironcurtain/x"]
@@ -182,12 +182,12 @@ def test_a_root_that_can_never_be_safe_is_refused(options: dict[str, Any], messa
 
 def test_a_sandbox_inside_the_configuration_directory_is_usable() -> None:
     policy = one_tool(READER, sandbox=f"{HOME}/.ironcurtain/sessions/s")
-    assert prepared(policy, "t", {"path": "x"}).floor.discharged
+    assert prepared(policy, "t", {"path": "x"}).minimum.discharged
 
 
 def test_without_a_sandbox_nothing_is_contained_and_relative_paths_mean_nothing() -> None:
     policy = one_tool(READER, sandbox=None)
-    assert not prepared(policy, "t", {"path": f"{SANDBOX}/x"}).floor.discharged
+    assert not prepared(policy, "t", {"path": f"{SANDBOX}/x"}).minimum.discharged
     assert refused(policy, "t", {"path": "x"}).rule == UNREPRESENTABLE
 
 
@@ -213,6 +213,25 @@ def test_containment(contained: bool, role: str, path: str, discharged: bool) ->
         tool("t", contained=contained, path=[role]), files={f"{SANDBOX}/two-names": {"links": 2}}
     )
     found = prepared(policy, "t", {"path": path})
-    assert bool(found.floor.discharged) is discharged
+    assert bool(found.minimum.discharged) is discharged
     again = check(policy.tool("s", "t").annotation, found.call, policy.boundaries("s"))  # type: ignore[union-attr]
-    assert again == found.floor
+    assert again == found.minimum
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "passed"),
+    [
+        ("t", "{", 0),
+        ("no", {"path": "a"}, 1),
+        ("t", {"unknown": 1}, 2),
+        ("t", {"path": ""}, 3),
+        ("t", {"path": "/keys/a"}, 4),
+        ("t", {"path": "a"}, 5),
+    ],
+)
+def test_a_trace_holds_what_each_passed_step_found(name: str, arguments: Any, passed: int) -> None:
+    found = trace(Call("s", name, arguments), one_tool(READER, protected=("/keys",)))
+    steps = (found.arguments, found.tool, found.filled, found.canonical)
+    assert found.passed == passed
+    assert [step is not None for step in steps] == [number <= passed for number in range(1, 5)]
+    assert isinstance(found.outcome, Prepared) == (passed == 5)

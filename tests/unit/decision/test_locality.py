@@ -19,8 +19,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, prepare
-from ironcurtain.decision.deployment import Deployment
-from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.decision.roles import Registry
 

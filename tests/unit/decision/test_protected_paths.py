@@ -10,11 +10,11 @@ import pytest
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.this_host import ThisHost
-from ironcurtain.decision.protected_paths import Guard, Protection
+from ironcurtain.decision.protected_paths import PathGuard, Protection
 from ironcurtain.model.scenarios import DescribedWorld
 
 
-def guard(protected: list[str], sandbox: str | None = None) -> Guard:
+def guard(protected: list[str], sandbox: str | None = None) -> PathGuard:
     world = SimulatedHost(DescribedWorld(sandbox=sandbox, protected=tuple(protected)))
     return Protection(protected, sandbox, world).guard(Resolver(world, home="/home/user"))
 
@@ -66,7 +66,7 @@ def test_below(path: str, below: bool) -> None:
     assert guard(["/a/secret"]).refuses_below(path) is below
 
 
-def on_disk(protected: list[Path], sandbox: Path | None, home: Path) -> Guard:
+def on_disk(protected: list[Path], sandbox: Path | None, home: Path) -> PathGuard:
     world = ThisHost(home=str(home))
     made = Protection([str(p) for p in protected], str(sandbox) if sandbox else None, world)
     return made.guard(Resolver(world, home=str(home)))

@@ -13,13 +13,13 @@ from typing import TypeVar
 import pytest
 
 from ironcurtain.engine.background import beside
-from ironcurtain.engine.subprocess_runner import Output, run
+from ironcurtain.engine.subprocess_runner import ProcessOutput, run
 
 LONG = 600.0
 T = TypeVar("T")
 
 
-def sleep(directory: Path) -> Output:
+def sleep(directory: Path) -> ProcessOutput:
     """Run what would take ten minutes, with a child of it; it tells its process id when it runs."""
     script = f"echo $$ > new; mv new pid; sleep {LONG:g} & wait"
     environment = {"PATH": os.defpath}
@@ -59,7 +59,7 @@ def test_the_programs_of_the_work_end_with_the_block(tmp_path: Path, error: type
 
 
 def test_no_program_runs_on_that_is_started_after_the_end(tmp_path: Path) -> None:
-    def twice() -> tuple[Output, Output]:
+    def twice() -> tuple[ProcessOutput, ProcessOutput]:
         return sleep(tmp_path), sleep(tmp_path)
 
     first, second = left(twice, tmp_path, KeyboardInterrupt).result()
@@ -68,7 +68,7 @@ def test_no_program_runs_on_that_is_started_after_the_end(tmp_path: Path) -> Non
 
 
 def test_work_beside_work_ends_with_it(tmp_path: Path) -> None:
-    def outer() -> Output:
+    def outer() -> ProcessOutput:
         with beside(partial(sleep, tmp_path)) as inner:
             pass
         return inner.result()

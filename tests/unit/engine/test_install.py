@@ -11,8 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from ironcurtain.engine.install import check_build, download, find_go, install
-from ironcurtain.engine.locate import find
-from ironcurtain.engine.pin import pin
+from ironcurtain.engine.locate import find, pin
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 
 GOOD = b"#!/bin/sh\necho 'Version: 1.22.2'\n"

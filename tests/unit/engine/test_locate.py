@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.engine.locate import examine, find
-from ironcurtain.engine.pin import parse_version, pin
+from ironcurtain.engine.locate import examine, find, parse_version, pin
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 
 

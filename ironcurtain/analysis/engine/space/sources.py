@@ -283,7 +283,9 @@ class SourceReader:
 
     def _own(self, source: ResourceSource, given: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
         """Return a source's arguments with defaults filled in, None if there has to be one."""
-        has_root = any(side.policy.site.working_root(self._server) is not None for side in self._policies)
+        has_root = any(
+            side.policy.deployment.working_root(self._server) is not None for side in self._policies
+        )
         try:
             filled = self._tool.filled(given, has_working_root=has_root)
         except InvalidArgumentsError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.decision.canonical.git.process import Git, GitFailedError, run_git, to_text
-from ironcurtain.decision.canonical.git.survey import Survey, survey
+from ironcurtain.decision.canonical.git.survey import RepositorySurvey, survey
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.system.files import read_regular
 
@@ -51,7 +51,7 @@ class Linked:
         return Linked(kept(self.stores), kept(self.repositories), kept(self.worktrees))
 
 
-def linked(found: Survey, *, git: Git) -> Linked:
+def linked(found: RepositorySurvey, *, git: Git) -> Linked:
     """Return what a repository is linked with, submodules of submodules included.
 
     Raises:
@@ -125,7 +125,7 @@ def _borrowed(store: Path) -> Iterator[Path]:
             yield Path(os.path.normpath(Path(os.path.realpath(store)) / line))
 
 
-def _stores(found: Survey, listed: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
+def _stores(found: RepositorySurvey, listed: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
     yield from (str(path) for path in alternates(Path(found.common, "objects")))
     for directory, names in listed.items():
         if os.path.islink(directory):  # noqa: PTH114 - a `Path` costs more than the look
@@ -151,7 +151,7 @@ def _names(directory: str) -> dict[str, bool]:
         return {entry.name: entry.is_symlink() for entry in entries}
 
 
-def _submodules(found: Survey, names: Iterable[str], git: Git) -> Iterator[Survey]:
+def _submodules(found: RepositorySurvey, names: Iterable[str], git: Git) -> Iterator[RepositorySurvey]:
     """Yield the submodules of a work tree that are there; git is asked only where the index has any."""
     top = Path(found.top or "")
     indexes = (name for name in names if name.lower().startswith(("index", "sharedindex.")))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ironcurtain.decision.canonical.git.config import GitSettings, Setting
 from ironcurtain.decision.canonical.git.process import PLACING, REDIRECTING
-from ironcurtain.decision.canonical.git.survey import Survey
+from ironcurtain.decision.canonical.git.survey import RepositorySurvey
 from ironcurtain.system.text import quoted
 
 # (section, key) with or without a subsection between them. An empty value switches each of them off.
@@ -47,7 +47,9 @@ def environment_redirect(environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def configured_redirect(settings: GitSettings, names: tuple[str, ...], survey: Survey | None) -> str | None:
+def configured_redirect(
+    settings: GitSettings, names: tuple[str, ...], survey: RepositorySurvey | None
+) -> str | None:
     """Return why the remotes of these names cannot be known for sure, or None.
 
     Args:
@@ -86,7 +88,7 @@ def _remote_effect(setting: Setting, names: tuple[str, ...]) -> str | None:
     return _REMOTE.get(setting.key) if setting.subsection in names else None
 
 
-def _submodules(settings: GitSettings, survey: Survey | None) -> Iterator[str]:
+def _submodules(settings: GitSettings, survey: RepositorySurvey | None) -> Iterator[str]:
     for section, key in _RECURSION:
         # `check` only looks at what is known locally.
         if settings.is_on(section, None, key) and settings.last(section, None, key) != "check":
@@ -95,14 +97,14 @@ def _submodules(settings: GitSettings, survey: Survey | None) -> Iterator[str]:
         yield "the repository has submodules, which git fetches too unless fetch.recurseSubmodules is false"
 
 
-def _has_submodules(settings: GitSettings, survey: Survey | None) -> bool:
+def _has_submodules(settings: GitSettings, survey: RepositorySurvey | None) -> bool:
     if any(s.section == "submodule" and s.subsection and s.key in ("url", "active") for s in settings):
         return True
     directories = (survey.common, survey.git_directory) if survey else ()
     return any(os.path.lexists(Path(directory, "modules")) for directory in directories)
 
 
-def _files(survey: Survey | None, names: tuple[str, ...], settings: GitSettings) -> Iterator[str]:
+def _files(survey: RepositorySurvey | None, names: tuple[str, ...], settings: GitSettings) -> Iterator[str]:
     """Files outside the configuration that redirect: git-lfs' own, and the oldest form of remotes."""
     if survey is None:
         return

@@ -15,7 +15,7 @@ from ironcurtain.decision.canonical.git.linked import lent, linked
 from ironcurtain.decision.canonical.git.local_remotes import is_local, local_path, other_places
 from ironcurtain.decision.canonical.git.process import Git, GitFailedError
 from ironcurtain.decision.canonical.git.redirects import configured_redirect, environment_redirect
-from ironcurtain.decision.canonical.git.survey import Survey, survey
+from ironcurtain.decision.canonical.git.survey import RepositorySurvey, survey
 from ironcurtain.decision.canonical.host_view import RemoteUrls, RepositoryPlaces, UnreadableError
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.system.text import quoted
@@ -99,7 +99,7 @@ def _is_directory(path: Path) -> bool:
         return False
 
 
-def _resolve(settings: GitSettings, place: Survey | None, remote: str | None) -> RemoteUrls:
+def _resolve(settings: GitSettings, place: RepositorySurvey | None, remote: str | None) -> RemoteUrls:
     if place is None and (remote is None or _is_name(remote)):
         return RemoteUrls((), "there is no repository that could say what the remote means")
     names = _names(settings, place, remote)
@@ -114,7 +114,7 @@ def _resolve(settings: GitSettings, place: Survey | None, remote: str | None) ->
 
 def _doubt(
     settings: GitSettings,
-    place: Survey | None,
+    place: RepositorySurvey | None,
     remote: str | None,
     names: tuple[str, ...],
     urls: tuple[str, ...],
@@ -130,7 +130,7 @@ def _doubt(
     return configured_redirect(settings, names, place)
 
 
-def _names(settings: GitSettings, place: Survey | None, remote: str | None) -> tuple[str, ...]:
+def _names(settings: GitSettings, place: RepositorySurvey | None, remote: str | None) -> tuple[str, ...]:
     """Return the names of all remotes that git could use, groups and promisors resolved."""
     if remote is None and place is not None:
         first = _absent(settings, place)
@@ -156,7 +156,7 @@ def _names(settings: GitSettings, place: Survey | None, remote: str | None) -> t
     return tuple(names)
 
 
-def _absent(settings: GitSettings, place: Survey) -> tuple[str, ...]:
+def _absent(settings: GitSettings, place: RepositorySurvey) -> tuple[str, ...]:
     """Return the remotes that git uses when none is given: to fetch, and to push."""
     default = settings.remotes[0] if len(settings.remotes) == 1 else "origin"
     fallback = default if _could_be_contacted(settings, place, default) else None
@@ -180,7 +180,7 @@ def _promisors(settings: GitSettings) -> tuple[str, ...]:
     return (*((named,) if named else ()), *promised)
 
 
-def _could_be_contacted(settings: GitSettings, place: Survey | None, name: str) -> bool:
+def _could_be_contacted(settings: GitSettings, place: RepositorySurvey | None, name: str) -> bool:
     """Tell whether git could reach anything under the name: configured, rewritten, a URL or a real path."""
     if settings.is_configured(name) or not _is_name(name) or settings.rewritten(name) != name:
         return True
@@ -198,7 +198,7 @@ def _is_name(remote: str) -> bool:
     return "/" not in remote and ":" not in remote
 
 
-def _joined(url: str, place: Survey | None) -> str:
+def _joined(url: str, place: RepositorySurvey | None) -> str:
     relative = is_local(url) and not url.startswith(("/", "~"))
     return str(Path(place.base, url)) if place is not None and url and relative else url
 

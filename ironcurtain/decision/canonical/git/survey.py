@@ -36,7 +36,7 @@ _BRANCH = "refs/heads/"
 
 
 @dataclass(frozen=True)
-class Survey:
+class RepositorySurvey:
     """A repository as git sees it from one directory.
 
     Attributes:
@@ -59,7 +59,7 @@ class Survey:
         return self.top or self.git_directory
 
 
-def survey(directory: str, *, git: Git) -> Survey | None:
+def survey(directory: str, *, git: Git) -> RepositorySurvey | None:
     """Return the repository that git would use from a real directory, or None if it uses none.
 
     Raises:
@@ -74,7 +74,7 @@ def survey(directory: str, *, git: Git) -> Survey | None:
     return _parse(answer.output.removesuffix("\n").split("\n"), directory)
 
 
-def _parse(lines: list[str], directory: str) -> Survey:
+def _parse(lines: list[str], directory: str) -> RepositorySurvey:
     bare = lines[0]
     # bare, git directory, bare, common directory, bare, [way up,] bare[, head]
     up, rest = (None, lines[5:]) if lines[5:6] == [bare] else (lines[5:6], lines[6:])
@@ -84,7 +84,7 @@ def _parse(lines: list[str], directory: str) -> Survey:
         raise GitFailedError("git's answer about the repository could not be read")
     git_directory, common = lines[1], lines[3]
     branch, known = _branch(head[0] if head else None, git_directory, common)
-    return Survey(
+    return RepositorySurvey(
         top=os.path.normpath(Path(directory, up[0])) if up else None,
         git_directory=os.path.normpath(git_directory),
         common=os.path.normpath(common),

@@ -18,7 +18,7 @@ import anyio
 from mcp.shared.exceptions import MCPError
 
 from ironcurtain.analysis.explain.report import AgentState, AgentView
-from ironcurtain.decision.decide import Call, Prepared, judge, prepare
+from ironcurtain.decision.decide import Call, Prepared, evaluate, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
@@ -228,7 +228,7 @@ class Enforcer:
                     else await run_blocking(partial(_prepare_slowly, call, loaded))
                 )
                 prepare_ms = _since(began)
-                decision = await judge(prepared, loaded, asking.ask)
+                decision = await evaluate(prepared, loaded, asking.ask)
             except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
                 return EvaluatedCall(call, failed(call, loaded.revision, error), enforced)
         phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}

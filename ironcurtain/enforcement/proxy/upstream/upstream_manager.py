@@ -201,7 +201,7 @@ class UpstreamManager:
         said = await self.deliver(request, client_request)
         if not isinstance(said, types.ListRootsResult):
             enforced = self.enforcer.policy.current
-            around = enforced.loaded.surroundings(server)
+            around = enforced.loaded.canonicalization(server)
             resolver = Resolver(around.world, home=around.home)
             allowed = reach_of(enforced.content, server, {Verdict.ALLOW})
             said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)

@@ -13,14 +13,14 @@ from ironcurtain.model.guarantees import (
     STATUSES,
     GuaranteeReport,
     GuaranteeResult,
-    Status,
+    GuaranteeStatus,
     WitnessCall,
 )
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
     from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
-_SAID: dict[Status, str] = {
+_SAID: dict[GuaranteeStatus, str] = {
     "broken": "broken",
     "says nothing": "that say nothing",
     "not found": "not proved (no counterexample found)",

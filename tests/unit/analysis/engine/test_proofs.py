@@ -26,7 +26,7 @@ from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find as find_opa
-from ironcurtain.integrations.gate.approvals import judge
+from ironcurtain.integrations.gate.approvals import difference_check
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
@@ -278,9 +278,9 @@ def test_policies_are_called_alike_only_where_that_is_proved() -> None:
     assert (unread.proof, unread.changes) == ("not found", ())
     assert "not proved" in " ".join(text_lines(unread))
     today = date(2026, 1, 1)
-    assert judge(proved, None, None, today).status == "passed"
-    assert judge(unread, None, None, today).status == "failed"
-    assert judge(unread, None, None, today, sampled=True).status == "passed"
+    assert difference_check(proved, None, None, today).status == "passed"
+    assert difference_check(unread, None, None, today).status == "failed"
+    assert difference_check(unread, None, None, today, sampled=True).status == "passed"
 
 
 def test_a_scenario_overrules_what_was_not_found_and_what_was_proved() -> None:

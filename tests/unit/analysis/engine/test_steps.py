@@ -34,8 +34,10 @@ def alone(
     fitted = policy.tool(server, tool)
     assert fitted is not None
     try:
-        filled = fitted.fit(arguments, has_working_root=policy.site.working_root(server) is not None)
-        canonical = canonicalise(fitted.annotation, filled, policy.surroundings(server))
+        filled = fitted.validate(
+            arguments, has_working_root=policy.deployment.working_root(server) is not None
+        )
+        canonical = canonicalise(fitted.annotation, filled, policy.canonicalization(server))
         floor = structural_checks.check(fitted.annotation, canonical, policy.boundaries(server))
     except (InvalidArgumentsError, UnrepresentableError, Refusal):
         return None

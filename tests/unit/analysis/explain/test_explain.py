@@ -14,12 +14,11 @@ from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction
 from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.decide import Call, decide, prepare
+from ironcurtain.decision.decide import Call, TracedDecision, decide_traced, prepare
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.enforcement.audit.recorder import Recorder
 from ironcurtain.errors import EvidenceError
-from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
@@ -76,7 +75,7 @@ def policy(home: Path) -> Iterator[Policy]:
 
 
 def explain(policy: Policy, name: str, arguments: Any, **more: Any) -> Explanation:
-    return Explainer(policy.bundle, policy.loaded, policy.decide_many).explain(
+    return Explainer(policy.bundle, policy.loaded, policy.decide_traced).explain(
         Call("s", name, arguments, **more)
     )
 
@@ -218,8 +217,8 @@ def test_an_engine_without_an_answer_is_where_the_way_ends(policy: Policy) -> No
     async def ask(_: Any) -> Any:
         raise Refusal(ReservedRule.ENGINE_DEAD, "The engine is gone.")
 
-    def decided(calls: Sequence[Call]) -> list[Decision]:
-        return [asyncio.run(decide(call, policy.loaded, ask)) for call in calls]
+    def decided(calls: Sequence[Call]) -> list[TracedDecision]:
+        return [asyncio.run(decide_traced(call, policy.loaded, ask)) for call in calls]
 
     explanation = Explainer(policy.bundle, policy.loaded, decided).explain(
         Call("s", "read", {"path": "/srv/a"})

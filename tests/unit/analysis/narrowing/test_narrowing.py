@@ -16,7 +16,7 @@ from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.analysis.narrowing.text import text_lines
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import CustomModule
-from ironcurtain.decision.deployment import Deployment
+from ironcurtain.decision.loaded_policy import Deployment
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find

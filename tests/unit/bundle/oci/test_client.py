@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ironcurtain.bundle.oci.access import Access
+from ironcurtain.bundle.oci.access import RegistryAccess
 from ironcurtain.bundle.oci.client import pull
 from ironcurtain.bundle.oci.layout import Reference
 from ironcurtain.errors import RegistryError
@@ -46,7 +46,7 @@ def answered(request: BaseHTTPRequestHandler, status: int, **headers: str) -> No
 
 
 def pulled(host: str) -> None:
-    pull(Reference.parse(f"oci://{host}/policies/agents:stable"), Access())
+    pull(Reference.parse(f"oci://{host}/policies/agents:stable"), RegistryAccess())
 
 
 def test_a_token_that_arrives_in_pieces_is_read_whole() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.shipped import GENERATED
 
-from ironcurtain.bundle.oci.access import Access, Challenge
+from ironcurtain.bundle.oci.access import Challenge, RegistryAccess
 from ironcurtain.bundle.oci.layout import Artifact, Reference
 from ironcurtain.errors import RegistryError, UsageError
 
@@ -101,5 +101,5 @@ def test_what_a_plain_registry_elsewhere_is_shown_is_nothing(
 ) -> None:
     (tmp_path / "config.json").write_text('{"auths": {"registry.example": {"auth": "YTpi"}}}')
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    assert Access.of(AWAY).user == "a:b"
-    assert Access.of(AWAY, plain_http=True) == Access(plain_http=True)
+    assert RegistryAccess.of(AWAY).user == "a:b"
+    assert RegistryAccess.of(AWAY, plain_http=True) == RegistryAccess(plain_http=True)

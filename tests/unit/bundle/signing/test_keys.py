@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from ironcurtain.bundle.signing.keys import Algorithm, new_key, read_private_key, read_public_key
+from ironcurtain.bundle.signing.keys import SigningAlgorithm, new_key, read_private_key, read_public_key
 from ironcurtain.errors import FileError, FormatError, IronCurtainError
 
 PLAIN = NoEncryption()
-KINDS: list[Algorithm] = ["ES256", "ES384", "ES512", "RS256"]
+KINDS: list[SigningAlgorithm] = ["ES256", "ES384", "ES512", "RS256"]
 
 
 def public(key: PrivateKeyTypes) -> bytes:
@@ -34,7 +34,7 @@ def private(key: PrivateKeyTypes, encryption: KeySerializationEncryption = PLAIN
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
-def test_a_key_is_written_and_read(algorithm: Algorithm, tmp_path: Path) -> None:
+def test_a_key_is_written_and_read(algorithm: SigningAlgorithm, tmp_path: Path) -> None:
     path = tmp_path / "keys" / "key.pem"
     made = new_key(path, algorithm)
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)

@@ -9,14 +9,14 @@ from support.signing import Scene, archive, scene, shipped, signatures, with_ser
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle, parse_bundle
 from ironcurtain.bundle.revision import SIGNATURES, is_test
-from ironcurtain.bundle.signing.keys import Algorithm, new_key
+from ironcurtain.bundle.signing.keys import SigningAlgorithm, new_key
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.engine.subprocess_runner import clean_environment, run
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError, UsageError
 
-KINDS: list[Algorithm] = ["ES256", "ES384", "ES512", "RS256"]
+KINDS: list[SigningAlgorithm] = ["ES256", "ES384", "ES512", "RS256"]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
-def test_a_signature_is_verified_by_us_and_by_opa(algorithm: Algorithm, tmp_path: Path) -> None:
+def test_a_signature_is_verified_by_us_and_by_opa(algorithm: SigningAlgorithm, tmp_path: Path) -> None:
     key = new_key(tmp_path / "key.pem", algorithm)
     content = sign(shipped(), key).archive()
     assert parse_bundle(content, Trust(key.public), "x").revision == shipped().revision
@@ -33,7 +33,7 @@ def test_a_signature_is_verified_by_us_and_by_opa(algorithm: Algorithm, tmp_path
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
-def test_opa_refuses_what_it_did_not_get_signed(algorithm: Algorithm, tmp_path: Path) -> None:
+def test_opa_refuses_what_it_did_not_get_signed(algorithm: SigningAlgorithm, tmp_path: Path) -> None:
     key, other = (new_key(tmp_path / name, algorithm) for name in ("key.pem", "other.pem"))
     for bundle in (shipped(), sign(shipped(), other)):
         with pytest.raises(BundleSignatureError, match=r"OPA refuses the bundle: .*signature") as caught:
@@ -42,7 +42,7 @@ def test_opa_refuses_what_it_did_not_get_signed(algorithm: Algorithm, tmp_path: 
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
-def test_signing_again_gives_the_same_bytes(algorithm: Algorithm, tmp_path: Path) -> None:
+def test_signing_again_gives_the_same_bytes(algorithm: SigningAlgorithm, tmp_path: Path) -> None:
     key = new_key(tmp_path / "key.pem", algorithm)
     first = sign(shipped(), key)
     assert sign(shipped(), key).archive() == first.archive()

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from ironcurtain.cli.operate.opa import command
-from ironcurtain.engine.locate import find
-from ironcurtain.engine.pin import pin
+from ironcurtain.engine.locate import find, pin
 from ironcurtain.errors import EngineMissingError
 
 

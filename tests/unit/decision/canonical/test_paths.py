@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.decision.canonical.host_view import Entry, Kind
+from ironcurtain.decision.canonical.host_view import FileEntry, FileKind
 from ironcurtain.decision.canonical.paths import Resolver, ancestors, is_within
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -239,7 +239,7 @@ def test_two_equivalent_names_that_both_exist_are_two_files() -> None:
 class CaseFoldingWorld(SimulatedHost):
     """A described world on a file system that finds names in any case, as macOS does by default."""
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         stored = "/"
         for name in path.split("/")[1:]:
             same = [each for each in self.children(stored) if each.casefold() == name.casefold()]
@@ -266,7 +266,12 @@ def test_existing_components_get_their_stored_spelling(text: str, real: str) -> 
 def test_entry_tells_what_stands_at_a_real_path() -> None:
     resolver = Resolver(SimulatedHost(WORLD), home=HOME)
     found = [resolver.entry(path) for path in (SANDBOX, f"{SANDBOX}/file", f"{SANDBOX}/out", "/missing")]
-    assert [entry and entry.kind for entry in found] == [Kind.DIRECTORY, Kind.FILE, Kind.SYMLINK, None]
+    assert [entry and entry.kind for entry in found] == [
+        FileKind.DIRECTORY,
+        FileKind.FILE,
+        FileKind.SYMLINK,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.decision.canonical.host_view import Entry, Kind, RepositoryPlaces, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileEntry, FileKind, RepositoryPlaces, UnreadableError
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
@@ -38,25 +38,25 @@ def world() -> SimulatedHost:
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/", Kind.DIRECTORY),
-        ("/home", Kind.DIRECTORY),
-        ("/home/user", Kind.DIRECTORY),
-        ("/home/user/sandbox", Kind.DIRECTORY),
-        ("/home/user/.ironcurtain", Kind.DIRECTORY),
-        ("/srv/work", Kind.DIRECTORY),
-        ("/etc", Kind.DIRECTORY),
-        ("/etc/passwd", Kind.FILE),
-        ("/home/user/link", Kind.SYMLINK),
-        ("/home/user/sandbox/two-names", Kind.FILE),
-        ("/home/user/sandbox/repo/.git", Kind.DIRECTORY),
-        ("/srv/bare.git", Kind.DIRECTORY),
+        ("/", FileKind.DIRECTORY),
+        ("/home", FileKind.DIRECTORY),
+        ("/home/user", FileKind.DIRECTORY),
+        ("/home/user/sandbox", FileKind.DIRECTORY),
+        ("/home/user/.ironcurtain", FileKind.DIRECTORY),
+        ("/srv/work", FileKind.DIRECTORY),
+        ("/etc", FileKind.DIRECTORY),
+        ("/etc/passwd", FileKind.FILE),
+        ("/home/user/link", FileKind.SYMLINK),
+        ("/home/user/sandbox/two-names", FileKind.FILE),
+        ("/home/user/sandbox/repo/.git", FileKind.DIRECTORY),
+        ("/srv/bare.git", FileKind.DIRECTORY),
         ("/srv/bare.git/.git", None),
         ("/home/user/link/passwd", None),
         ("/etc/shadow", None),
         ("/proc", None),
     ],
 )
-def test_what_is_named_exists_and_nothing_else(path: str, kind: Kind | None) -> None:
+def test_what_is_named_exists_and_nothing_else(path: str, kind: FileKind | None) -> None:
     entry = world().entry(path)
     assert (entry and entry.kind) == kind
 
@@ -207,4 +207,6 @@ def test_the_remote_that_git_takes_by_itself(
 
 
 def test_an_entry_is_complete() -> None:
-    assert SimulatedHost(DescribedWorld(home="/h")).entry("/h") == Entry(Kind.DIRECTORY, (0, 2), 2, "h")
+    assert SimulatedHost(DescribedWorld(home="/h")).entry("/h") == FileEntry(
+        FileKind.DIRECTORY, (0, 2), 2, "h"
+    )

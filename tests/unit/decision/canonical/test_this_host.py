@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.decision.canonical.host_view import Kind, UnreadableError
+from ironcurtain.decision.canonical.host_view import FileKind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -26,11 +26,11 @@ def test_entry_tells_kind_identity_links_and_name(tmp_path: Path) -> None:
     found = {name: WORLD.entry(str(tmp_path / name)) for name in names}
     kinds = {name: entry and entry.kind for name, entry in found.items()}
     assert kinds == {
-        "file": Kind.FILE,
-        "twin": Kind.FILE,
-        "link": Kind.SYMLINK,
-        "fifo": Kind.OTHER,
-        "": Kind.DIRECTORY,
+        "file": FileKind.FILE,
+        "twin": FileKind.FILE,
+        "link": FileKind.SYMLINK,
+        "fifo": FileKind.OTHER,
+        "": FileKind.DIRECTORY,
         "missing": None,
         "file/below": None,
     }
@@ -44,7 +44,7 @@ def test_entry_tells_kind_identity_links_and_name(tmp_path: Path) -> None:
 def test_the_root_has_an_entry() -> None:
     root = WORLD.entry("/")
     assert root is not None
-    assert (root.kind, root.name) == (Kind.DIRECTORY, "")
+    assert (root.kind, root.name) == (FileKind.DIRECTORY, "")
 
 
 def test_children_are_sorted_and_keep_names_that_are_no_utf_8(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def arg(name: str, **options: Any) -> dict[str, Any]:
 
 
 def fit(tool: ValidatedTool, arguments: dict[str, Any], *, root: bool = True) -> dict[str, Any]:
-    return tool.fit(arguments, has_working_root=root)
+    return tool.validate(arguments, has_working_root=root)
 
 
 TEXT, MAYBE = {"type": "string"}, {"type": ["string", "null"]}

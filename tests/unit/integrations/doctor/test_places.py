@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.integrations.doctor.places import places
+from ironcurtain.integrations.doctor.checks import places
 from ironcurtain.integrations.doctor.subject import Installation
 
 

@@ -17,9 +17,13 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import FormatError, UsageError
-from ironcurtain.integrations.gate.approvals import draft, judge, uncovered
-from ironcurtain.integrations.gate.approvals_file import add_approvals, read_approvals
-from ironcurtain.integrations.gate.change_approvals_model import DiffApproval, DiffApprovals
+from ironcurtain.integrations.gate.approvals import difference_check, draft, uncovered
+from ironcurtain.integrations.gate.approvals_file import (
+    DiffApproval,
+    DiffApprovals,
+    add_approvals,
+    read_approvals,
+)
 from ironcurtain.integrations.gate.review import compared
 from ironcurtain.model.scenarios import DescribedWorld
 
@@ -69,7 +73,7 @@ def approved(difference: Difference, expires: date | None = None) -> DiffApprova
 
 
 def judged(difference: Difference, approvals: DiffApprovals | None, today: date = TODAY) -> Check:
-    check = judge(difference, approvals, Path("diff-approvals.yaml"), today)
+    check = difference_check(difference, approvals, Path("diff-approvals.yaml"), today)
     assert (check.status == "passed") == (not uncovered(difference, approvals, today))
     return check
 

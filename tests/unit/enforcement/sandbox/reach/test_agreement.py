@@ -12,7 +12,7 @@ from support.policies import rule, tool, write_bundle
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.sandbox.reach.agreement import disagreements
-from ironcurtain.integrations.doctor.reach import reach
+from ironcurtain.integrations.doctor.servers import reach
 from ironcurtain.servers.config import ServerConfig, load_servers
 
 SERVERS = {

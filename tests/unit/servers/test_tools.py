@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.servers.schemas import schema_problem
+from ironcurtain.servers.tools import schema_problem
 
 
 def nested(levels: int) -> dict[str, object]:
