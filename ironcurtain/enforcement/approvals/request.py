@@ -1,4 +1,4 @@
-"""What a person is asked, made from a decision exactly as it was judged, and the clocks of its deadline."""
+"""What a person is asked, made from a decision exactly as it was made, and the clocks of its deadline."""
 
 from __future__ import annotations
 

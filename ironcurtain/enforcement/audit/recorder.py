@@ -73,7 +73,7 @@ class RecordSanitizer(Protocol):
         Args:
             record: The record with everything in it.
             prepared: The call after step 5; None where it was refused before.
-            cause: Why the call cannot be judged exactly, where that is so.
+            cause: Why the call cannot be evaluated exactly, where that is so.
         """
 
     def text(self, text: str) -> str:

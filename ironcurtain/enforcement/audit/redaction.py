@@ -1,7 +1,7 @@
 """What an audit log must not hold: keys, tokens, card and social-security numbers, and what is marked.
 
-Redaction works on the record only; what is judged and what is sent stays as it is. A redacted value is shown
-as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal values can be told to be equal.
+Redaction works on the record only; what is evaluated and what is sent stays as it is. A redacted value is
+shown as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal values can be told to be equal.
 """
 
 from __future__ import annotations

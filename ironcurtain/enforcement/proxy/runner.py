@@ -174,7 +174,9 @@ async def _run(
         first = await PolicyInstance.start(policy, audit_options)
         live = ActivePolicy(first)
         stack.push_async_callback(_close_current, live)
-        launcher = await to_thread.run_sync(SandboxLauncher.open, config, _grounds(config, policy, options))
+        launcher = await to_thread.run_sync(
+            SandboxLauncher.open, config, _sandbox_inputs(config, policy, options)
+        )
         directory = _approvals(options, live, log, say, stack) if options.approver else None
         enforcer = replace(_enforcer(options, live, log, launcher, directory), telemetry=telemetry)
         _announce(options, policy, log, launcher, say)
@@ -224,8 +226,8 @@ async def _serve(
         manager.live_in(tasks)
         narrowed.follow(enforcer.policy.current)
         tasks.start_soon(reloader.run)
-        board = StatusWriter(enforcer.log.paths.session, manager, listing)
-        tasks.start_soon(board.keep)
+        status = StatusWriter(enforcer.log.paths.session, manager, listing)
+        tasks.start_soon(status.keep)
         if witness is not None:
             tasks.start_soon(witness.keep, lambda: enforcer.log.state)
         if options.http is not None:
@@ -233,7 +235,7 @@ async def _serve(
             await serve_http(
                 endpoint,
                 options.http,
-                board.listening,
+                status.listening,
                 options.clients,
                 tokens=options.tokens,
                 refused=refused,
@@ -244,7 +246,7 @@ async def _serve(
                 tasks.cancel_scope.cancel()
 
 
-def _grounds(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
+def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
     site, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
     # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
     reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)

@@ -65,30 +65,30 @@ class ApprovalBroker:
         return self._directory.waiting_of(self.session) if self._directory is not None else 0
 
     async def ask(
-        self, judged: EvaluatedCall, client_request: ClientRequest | None
+        self, evaluated: EvaluatedCall, client_request: ClientRequest | None
     ) -> tuple[ApprovalOutcome, str]:
         """Return what a person says about an escalated call, and the binding that it is good for.
 
         Raises:
             OSError: If an answer cannot be used up.
         """
-        tool = judged.annotation
-        assert judged.prepared is not None and tool is not None  # noqa: S101, PT018 - else it is denied
+        tool = evaluated.annotation
+        assert evaluated.prepared is not None and tool is not None  # noqa: S101, PT018 - else it is denied
         request = new_request(
-            judged.decision,
-            judged.prepared,
+            evaluated.decision,
+            evaluated.prepared,
             tool,
             session=self._asking.session,
             seconds=self._asking.seconds,
         )
-        granted = self._grants.covering(judged.decision, judged.prepared, tool)
+        granted = self._grants.covering(evaluated.decision, evaluated.prepared, tool)
         if granted is not None:
             return ApprovalOutcome(
                 state=ApprovalState.APPROVED, request=granted, scope="session"
             ), request.binding
         outcome = await self._obtain(request, client_request)
         if outcome.approved and outcome.scope == "session":
-            grant = Grant.of(judged.decision, judged.prepared, tool)
+            grant = Grant.of(evaluated.decision, evaluated.prepared, tool)
             if isinstance(grant, Grant) and outcome.request is not None:
                 self._grants.add(grant, outcome.request)
         return outcome, request.binding

@@ -10,7 +10,7 @@ from ironcurtain.system.frozen import JsonValue
 
 
 class Destination(ABC):
-    """Takes one call, at most once, with exactly the arguments that were judged."""
+    """Takes one call, at most once, with exactly the arguments that were evaluated."""
 
     is_tool = False
     """Whether the call is of a tool that a server lists."""
@@ -22,7 +22,7 @@ class Destination(ABC):
         """Send the canonical arguments; return the result as it came.
 
         Args:
-            arguments: The judged arguments.
+            arguments: The evaluated arguments.
             alone: Given where the call is sent to a server process of its own.
 
         Raises:

@@ -137,7 +137,7 @@ class Enforcer:
 
         Args:
             call: The call as it arrived, without an id, caller and client.
-            destination: Where it goes; sent to at most once, with exactly the arguments that were judged.
+            destination: Where it goes; sent to at most once, with exactly the arguments that were evaluated.
             client_request: The client's request behind it, through which a person can be asked.
 
         Returns:
@@ -158,29 +158,29 @@ class Enforcer:
             return await self._carry_out(
                 not_admitted(arrived, self.policy.current, refused), destination, id_
             )
-        judged = await self._judge(arrived, counted=True)
+        evaluated = await self._judge(arrived, counted=True)
         if self.observe:
-            judged = observed(judged, is_tool=destination.is_tool)
-            return await self._carry_out(judged, destination, id_, principal)
-        judged = within_reach(judged, self.reaching)
+            evaluated = observed(evaluated, is_tool=destination.is_tool)
+            return await self._carry_out(evaluated, destination, id_, principal)
+        evaluated = within_reach(evaluated, self.reaching)
         for _ in range(_MOST_TRIES):
-            if judged.escalated and judged.approval is None:
-                judged = await self._ask(judged, client_request, destination)
-            if not judged.forwarded or judged.prepared is None:
-                return await self._carry_out(judged, destination, id_)
-            paths = CallPaths.of(judged.prepared)
+            if evaluated.escalated and evaluated.approval is None:
+                evaluated = await self._ask(evaluated, client_request, destination)
+            if not evaluated.forwarded or evaluated.prepared is None:
+                return await self._carry_out(evaluated, destination, id_)
+            paths = CallPaths.of(evaluated.prepared)
             try:
                 async with (
-                    self.turns.turn(paths, judged.since) as disturbed,
+                    self.turns.turn(paths, evaluated.since) as disturbed,
                     self.neighbours.turn(paths),
                 ):
                     if disturbed:
-                        before, judged = judged, await self._settled(judged, destination)
-                    if not disturbed or _may_go_on(before, judged):
-                        return await self._carry_out(judged, destination, id_, principal)
+                        before, evaluated = evaluated, await self._settled(evaluated, destination)
+                    if not disturbed or _may_go_on(before, evaluated):
+                        return await self._carry_out(evaluated, destination, id_, principal)
             except UnsettledError:
                 break
-        return await self._carry_out(unsettled(judged), destination, id_)
+        return await self._carry_out(unsettled(evaluated), destination, id_)
 
     def principal_of(self, client_request: ClientRequest | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
@@ -188,29 +188,31 @@ class Enforcer:
         found = shown if shown is not None else self.principal
         return self.limited(found) if found is not None else None
 
-    async def _settled(self, judged: EvaluatedCall, destination: Destination) -> EvaluatedCall:
+    async def _settled(self, evaluated: EvaluatedCall, destination: Destination) -> EvaluatedCall:
         """Judge a call again that another one has disturbed; an approval is good for the same call only."""
-        again = await self._again(judged, destination)
-        if judged.approval is None:
+        again = await self._again(evaluated, destination)
+        if evaluated.approval is None:
             return again
-        assert judged.prepared is not None and judged.annotation is not None  # noqa: S101, PT018 - it was approved
+        assert evaluated.prepared is not None and evaluated.annotation is not None  # noqa: S101, PT018 - it was approved
         session = self.broker.session
-        binding = binding_of(judged.decision, judged.prepared, judged.annotation, session=session)
+        binding = binding_of(evaluated.decision, evaluated.prepared, evaluated.annotation, session=session)
         if not _same(again, binding, session):
-            void = judged.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
-            return _after(judged, void, "void")
-        return replace(again, phases=judged.phases, approval=judged.approval, state=None, forwarded=True)
+            void = evaluated.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
+            return _after(evaluated, void, "void")
+        return replace(
+            again, phases=evaluated.phases, approval=evaluated.approval, state=None, forwarded=True
+        )
 
     async def _carry_out(
-        self, judged: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None = None
+        self, evaluated: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None = None
     ) -> dict[str, JsonValue]:
         """Record what was decided, and do it."""
-        judged = await admitted_again(judged, self.admission, principal)
-        judged = judged if self.observe else sent_apart(judged, self.reaching)
-        await self._record(judged, id_)
-        if not judged.forwarded:
-            raise RefusedError(view_of(judged, id_))
-        return await self._forward(judged, destination, id_)
+        evaluated = await admitted_again(evaluated, self.admission, principal)
+        evaluated = evaluated if self.observe else sent_apart(evaluated, self.reaching)
+        await self._record(evaluated, id_)
+        if not evaluated.forwarded:
+            raise RefusedError(view_of(evaluated, id_))
+        return await self._forward(evaluated, destination, id_)
 
     async def _judge(self, call: Call, *, counted: bool) -> EvaluatedCall:
         """Do the seven steps, under the policy that is enforced at this moment."""
@@ -246,24 +248,24 @@ class Enforcer:
         )
 
     async def _ask(
-        self, judged: EvaluatedCall, client_request: ClientRequest | None, destination: Destination
+        self, evaluated: EvaluatedCall, client_request: ClientRequest | None, destination: Destination
     ) -> EvaluatedCall:
         """Ask a person; an approval is good only for what is still the same call under the same policy."""
         began = time.perf_counter()
         try:
-            outcome, binding = await self.broker.ask(judged, client_request)
-            again = await self._again(judged, destination) if outcome.approved else judged
+            outcome, binding = await self.broker.ask(evaluated, client_request)
+            again = await self._again(evaluated, destination) if outcome.approved else evaluated
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 # The request itself stays: an answer serves the same call when it comes again.
                 withdrawn = Approval(state="withdrawn", verdict=Verdict.DENY)
-                await self._record(_after(judged, withdrawn, "withdrawn"), judged.call.id or "")
+                await self._record(_after(evaluated, withdrawn, "withdrawn"), evaluated.call.id or "")
             raise
         except Exception as error:  # noqa: BLE001 - totality, as above
             return replace(
-                judged, decision=failed(judged.call, judged.decision.revision, error), state="denied"
+                evaluated, decision=failed(evaluated.call, evaluated.decision.revision, error), state="denied"
             )
-        phases = {**judged.phases, "person": _since(began)}
+        phases = {**evaluated.phases, "person": _since(began)}
         state = state_of(outcome)
         approval = Approval(
             state=outcome.state.value,
@@ -274,68 +276,68 @@ class Enforcer:
             reason=outcome.reason,
         )
         if not outcome.approved:
-            return replace(_after(judged, approval, cast("AgentState", state)), phases=phases)
+            return replace(_after(evaluated, approval, cast("AgentState", state)), phases=phases)
         if not _same(again, binding, self.broker.session):
             void = approval.model_copy(update={"state": "void"})
-            return replace(_after(judged, void, "void"), phases=phases)
+            return replace(_after(evaluated, void, "void"), phases=phases)
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
-    async def _again(self, judged: EvaluatedCall, destination: Destination) -> EvaluatedCall:
+    async def _again(self, evaluated: EvaluatedCall, destination: Destination) -> EvaluatedCall:
         """Judge an approved call once more: a server can have changed the tool while a person read of it."""
-        digest = judged.call.live_digest
+        digest = evaluated.call.live_digest
         if digest is not None:
             digest = await destination.current_digest(digest)
-        return await self._judge(replace(judged.call, live_digest=digest), counted=False)
+        return await self._judge(replace(evaluated.call, live_digest=digest), counted=False)
 
-    async def _record(self, judged: EvaluatedCall, id_: str) -> None:
+    async def _record(self, evaluated: EvaluatedCall, id_: str) -> None:
         """Make the decision durable.
 
         Raises:
             RefusedError: If that fails: then nothing may happen.
         """
         try:
-            gateway = gateway_call(self.admission, judged)
-            confined = _IN_PROCESS if gateway is not None else self.confined(judged.call.server)
-            confined = _TO_BE_STARTED if judged.alone else confined
-            record = judged.record(id_, confined).model_copy(update={"gateway": gateway})
+            gateway = gateway_call(self.admission, evaluated)
+            confined = _IN_PROCESS if gateway is not None else self.confined(evaluated.call.server)
+            confined = _TO_BE_STARTED if evaluated.alone else confined
+            record = evaluated.record(id_, confined).model_copy(update={"gateway": gateway})
             await self.log.decision(record)
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)
-            raise RefusedError(unrecorded(view_of(judged, id_))) from error
+            raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
         self.rate.count()
         if self.telemetry is not None:
             self.telemetry.decision(record)
 
     async def _forward(
-        self, judged: EvaluatedCall, destination: Destination, id_: str
+        self, evaluated: EvaluatedCall, destination: Destination, id_: str
     ) -> dict[str, JsonValue]:
-        """Send the judged arguments, and record how the call ended, however it did."""
-        began, recorder = time.perf_counter(), judged.enforced.recorder
+        """Send the evaluated arguments, and record how the call ended, however it did."""
+        began, recorder = time.perf_counter(), evaluated.enforced.recorder
         notes = CallNotes(id_)
         NOTES.set(notes)
         try:
-            tell = partial(self._violated, judged, id_)
-            watched = Watched(self._relied_on(judged), tell, near=judged.near)
+            tell = partial(self._violated, evaluated, id_)
+            watched = Watched(self._relied_on(evaluated), tell, near=evaluated.near)
             await watched.begin()
-            sending = partial(destination.send, judged.sent or judged.decision.arguments or {})
-            if judged.alone:
-                result = await sending(SeparateCall(id_, subjects_of(judged), watched.ready))
+            sending = partial(destination.send, evaluated.sent or evaluated.decision.arguments or {})
+            if evaluated.alone:
+                result = await sending(SeparateCall(id_, subjects_of(evaluated), watched.ready))
             else:
-                result = await self.reaching.carry(judged.call.server, paths_of(judged), sending)
+                result = await self.reaching.carry(evaluated.call.server, paths_of(evaluated), sending)
             await watched.end()
-            result = await self.outputs.filtered(judged.call, result, notes)
+            result = await self.outputs.filtered(evaluated.call, result, notes)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
             raise
         except Exception as error:
             await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
-            if (told := self.outputs.failure(judged.call, error)) is not None:
+            if (told := self.outputs.failure(evaluated.call, error)) is not None:
                 return told
             raise
         status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
-        output = self.outputs.summary(judged.call, notes)
+        output = self.outputs.summary(evaluated.call, notes)
         await self._note(
             recorder.result(
                 id_, status, result=result, duration=_since(began), failure=notes.detail, output=output
@@ -343,15 +345,15 @@ class Enforcer:
         )
         return result
 
-    def _relied_on(self, judged: EvaluatedCall) -> CallPaths | None:
-        """Return the paths that a call was judged over; None where it has none, or nothing is enforced."""
-        if self.observe or judged.prepared is None or not path_subjects(judged.prepared):
+    def _relied_on(self, evaluated: EvaluatedCall) -> CallPaths | None:
+        """Return the paths that a call was evaluated over; None where it has none, or nothing is enforced."""
+        if self.observe or evaluated.prepared is None or not path_subjects(evaluated.prepared):
             return None
-        return CallPaths.of(judged.prepared)
+        return CallPaths.of(evaluated.prepared)
 
-    async def _violated(self, judged: EvaluatedCall, id_: str, what: str, **more: JsonValue) -> None:
-        """Record that a call is not what was judged by now."""
-        event = judged.enforced.recorder.event("violation", decision=id_, what=what, **more)
+    async def _violated(self, evaluated: EvaluatedCall, id_: str, what: str, **more: JsonValue) -> None:
+        """Record that a call is not what was evaluated by now."""
+        event = evaluated.enforced.recorder.event("violation", decision=id_, what=what, **more)
         try:
             await self.log.event(event)
         except AuditError as error:
@@ -379,22 +381,22 @@ def _why(error: Exception) -> str:
 
 
 def _same(again: EvaluatedCall, binding: str, session: str) -> bool:
-    """Tell whether a call that was judged again is what a person approved."""
+    """Tell whether a call that was evaluated again is what a person approved."""
     if again.decision.verdict is Verdict.DENY or again.prepared is None or again.annotation is None:
         return False
     return binding_of(again.decision, again.prepared, again.annotation, session=session) == binding
 
 
-def _after(judged: EvaluatedCall, approval: Approval, state: AgentState) -> EvaluatedCall:
-    return replace(judged, approval=approval, state=state, forwarded=False)
+def _after(evaluated: EvaluatedCall, approval: Approval, state: AgentState) -> EvaluatedCall:
+    return replace(evaluated, approval=approval, state=state, forwarded=False)
 
 
-def _may_go_on(before: EvaluatedCall, judged: EvaluatedCall) -> bool:
-    """Tell whether a call that was judged again may be carried out in the turn that it was given."""
-    if not judged.forwarded or before.prepared is None or judged.prepared is None:
-        return not judged.escalated  # a refusal needs no turn; a person is not asked in one
+def _may_go_on(before: EvaluatedCall, evaluated: EvaluatedCall) -> bool:
+    """Tell whether a call that was evaluated again may be carried out in the turn that it was given."""
+    if not evaluated.forwarded or before.prepared is None or evaluated.prepared is None:
+        return not evaluated.escalated  # a refusal needs no turn; a person is not asked in one
     return [s.value for s in path_subjects(before.prepared)] == [
-        s.value for s in path_subjects(judged.prepared)
+        s.value for s in path_subjects(evaluated.prepared)
     ]
 
 

@@ -1,4 +1,4 @@
-"""One call as it was judged, and what became of it."""
+"""One call as it was evaluated, and what became of it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class EvaluatedCall:
 
     Attributes:
         prepared: The call after steps 1 to 5; None where it ended there.
-        enforced: What it was judged by.
+        enforced: What it was evaluated by.
         phases: Milliseconds by phase.
         approval: What became of asking a person; None where nobody was asked.
         state: What the agent is told of that.
         forwarded: Whether the call may now be sent to its server.
         sent: The arguments to send, where these are others than the decision's.
         decision_id: The engine's own id of its decision.
-        since: The moment before it was judged, as `Turns` counts.
+        since: The moment before it was evaluated, as `Turns` counts.
         near: Whether its paths were seen to lie where a look never takes long.
         alone: Whether it is sent to a server process of its own.
         told: What the agent is told of a refusal, where the decision's rule does not say it.
@@ -78,12 +78,12 @@ class EvaluatedCall:
         )
 
 
-def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
+def observed(evaluated: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
     """Let a call through, whatever was decided: as it came, where it was refused before it was canonical.
 
     What is no strict JSON object cannot be sent on; a tool that its server does not list cannot be called.
     """
-    decision, call = judged.decision, judged.call
+    decision, call = evaluated.decision, evaluated.call
     sent = decision.arguments
     words = "observed only, not enforced"
     if sent is None and (call.live_digest or not is_tool):
@@ -92,4 +92,4 @@ def observed(judged: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
     if sent is None:
         words = "observed only, but it cannot be sent"
     marked = decision.model_copy(update={"reason": f"{words}: {decision.reason}"})
-    return replace(judged, decision=marked, sent=sent, forwarded=sent is not None)
+    return replace(evaluated, decision=marked, sent=sent, forwarded=sent is not None)

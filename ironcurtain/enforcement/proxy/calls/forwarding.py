@@ -42,10 +42,10 @@ _INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
 async def written_arguments(
     context: ServerRequestContext[Any, Any], parsed: dict[str, JsonValue] | None
 ) -> JsonValue | bytes:
-    """Return a call's arguments as they are to be judged.
+    """Return a call's arguments as they are to be evaluated.
 
     The SDK has parsed the message already, and what two parsers could read differently is gone by then.
-    So the bytes that came in are held to strict JSON; where they are none, they are judged, and refused.
+    So the bytes that came in are held to strict JSON; where they are none, they are evaluated, and refused.
     """
     request = context.request
     written = request if isinstance(request, bytes) or request is None else await request.body()
@@ -153,7 +153,7 @@ def passed_meta(given: Mapping[str, Any] | None, passes: Collection[str]) -> dic
 def _meta(upstream: Upstream | LocalServer, client_request: ClientRequest) -> dict[str, Any] | None:
     """Return the `_meta` to send on: what was let through, and the trace that the call belongs to.
 
-    Whatever else the client wrote there no rule has judged and nobody was shown. The session adds what the
+    Whatever else the client wrote there no rule has evaluated and nobody was shown. The session adds what the
     protocol needs, a token for progress included.
     """
     given: Mapping[str, Any] = client_request.context.meta or {}

@@ -181,13 +181,13 @@ def _is_small(value: JsonValue) -> bool:
     return not waiting
 
 
-def gateway_call(admission: Admission, judged: EvaluatedCall) -> GatewayCall | None:
+def gateway_call(admission: Admission, evaluated: EvaluatedCall) -> GatewayCall | None:
     """Return what is recorded of a call of a gateway's tool; None for one of another server."""
-    call, decision = judged.call, judged.decision
+    call, decision = evaluated.call, evaluated.decision
     if not admission.is_ours(call.server):
         return None
     refused = None if decision.verdict is Verdict.ALLOW else Stage.POLICY
-    if judged.forwarded:
+    if evaluated.forwarded:
         refused = None
     stage = RULES.get(decision.rule, refused)
     return GatewayCall.model_validate(

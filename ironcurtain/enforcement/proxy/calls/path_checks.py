@@ -1,4 +1,4 @@
-"""Looks at the judged paths, before a call is sent and after its answer: was one swapped meanwhile?
+"""Looks at the evaluated paths, before a call is sent and after its answer: was one swapped meanwhile?
 
 A path that leads elsewhere by now is seen as such. A swap that was undone in time is seen by what it leaves
 behind: whoever moves a directory away and back changes the time at which its inode was last changed, which
@@ -21,7 +21,7 @@ from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 
 Marks = Mapping[str, os.stat_result | None]
-"""What stood at each judged path and on the way to it; None where nothing did."""
+"""What stood at each evaluated path and on the way to it; None where nothing did."""
 
 _TIMED = frozenset({"ext2", "ext3", "ext4", "xfs", "f2fs", "tmpfs"})
 """File systems that change an inode's time when it is moved, and at nothing that we could take for that."""
@@ -32,7 +32,7 @@ _PATIENCE = 0.05
 
 
 class ElsewhereError(Exception):
-    """A judged path leads elsewhere, or did.
+    """An evaluated path leads elsewhere, or did.
 
     Attributes:
         path: The place that is, or was, another one.
@@ -109,7 +109,7 @@ def _look_once(paths: CallPaths) -> tuple[Marks, str | None]:
 
 
 def _mark(path: str) -> os.stat_result | None:
-    """Return what stands at a judged path; a path that cannot be looked at leads elsewhere, too."""
+    """Return what stands at an evaluated path; a path that cannot be looked at leads elsewhere, too."""
     try:
         mark = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -194,12 +194,12 @@ class Watched:
         self._before: Marks = {}
 
     async def begin(self) -> None:
-        """See that the judged paths are what they were, before the call is sent."""
+        """See that the evaluated paths are what they were, before the call is sent."""
         if self._paths is not None:
             self._before = await self._see(_UNSENT, look_aside(self._paths, near=self._near))
 
     async def ready(self, wrong: str) -> None:
-        """See the same when a process has been started for the call: what it was given is what was judged.
+        """See the same when a process has been started for the call: what it was given is what was evaluated.
 
         Args:
             wrong: What is wrong with the process; nothing if it is as it should be.

@@ -43,19 +43,19 @@ _WORDS: dict[str, str] = {
 """By the rule of a denial that the proxy gives, what the agent is told."""
 
 
-def view_of(judged: EvaluatedCall, id_: str) -> AgentView:
+def view_of(evaluated: EvaluatedCall, id_: str) -> AgentView:
     """Return what the agent is told of a refused call."""
-    view = agent_view(judged.decision, id_, state=judged.state, tool=judged.annotation)
-    if judged.told:
-        is_form = judged.decision.rule == Stage.VALIDATION.rule
-        return view.model_copy(update={"reason": judged.told, "arguments_may_help": is_form})
-    if judged.decision.rule in _WORDS:
-        words = _WORDS[judged.decision.rule]
+    view = agent_view(evaluated.decision, id_, state=evaluated.state, tool=evaluated.annotation)
+    if evaluated.told:
+        is_form = evaluated.decision.rule == Stage.VALIDATION.rule
+        return view.model_copy(update={"reason": evaluated.told, "arguments_may_help": is_form})
+    if evaluated.decision.rule in _WORDS:
+        words = _WORDS[evaluated.decision.rule]
         return view.model_copy(update={"reason": words, "arguments_may_help": True})
-    if judged.state == "pending":
+    if evaluated.state == "pending":
         return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
-    said = judged.approval.reason if judged.approval else ""
-    if judged.state == "denied" and said and judged.approval and judged.approval.approver:
+    said = evaluated.approval.reason if evaluated.approval else ""
+    if evaluated.state == "denied" and said and evaluated.approval and evaluated.approval.approver:
         return view.model_copy(update={"reason": f"{view.reason}\nThe person said: {visible(said)}"})
     return view
 
@@ -85,16 +85,16 @@ def state_of(outcome: ApprovalOutcome) -> str:
 _log = logging.getLogger(__name__)
 
 
-def unsettled(judged: EvaluatedCall) -> EvaluatedCall:
+def unsettled(evaluated: EvaluatedCall) -> EvaluatedCall:
     """Refuse a call whose paths other calls keep changing."""
-    decision = judged.decision.model_copy(
+    decision = evaluated.decision.model_copy(
         update={
             "verdict": Verdict.DENY,
             "rule": ReservedRule.UNSETTLED_PATHS.value,
             "reason": "Other calls keep changing its paths.",
         }
     )
-    return replace(judged, decision=decision, approval=_void(judged), state="denied", forwarded=False)
+    return replace(evaluated, decision=decision, approval=_void(evaluated), state="denied", forwarded=False)
 
 
 def repeated(call: Call, revision: str) -> Decision:
@@ -120,22 +120,22 @@ def not_admitted(call: Call, enforced: PolicyInstance, refused: Refused) -> Eval
 
 
 async def admitted_again(
-    judged: EvaluatedCall, admission: Admission, principal: Principal | None
+    evaluated: EvaluatedCall, admission: Admission, principal: Principal | None
 ) -> EvaluatedCall:
     """Refuse a call that the policy lets through, if it is not admitted with its canonical arguments."""
-    if not judged.forwarded:
-        return judged
-    call, given = judged.call, judged.sent or judged.decision.arguments or {}
+    if not evaluated.forwarded:
+        return evaluated
+    call, given = evaluated.call, evaluated.sent or evaluated.decision.arguments or {}
     refused = await admission.check_again(call.server, call.tool, given, principal)
     if refused is None:
-        return judged
-    turned_away = not_admitted(call, judged.enforced, refused)
-    return replace(turned_away, phases=judged.phases, approval=_void(judged))
+        return evaluated
+    turned_away = not_admitted(call, evaluated.enforced, refused)
+    return replace(turned_away, phases=evaluated.phases, approval=_void(evaluated))
 
 
-def _void(judged: EvaluatedCall) -> Approval | None:
+def _void(evaluated: EvaluatedCall) -> Approval | None:
     """Return what became of asking a person, where the call does not happen after all."""
-    approval = judged.approval
+    approval = evaluated.approval
     return approval and approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
 
 

@@ -1,6 +1,6 @@
 """Requests of a client that go on to a server: the call that each is decided as, and what the server is sent.
 
-The call is decided first. What the server is sent is then made of the judged arguments, never of what the
+The call is decided first. What the server is sent is then made of the evaluated arguments, never of what the
 client wrote, so that nothing reaches a server that was not part of the decision. What is no tool call is
 decided as the call of a reserved tool (specification 2.10): reading a resource, getting a prompt,
 completing, and what a server asks of the client.
@@ -42,8 +42,8 @@ class ServerRequest(ABC):
         """Return the message to the server.
 
         Args:
-            arguments: The judged arguments.
-            envelope: The members of its params that are not judged: `_meta`, answers, state.
+            arguments: The evaluated arguments.
+            envelope: The members of its params that are not evaluated: `_meta`, answers, state.
         """
 
 
@@ -100,7 +100,7 @@ def read_resource(server: str, uri: str) -> Call:
 
 
 def resource_uri(arguments: Mapping[str, JsonValue]) -> str:
-    """Return the URI that a server is sent for judged arguments."""
+    """Return the URI that a server is sent for evaluated arguments."""
     uri = str(arguments["uri"])
     return PurePosixPath(uri).as_uri() if arguments["scheme"] == "file" else uri
 
@@ -138,7 +138,7 @@ def asked_of_client(server: str, request: types.CreateMessageRequest | types.Eli
 def question_of(
     tool: str, arguments: Mapping[str, JsonValue]
 ) -> types.CreateMessageRequest | types.ElicitRequest:
-    """Return the question that a client is asked for judged arguments."""
+    """Return the question that a client is asked for evaluated arguments."""
     kind = types.CreateMessageRequest if tool == SAMPLING else types.ElicitRequest
     return kind.model_validate(
         {"method": kind.model_fields["method"].default, "params": arguments["request"]}

@@ -1,7 +1,7 @@
-"""Calls that change paths wait for those that were judged over the same paths, and the other way round.
+"""Calls that change paths wait for those that were evaluated over the same paths, and the other way round.
 
 A server is sent real paths. What could still lead one elsewhere is a change of a directory on its way, by
-another call of the agent's: so from judging to the answer no call changes what another one relies on.
+another call of the agent's: so from evaluating to the answer no call changes what another one relies on.
 
 `Turns` orders the calls of one proxy. `OtherProxies` orders those of all proxies of one user, with locks in a
 file that they share, which the kernel releases with the process that holds them. A byte of the file stands
@@ -40,12 +40,12 @@ PATIENCE = 30.0
 
 
 class UnsettledError(Exception):
-    """Other calls keep what a call was judged over."""
+    """Other calls keep what a call was evaluated over."""
 
 
 @dataclass(frozen=True, eq=False)
 class CallPaths:
-    """The real paths that a call was judged over.
+    """The real paths that a call was evaluated over.
 
     Attributes:
         all: Every one of them.
@@ -93,7 +93,7 @@ def _disturbs(one: CallPaths, other: CallPaths) -> bool:
 
 
 class Turns:
-    """Who may go on: the calls that are between judging and answer, and what was changed lately."""
+    """Who may go on: the calls that are between evaluating and answer, and what was changed lately."""
 
     def __init__(self) -> None:
         self._active: set[CallPaths] = set()
@@ -102,7 +102,7 @@ class Turns:
         self._released = anyio.Event()
 
     def mark(self) -> int:
-        """Return the moment: what is judged from now on sees every change that is over."""
+        """Return the moment: what is evaluated from now on sees every change that is over."""
         return self._count
 
     @asynccontextmanager
@@ -110,14 +110,14 @@ class Turns:
         """Wait until no other call disturbs this one, and let none begin to until it is over.
 
         Args:
-            paths: What the call was judged over.
-            since: The moment before it was judged.
+            paths: What the call was evaluated over.
+            since: The moment before it was evaluated.
 
         Raises:
             UnsettledError: If the others take too long.
 
         Yields:
-            Whether something was changed since then that it had been judged by.
+            Whether something was changed since then that it had been evaluated by.
         """
         end = anyio.current_time() + PATIENCE
         while any(paths.meets(other) for other in self._active):
@@ -164,7 +164,7 @@ class OtherProxies:
 
     @asynccontextmanager
     async def turn(self, paths: CallPaths) -> AsyncIterator[None]:
-        """Wait until no other proxy disturbs what a call was judged over, and let none begin to.
+        """Wait until no other proxy disturbs what a call was evaluated over, and let none begin to.
 
         Raises:
             UnsettledError: If the others take too long, or the file cannot be opened.

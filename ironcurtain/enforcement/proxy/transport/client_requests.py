@@ -109,7 +109,7 @@ class ClientRequest:
         *,
         is_filtered: bool = False,
     ) -> None:
-        """Begin with a request, and with what of its `_meta` was let through when it was judged."""
+        """Begin with a request, and with what of its `_meta` was let through when it was evaluated."""
         self.context = context
         self.passed = dict(passed or {})
         self.client, self.client_name = client_of(context), client_name(context)

@@ -1,8 +1,9 @@
 """The client's side over stdio: standard input and output belong to the protocol, and to nothing else.
 
-While it is served, whatever else writes to standard output (a warning, a library, a child) lands on standard
-error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from ending.
-Each message keeps the bytes that it came in, so that a call's arguments can be judged as they were written.
+While it is served, whatever else writes to standard output (a warning, a library, a child) lands on
+standard error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from
+ending. Each message keeps the bytes that it came in, so that a call's arguments can be evaluated as they
+were written.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class LocalServer:
     async def request(
         self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
     ) -> dict[str, JsonValue]:
-        """Call a tool with the arguments that were judged.
+        """Call a tool with the arguments that were evaluated.
 
         Raises:
             UpstreamError: If it is another request, which no gateway answers.

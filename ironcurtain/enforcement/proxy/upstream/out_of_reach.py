@@ -98,43 +98,43 @@ class Reaching:
     say: Callable[[str], None] = unsaid
 
 
-def within_reach(judged: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
-    """Return a call as it was judged, refused where its server's sandbox would not let it through.
+def within_reach(evaluated: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
+    """Return a call as it was evaluated, refused where its server's sandbox would not let it through.
 
     It comes before a person is asked: nobody approves what cannot happen. Who started the proxy is told.
     """
-    if judged.prepared is None or judged.decision.verdict is Verdict.DENY:
-        return judged
-    asked = judged.decision.verdict is Verdict.ESCALATE
-    reason = reaching.beyond(judged.call.server, judged.prepared.call.subjects, asked=asked)
+    if evaluated.prepared is None or evaluated.decision.verdict is Verdict.DENY:
+        return evaluated
+    asked = evaluated.decision.verdict is Verdict.ESCALATE
+    reason = reaching.beyond(evaluated.call.server, evaluated.prepared.call.subjects, asked=asked)
     if not reason:
-        return judged
-    reaching.say(f"server {judged.call.server}: {reason}")
+        return evaluated
+    reaching.say(f"server {evaluated.call.server}: {reason}")
     refused = {
         "verdict": Verdict.DENY,
         "rule": ReservedRule.SANDBOX_OUT_OF_REACH.value,
         "reason": f"{reason[:1].upper()}{reason[1:]}.",
     }
     return replace(
-        judged, decision=judged.decision.model_copy(update=refused), state="denied", forwarded=False
+        evaluated, decision=evaluated.decision.model_copy(update=refused), state="denied", forwarded=False
     )
 
 
-def sent_apart(judged: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
+def sent_apart(evaluated: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
     """Return an approved call marked as one for a server process of its own, where it needs that."""
-    if judged.approval is None or not judged.forwarded:
-        return judged
-    return replace(judged, alone=reaching.is_apart(judged.call.server, subjects_of(judged)))
+    if evaluated.approval is None or not evaluated.forwarded:
+        return evaluated
+    return replace(evaluated, alone=reaching.is_apart(evaluated.call.server, subjects_of(evaluated)))
 
 
-def subjects_of(judged: EvaluatedCall) -> tuple[Resource, ...]:
+def subjects_of(evaluated: EvaluatedCall) -> tuple[Resource, ...]:
     """Return what a call names."""
-    return judged.prepared.call.subjects if judged.prepared else ()
+    return evaluated.prepared.call.subjects if evaluated.prepared else ()
 
 
-def paths_of(judged: EvaluatedCall) -> list[Resource]:
-    """Return the paths that a call was judged over."""
-    return path_subjects(judged.prepared) if judged.prepared else []
+def paths_of(evaluated: EvaluatedCall) -> list[Resource]:
+    """Return the paths that a call was evaluated over."""
+    return path_subjects(evaluated.prepared) if evaluated.prepared else []
 
 
 async def explained(

@@ -50,7 +50,7 @@ class Apart:
     async def send(
         self, call: Call, alone: SeparateCall, client_request: ClientRequest, sending: Sending
     ) -> dict[str, JsonValue]:
-        """Start a process of a call's server, hold its tool against the judged one, send, and end it.
+        """Start a process of a call's server, hold its tool against the evaluated one, send, and end it.
 
         Raises:
             UpstreamError: If it does not start, lists another tool, or gives no answer.
@@ -88,13 +88,13 @@ class Apart:
 
 
 def _difference(call: Call, inventory: ToolInventory) -> str:
-    """Say that a process lists another tool than the one that was judged; nothing if it is the same."""
-    judged = (call.live_digest, call.live_listing)
+    """Say that a process lists another tool than the one that was evaluated; nothing if it is the same."""
+    decided = (call.live_digest, call.live_listing)
     if call.live_digest is None:  # it is about no tool of the server
         return ""
     listed = (inventory.digests.get(call.tool), inventory.listings.get(call.tool))
     return (
-        "" if listed == judged else "the process that was started for it lists another tool than was judged"
+        "" if listed == decided else "the process that was started for it lists another tool than was judged"
     )
 
 

@@ -270,7 +270,7 @@ class Upstream:
         with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
             async with self._client(await self._transport()) as client:
                 self._session = client.session
-                self._tools.changed()  # by what was there before, no call may be judged
+                self._tools.changed()  # by what was there before, no call may be evaluated
                 if self._logs and self.log_level is not None and not self.modern:
                     level = types.SetLevelRequestParams(level=self.log_level)
                     await client.session.send_request(types.SetLevelRequest(params=level), types.EmptyResult)
