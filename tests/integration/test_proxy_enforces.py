@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 from support.approvals import inbox_of
 from support.policies import rule
-from support.proxied import PLAIN, Place, equal_calls, rules, text_of, until, visit_all
+from support.proxied import PLAIN, Place, chosen, equal_calls, rules, text_of, until, visit_all
 
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
@@ -199,10 +199,13 @@ async def accept(_: Any, params: Any) -> types.ElicitResult:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+def outcomes(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> dict[str, Exception]:
     place = Place(tmp_path_factory.mktemp("proxy"), {"fix": PLAIN, "two": PLAIN})
     place.publish([rule("never", "deny", tool=["fails"]), *rules()], place.names)
-    return visit_all(place, VISITS, "--patience", "0.3", mode="2026-07-28", elicitation_callback=accept)
+    visits = chosen(VISITS, request)
+    return visit_all(place, visits, "--patience", "0.3", mode="2026-07-28", elicitation_callback=accept)
 
 
 @pytest.mark.parametrize("visit", VISITS)
@@ -294,8 +297,8 @@ WAITS = {
 
 
 @pytest.fixture(scope="module")
-def waits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
-    return visit_all(Place(tmp_path_factory.mktemp("proxy")), WAITS, "--patience", "3000")
+def waits(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[str, Exception]:
+    return visit_all(Place(tmp_path_factory.mktemp("proxy")), chosen(WAITS, request), "--patience", "3000")
 
 
 @pytest.mark.parametrize("visit", WAITS)

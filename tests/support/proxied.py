@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import anyio
 import mcp_types as types
+import pytest
 from fixtures import fixture_server, plain_server
 from mcp import Client, StdioServerParameters
 from mcp.client import session, stdio
@@ -259,6 +260,14 @@ async def equal_calls(
         if time.monotonic() - began < 60:
             return text, results
     raise AssertionError("no 21 calls came within a minute")
+
+
+def chosen(visits: Mapping[str, Callable[..., Any]], request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the visits that tests of this run are about, so that the test of one pays this one alone."""
+    # What parametrizes an item is at `callspec`, which only those have that are parametrized.
+    specs = (getattr(item, "callspec", None) for item in request.session.items)
+    wanted = {spec.params.get("visit") for spec in specs if spec is not None}
+    return {name: visit for name, visit in visits.items() if name in wanted}
 
 
 def visit_all(
